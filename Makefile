@@ -1,0 +1,49 @@
+# Everything a newcomer needs: `make demo` runs the main job, `make test` the tests.
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check -q
+CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
+BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
+
+.PHONY: install demo test test-all lint bench asan clean
+
+install: $(VENV)/.installed
+demo: $(VENV)/.installed
+	$(PY) -m polyak.demo
+test: $(VENV)/.installed-test
+	$(PY) -m pytest
+test-all: $(VENV)/.installed-test
+	$(PY) -m pytest -m "slow or not slow"
+bench: $(VENV)/.installed-bench
+	$(PY) -m benchmarks
+lint: $(VENV)/.installed-lint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp)
+
+$(VENV)/.tools:
+	python3 -m venv $(VENV)
+	$(PIP) install --upgrade $(BUILD_TOOLS)
+	@touch $@
+# The package is installed in editable form: Python changes need nothing, core changes rebuild.
+$(VENV)/.installed: $(VENV)/.tools $(CORE)
+	$(PIP) install --no-build-isolation -e .
+	@touch $@
+$(VENV)/.installed-%: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[$*]"
+	@touch $@
+
+# The core's tests against a core built with the sanitizers, in an environment of its own.
+asan: .venv-asan/.installed
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 .venv-asan/bin/python -m pytest tests/core
+.venv-asan/.installed: $(CORE)
+	test -d .venv-asan || python3 -m venv .venv-asan
+	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
+	.venv-asan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=ON \
+	  -C build-dir=build/asan ".[test]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .venv-asan build dist

@@ -1,0 +1,11 @@
+// The compiled core's Python module: only a list of what the other files bind.
+#include <nanobind/nanobind.h>
+
+void bind_bank(nanobind::module_ &m);
+void bind_svmlight(nanobind::module_ &m);
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of polyak: the bank of averaged models and the svmlight parser.";
+  bind_bank(m);
+  bind_svmlight(m);
+}
