@@ -1,0 +1,31 @@
+"""What every stream yields: a few thousand rows with their targets and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from polyak.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows in the order they stand in the source.
+
+    Attributes
+    ----------
+    rows : SparseRows or two-dimensional array
+    targets : array or None
+        One value a row as the source gives it: numbers, or strings for named classes.
+    weights : array or None
+        One non-negative number a row; None where every row counts once.
+    """
+
+    rows: Rows
+    targets: NDArray[Any] | None = None
+    weights: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
