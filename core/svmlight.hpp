@@ -1,0 +1,274 @@
+// Rows from svmlight text: `label [qid:n] id:value id:value ... [# comment]`, one row a line.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "decimal.hpp"
+
+namespace polyak::svmlight {
+
+struct Options {
+  int base = -1;  // the id of the first feature, 0 or 1; -1: 0 if that id is seen, else 1
+  int64_t largest_index = std::numeric_limits<int64_t>::max();  // a feature beyond is an error
+  bool skip_bad_lines = false;                                  // or else end with the first
+};
+
+struct BadLine {
+  int64_t line;  // counted from zero
+  std::string text;
+  const char* reason;
+};
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+template <class T>
+using Array = std::unique_ptr<T[], Free>;
+
+template <class Index, class Value>
+struct Rows {
+  std::vector<double> targets;
+  std::vector<int64_t> indptr{0};
+  Array<Index> indices;  // ascending in every row
+  Array<Value> values;
+  int64_t largest_index = -1;
+  int base = -1;  // as found; still -1 if there was no feature to tell by
+  int64_t lines = 0;
+  int64_t bad_lines = 0;
+  std::vector<BadLine> first_bad;  // the first ten
+};
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+inline bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
+
+inline bool is_not_finite(const char* p) {
+  if (*p == '-' || *p == '+') ++p;
+  auto lower = [&](int i) { return p[i] | 0x20; };
+  return (lower(0) == 'n' && lower(1) == 'a' && lower(2) == 'n') ||
+         (lower(0) == 'i' && lower(1) == 'n' && lower(2) == 'f');
+}
+
+enum class Outcome { kDone, kWideIds, kIdZero };
+
+// Parses one block of whole lines. Ids too wide for Index, and an id zero while the base is only
+// assumed, end it early: parse() below begins again, better informed. That happens to one block
+// of a stream or to none, and keeps both questions out of the inner loop.
+template <class Index, class Value>
+class Parser {
+ public:
+  Parser(const Options& options, int base, bool base_is_sure)
+      : options_(options), base_(base), base_is_sure_(base_is_sure) {}
+
+  Outcome run(const char* text, size_t size) {
+    size_t most = size / 4 + 2;  // a feature takes four characters, as in " 1:2"
+    rows.indices.reset(static_cast<Index*>(std::malloc(most * sizeof(Index))));
+    rows.values.reset(static_cast<Value*>(std::malloc(most * sizeof(Value))));
+    if (!rows.indices || !rows.values) throw std::bad_alloc();
+
+    if (size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
+    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
+    size_t body = size < kPadding ? 0 : size - kPadding;
+    while (body > 0 && text[body - 1] != '\n') --body;
+    std::string tail(text + body, size - body);
+    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
+    size_t tail_size = tail.size();
+    tail.append(kPadding, '\0');
+    if (parse_lines(text, text + body)) parse_lines(tail.data(), tail.data() + tail_size);
+    return outcome_;
+  }
+
+  Rows<Index, Value> rows;
+
+ private:
+  // False if the parse is to end. The text ends with a newline.
+  bool parse_lines(const char* p, const char* end) {
+    end_ = end;
+    for (; p < end; ++rows.lines) {
+      const char* next = parse_row(p);
+      if (outcome_ != Outcome::kDone) return false;
+      if (!next) {
+        if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
+        if (!options_.skip_bad_lines) return false;
+        next = newline(p) + 1;
+      }
+      p = next;
+    }
+    return true;
+  }
+
+  const char* newline(const char* p) const {
+    return static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(end_ - p)));
+  }
+
+  // Remembers what is wrong with a line; null, which is what parse_row says of a bad line.
+  const char* bad(std::string text, const char* reason) {
+    bad_text_ = std::move(text);
+    reason_ = reason;
+    return nullptr;
+  }
+  const char* bad(const char* token, const char* reason) {
+    const char* end = token;
+    while (!ends_token(*end) && end < token + 200) ++end;
+    return bad(std::string(token, end), reason);
+  }
+
+  // One line: returns where the next begins, or null if this one is bad.
+  const char* parse_row(const char* p) {
+    while (is_blank(*p)) ++p;
+    if (*p == '\n') return p + 1;
+    if (*p == '#') return newline(p) + 1;
+
+    const char* label = p;
+    double target;
+    p = read_number(p, target);
+    if (!p || !ends_token(*p)) return bad_label(label, p);
+    if (!std::isfinite(target)) return bad(label, "the label is too large");
+
+    Index* const indices = rows.indices.get();
+    Value* const values = rows.values.get();
+    const int64_t begin = rows.indptr.back();
+    int64_t n = begin, previous = -1;
+    bool ascending = true;
+    for (;;) {
+      if (*p == ' ') ++p;
+      const char* feature = p;
+      uint64_t chars = eight_chars(p);
+      unsigned digits = leading_digits(chars);
+      int64_t id;
+      if (digits - 1 < 7) {
+        id = static_cast<int64_t>(digits_to_number(chars, digits));
+        p += digits;
+      } else if (*p == '\n') {
+        break;
+      } else if (is_blank(*p)) {
+        ++p;
+        continue;
+      } else if (*p == '#') {
+        p = newline(p);
+        break;
+      } else if (*p == 'q') {
+        if (!(p = read_query(p))) return bad(feature, "the query is not written qid:number");
+        continue;
+      } else {
+        if (!(p = read_long_id(p, id)))
+          return bad(feature, "a feature's id must be a whole number below 2^63");
+        if (id - base_ > std::numeric_limits<Index>::max()) {
+          outcome_ = Outcome::kWideIds;
+          return nullptr;
+        }
+      }
+      if (*p != ':') return bad(feature, "a feature must be written id:value");
+
+      double value;
+      p = read_number(p + 1, value);
+      if (!p || !ends_token(*p)) return bad_value(feature);
+      indices[n] = static_cast<Index>(id - base_);
+      values[n] = static_cast<Value>(value);
+      if (!(std::fabs(values[n]) <= std::numeric_limits<Value>::max()))
+        return bad(feature, "a value is too large");
+      ++n;
+      ascending &= id > previous;
+      previous = id;
+    }
+
+    if (!ascending) {
+      int64_t twice = sort_row(begin, n);
+      if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");
+    }
+    if (n > begin) {
+      if (indices[begin] < 0) {
+        if (!base_is_sure_) outcome_ = Outcome::kIdZero;
+        return bad("0", "ids begin at 1 here (zero_based=True lets them begin at 0)");
+      }
+      int64_t last = static_cast<int64_t>(indices[n - 1]);
+      if (last > options_.largest_index)
+        return bad(std::to_string(last + base_), "a feature lies beyond the number of features");
+      rows.largest_index = std::max(rows.largest_index, last);
+    }
+    rows.targets.push_back(target);
+    rows.indptr.push_back(n);
+    return p + 1;
+  }
+
+  // Puts a row in ascending order; returns an index that it has twice, or -1.
+  int64_t sort_row(int64_t begin, int64_t end) {
+    scratch_.clear();
+    for (int64_t i = begin; i < end; ++i) scratch_.emplace_back(rows.indices[i], rows.values[i]);
+    std::sort(scratch_.begin(), scratch_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (int64_t i = begin; i < end; ++i) {
+      std::tie(rows.indices[i], rows.values[i]) = scratch_[static_cast<size_t>(i - begin)];
+      if (i > begin && rows.indices[i] == rows.indices[i - 1]) return rows.indices[i];
+    }
+    return -1;
+  }
+
+  // An id of any length; null if it is none, or 2^63 and more.
+  static const char* read_long_id(const char* p, int64_t& id) {
+    if (!is_digit(*p)) return nullptr;
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    for (id = 0; is_digit(*p); ++p) {
+      int digit = *p - '0';
+      if (id > (most - digit) / 10) return nullptr;
+      id = 10 * id + digit;
+    }
+    return p;
+  }
+
+  // `qid:n` groups rows for ranking; it is checked and passed over.
+  static const char* read_query(const char* p) {
+    if (std::memcmp(p, "qid:", 4) != 0 || !is_digit(p[4])) return nullptr;
+    for (p += 4; is_digit(*p);) ++p;
+    return ends_token(*p) ? p : nullptr;
+  }
+
+  const char* bad_label(const char* label, const char* end) {
+    if (is_not_finite(label)) return bad(label, "the label is not finite");
+    if (end && *end == ',') return bad(label, "a row may have one label only");
+    if (end && *end == ':') return bad(label, "the line does not begin with a label");
+    return bad(label, "the label is not a number");
+  }
+  const char* bad_value(const char* feature) {
+    const char* value = feature;
+    while (*value++ != ':') {
+    }
+    if (is_not_finite(value)) return bad(feature, "a value is not finite");
+    return bad(feature, "a value is not a number");
+  }
+
+  const Options options_;
+  const int64_t base_;
+  const bool base_is_sure_;
+  Outcome outcome_ = Outcome::kDone;
+  const char* end_ = nullptr;
+  std::string bad_text_;
+  const char* reason_ = nullptr;
+  std::vector<std::pair<Index, Value>> scratch_;
+};
+
+// The rows of a block of whole lines; false if their ids need a wider Index.
+template <class Index, class Value>
+bool parse(const char* text, size_t size, const Options& options, Rows<Index, Value>& rows) {
+  bool base_is_sure = options.base >= 0;
+  for (int base = base_is_sure ? options.base : 1;; base = 0, base_is_sure = true) {
+    Parser<Index, Value> parser(options, base, base_is_sure);
+    Outcome outcome = parser.run(text, size);
+    if (outcome == Outcome::kIdZero) continue;
+    if (outcome == Outcome::kWideIds) return false;
+    rows = std::move(parser.rows);
+    if (options.base >= 0 || rows.largest_index >= 0) rows.base = base;
+    return true;
+  }
+}
+
+}  // namespace polyak::svmlight
