@@ -85,3 +85,12 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype in (np.float32, np.float64):
         return values
     return values.astype(np.float64)
+
+
+def core_arrays(
+    rows: Rows,
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
+    """Spell rows as the core's functions take them: indptr, indices, values."""
+    if isinstance(rows, SparseRows):
+        return rows.indptr, rows.indices, rows.values
+    return None, None, rows

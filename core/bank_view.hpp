@@ -1,0 +1,79 @@
+// What the kernels see of a bank: plain pointers into memory that the binding owns.
+#pragma once
+
+#include <cstdint>
+
+namespace polyak {
+
+// What all models of a bank share.
+struct Settings {
+  double power;          // c of the learning rate
+  double average_power;  // row m of the average counts m^r
+  double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p
+  bool intercept;
+  bool implicit;
+  bool capped;  // an explicit step never goes beyond 1 / (curvature * squared length)
+  bool progressive;
+  uint64_t seed;
+};
+
+// What each model has of its own; every pointer is to `count` numbers. Everything that changes is
+// listed in POLYAK_MODEL_FIELDS, so that a state saved and put back is complete by construction.
+#define POLYAK_MODEL_FIELDS(F)                                                               \
+  F(alpha)           /* the penalty lambda */                                                \
+  F(gamma0)          /* the learning rate's first value */                                   \
+  F(decay)           /* a of the learning rate */                                            \
+  F(start)           /* averaging begins after this row; negative: the detector will say */  \
+  F(scale)           /* s: the iterate is s v */                                             \
+  F(tau)             /* the sum of the iterates is tau v + u ... */                          \
+  F(total)           /* ... and this the sum of their weights */                             \
+  F(unit)            /* what a weight of one counts, kept so that total stays in range */    \
+  F(bias)            /* the intercept of the iterate */                                      \
+  F(bias_sum)        /* the weighted sum of the intercepts */                                \
+  F(running_iterate) /* the detector's running loss of the iterate */                        \
+  F(running_average) /* the same of the exponential average */                               \
+  F(weight)          /* progressive validation: the rows' weights, */                        \
+  F(loss)            /* the weighted losses of the averaged model, */                        \
+  F(loss_squared)    /* their squares, */                                                    \
+  F(error)           /* and its errors */
+
+struct Models {
+  int64_t count;
+#define POLYAK_FIELD(name) double *name;
+  POLYAK_MODEL_FIELDS(POLYAK_FIELD)
+#undef POLYAK_FIELD
+  const int64_t *output;   // which target column, or which class, is the model's own
+  const int64_t *replica;  // which stream of random row weights; negative: none
+};
+
+template <class W>
+struct BankView {
+  W *lines;
+  int64_t features;
+  Models models;
+  Settings settings;
+  double *squares;  // sum of x_j^2 over all rows, for the preconditioner
+  int64_t clock;    // rows of non-zero weight so far
+  bool shared_rate; // every model has the same learning rate
+  bool replicas;    // some model has random row weights
+  // Room for one row: 2K numbers each, then K each, then one per nonzero.
+  W *sums, *step;
+  double *gamma, *y, *w;
+  W *scaled;
+};
+
+// One call's targets, weights and order of rows, all optional but the targets.
+struct Task {
+  const double *targets;  // row i, output o at [i * outputs + o]; or null where classes are given
+  const int64_t *classes;  // row i's class: model k's target is +1 where it is its own, else -1
+  int64_t outputs;
+  const double *weights;  // row i, model k at [i * weight_stride + k * weight_step]; or null
+  int64_t weight_stride, weight_step;
+  const int64_t *order;  // the rows to learn, in this order; or null for all as they stand
+  int64_t count;
+  double *scores;  // if not null: the averaged models' scores of each row before it is learned
+};
+
+constexpr int64_t all_learned = -1;
+
+}  // namespace polyak

@@ -1,0 +1,15 @@
+// What a row passes through is compiled once for every processor and once more for newer ones (see
+// CMakeLists.txt). Each build lives in a namespace of its own, so that the linker can never hand
+// the code of one to the other.
+#pragma once
+
+#ifndef POLYAK_KERNELS
+#define POLYAK_KERNELS portable
+#endif
+
+// The loops over a row's nonzeros are compiled once and shared by all losses.
+#if defined(__GNUC__)
+#define POLYAK_NOINLINE __attribute__((noinline))
+#else
+#define POLYAK_NOINLINE __declspec(noinline)
+#endif

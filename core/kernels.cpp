@@ -1,0 +1,120 @@
+#include "kernels.hpp"
+
+#include <cstring>
+
+#include "bank.hpp"
+#include "precondition.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+namespace {
+
+// Fills in each model's target and weight for row i. False if the row is not there: it has no
+// weight for any model.
+template <class W>
+bool present(BankView<W> &view, const Task &task, int64_t i) {
+  const Models &m = view.models;
+  bool any = task.weights == nullptr;
+  for (int64_t k = 0; k < m.count; ++k) {
+    view.y[k] = task.classes ? (task.classes[i] == m.output[k] ? 1.0 : -1.0)
+                             : task.targets[i * task.outputs + m.output[k]];
+    view.w[k] =
+        task.weights ? task.weights[i * task.weight_stride + k * task.weight_step] : 1.0;
+    any = any || view.w[k] > 0.0;
+  }
+  return any;
+}
+
+template <class W>
+void draw_replicas(BankView<W> &view) {
+  for (int64_t k = 0; k < view.models.count; ++k)
+    if (view.models.replica[k] >= 0)
+      view.w[k] *= replica_weight(view.settings.seed, static_cast<uint64_t>(view.clock),
+                                  view.models.replica[k]);
+}
+
+template <class Loss, class W, class Rows>
+int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
+  Bank<W> bank(view);
+  const double p = view.settings.precondition;
+  const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
+  for (int64_t n = 0; n < task.count; ++n) {
+    const int64_t i = task.order ? task.order[n] : n;
+    if (!present(view, task, i)) continue;
+    ++view.clock;
+    if (view.replicas) draw_replicas(view);
+    const auto row = rows[i];
+    if (n + 1 < task.count) bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
+
+    bank.lines.gather(row, view.sums);
+    double *scores = task.scores ? task.scores + n * view.models.count : nullptr;
+    if (p == 0.0) {
+      if (!bank.template advance<Loss>(squared_length(row) + constant, scores)) return i;
+      bank.lines.scatter(row, view.step);
+    } else {
+      const double norm =
+          precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
+      if (!bank.template advance<Loss>(norm + constant, scores)) return i;
+      bank.lines.scatter(row.with(view.scaled), view.step);
+    }
+    bank.settle();
+  }
+  return all_learned;
+}
+
+template <class Value, class Index>
+bool within(const SparseRow<Value, Index> &row, int64_t features) {
+  for (int64_t i = 0; i < row.size; ++i)
+    if (row.feature(i) >= features) return false;
+  return true;
+}
+template <class Value>
+bool within(const DenseRow<Value> &row, int64_t features) {
+  return row.size <= features;
+}
+
+}  // namespace
+
+template <class W, class Rows>
+int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task &task) {
+  int64_t stopped = all_learned;
+  each_loss([&](const char *name, auto kind) {
+    if (std::strcmp(name, loss) == 0) stopped = learn_with<decltype(kind)>(view, rows, task);
+  });
+  return stopped;
+}
+
+template <class W, class Rows>
+void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W *scores) {
+  const Lines<W> lines{const_cast<W *>(matrix), features, width};
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const auto row = rows[i];
+    W *out = scores + i * width;
+    if (within(row, features)) {
+      if (i + 1 < rows.count) lines.prefetch(rows[i + 1]);
+      lines.gather(row, out);
+      continue;
+    }
+    for (int64_t c = 0; c < width; ++c) out[c] = 0;
+    for (int64_t e = 0; e < row.size; ++e)
+      if (row.feature(e) < features)
+        for (int64_t c = 0; c < width; ++c)
+          out[c] += static_cast<W>(row.value[e]) * matrix[row.feature(e) * width + c];
+  }
+}
+
+#define INSTANTIATE(W, ROWS)                                                                \
+  template int64_t learn<W, ROWS>(const char *, BankView<W> &, const ROWS &, const Task &); \
+  template void score<W, ROWS>(const W *, int64_t, int64_t, const ROWS &, W *);
+#define INSTANTIATE_ROWS(W, V)                              \
+  INSTANTIATE(W, DenseRows<V>)                              \
+  INSTANTIATE(W, SparseRows<V POLYAK_COMMA int32_t>)        \
+  INSTANTIATE(W, SparseRows<V POLYAK_COMMA int64_t>)
+#define POLYAK_COMMA ,
+INSTANTIATE_ROWS(float, float)
+INSTANTIATE_ROWS(float, double)
+INSTANTIATE_ROWS(double, float)
+INSTANTIATE_ROWS(double, double)
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

@@ -1,0 +1,30 @@
+// The doors into the compiled kernels: learn from rows, and score rows. Each exists once per build
+// of the kernels (see kernel_namespace.hpp) and once per type of row.
+#pragma once
+
+#include <cstdint>
+
+#include "bank_view.hpp"
+#include "rows.hpp"
+
+namespace polyak {
+
+#define POLYAK_KERNEL_DOORS                                                                      \
+  /* Learns the task's rows one by one; answers all_learned, or the row where a score overflowed. */ \
+  template <class W, class Rows>                                                                 \
+  int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task &task);         \
+  /* scores[i * width + c] = row i times column c of a matrix stored feature by feature; a feature \
+     beyond the matrix counts nothing. */                                                        \
+  template <class W, class Rows>                                                                 \
+  void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W *scores);
+
+namespace portable {
+POLYAK_KERNEL_DOORS
+}
+#ifdef POLYAK_HAS_AVX2
+namespace avx2 {
+POLYAK_KERNEL_DOORS
+}
+#endif
+
+}  // namespace polyak

@@ -1,0 +1,50 @@
+// The diagonal preconditioner: coordinate j of an update is multiplied by
+// d_j = (mean of x_j^2 over all rows so far)^-p, which depends on the rows alone.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernel_namespace.hpp"
+#include "rows.hpp"
+#include "schedule.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+
+// The sum of x_j^2 in several running sums, since each addition waits for the one before it.
+template <class Row>
+double squared_length(const Row &row) {
+  double partial[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= row.size; i += 8)
+    for (int u = 0; u < 8; ++u) {
+      const double x = static_cast<double>(row.value[i + u]);
+      partial[u] += x * x;
+    }
+  for (; i < row.size; ++i) {
+    const double x = static_cast<double>(row.value[i]);
+    partial[0] += x * x;
+  }
+  return ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
+         ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+}
+
+// Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
+// `rows` is how many have been seen, this one included.
+template <class W, class Row>
+double precondition(const Row &row, double p, double rows, double *squares, W *scaled) {
+  double norm = 0.0;
+  for (int64_t i = 0; i < row.size; ++i) {
+    const double x = static_cast<double>(row.value[i]);
+    const double mean = (squares[row.feature(i)] += x * x) / rows;
+    // A feature that has only been zero, or too small to square, does not move.
+    const double dx = mean > 0.0 ? x * inverse_power(mean, p) : 0.0;
+    scaled[i] = static_cast<W>(dx);
+    norm += dx * x;
+  }
+  return norm;
+}
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

@@ -1,0 +1,75 @@
+// Views of rows that stand in somebody else's memory: compressed sparse or dense, any width of
+// number. Nothing here copies or owns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Every build of the kernels shares these types, so their few functions must never exist on their own.
+#if defined(__GNUC__)
+#define POLYAK_INLINE __attribute__((always_inline)) inline
+#else
+#define POLYAK_INLINE __forceinline
+#endif
+
+namespace polyak {
+
+template <class Value, class Index>
+struct SparseRow {
+  const Index *index;
+  const Value *value;
+  int64_t size;
+  POLYAK_INLINE int64_t feature(int64_t i) const { return static_cast<int64_t>(index[i]); }
+  // The same features with other values.
+  template <class Other>
+  POLYAK_INLINE SparseRow<Other, Index> with(const Other *values) const {
+    return {index, values, size};
+  }
+};
+
+template <class Value>
+struct DenseRow {
+  const Value *value;
+  int64_t size;
+  POLYAK_INLINE int64_t feature(int64_t i) const { return i; }
+  template <class Other>
+  POLYAK_INLINE DenseRow<Other> with(const Other *values) const {
+    return {values, size};
+  }
+};
+
+// Row offsets of either width, read as 64 bits.
+struct Offsets {
+  const void *data;
+  bool wide;
+  POLYAK_INLINE int64_t operator[](int64_t i) const {
+    return wide ? static_cast<const int64_t *>(data)[i] : static_cast<const int32_t *>(data)[i];
+  }
+};
+
+template <class Value, class Index>
+struct SparseRows {
+  using Row = SparseRow<Value, Index>;
+  Offsets offsets;
+  const Index *indices;
+  const Value *values;
+  int64_t count;
+  int64_t stored;    // how many indices and values there are
+  int64_t features;  // the width, where the caller knows one; otherwise -1
+  POLYAK_INLINE Row operator[](int64_t i) const {
+    const int64_t begin = offsets[i];
+    return {indices + begin, values + begin, offsets[i + 1] - begin};
+  }
+};
+
+template <class Value>
+struct DenseRows {
+  using Row = DenseRow<Value>;
+  const Value *values;
+  int64_t count;
+  int64_t features;
+  int64_t stride;  // from one row to the next, in values
+  POLYAK_INLINE Row operator[](int64_t i) const { return {values + i * stride, features}; }
+};
+
+}  // namespace polyak

@@ -1,0 +1,69 @@
+"""Learning rates: functions of the row number ``t`` (sections 3 to 5 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyak import _core
+from polyak.losses import Loss
+from polyak.rows import Rows, core_arrays
+
+CALIBRATION_ROWS = 1000
+"""How many of the first rows the paper's recipe looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """The paper's learning rate, ``gamma0 * (1 + a * gamma0 * t) ** -c``.
+
+    Examples
+    --------
+    >>> rate = Polynomial(gamma0=0.5, a=0.1, c=1.0)
+    >>> rate(0), rate(20)
+    (0.5, 0.25)
+    """
+
+    gamma0: float
+    a: float
+    c: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.gamma0) and self.gamma0 > 0):
+            raise ValueError(f"gamma0 must be positive and finite, not {self.gamma0}")
+        if not (np.isfinite(self.a) and self.a >= 0):
+            raise ValueError(f"a must be finite and at least zero, not {self.a}")
+        if not 0 <= self.c <= 1:
+            raise ValueError(f"c must be between 0 and 1, not {self.c}")
+
+    def __call__(self, t: float) -> float:
+        """Give the learning rate of row ``t``; the first row is number one."""
+        return self.gamma0 * float((1.0 + self.a * self.gamma0 * t) ** -self.c)
+
+    @classmethod
+    def from_rows(
+        cls, rows: Rows, loss: Loss, alpha: float, *, fit_intercept: bool = True
+    ) -> Polynomial:
+        """Apply the paper's recipe to the first rows of a data set.
+
+        ``gamma0 = 1 / M`` with ``M`` the largest squared length among the first 1000 rows (the
+        intercept's constant feature counted), ``a = alpha``, a lower bound of the Hessian's
+        smallest eigenvalue, and ``c = 2/3`` for least squares or ``3/4`` for any other loss.
+
+        Examples
+        --------
+        >>> from polyak.losses import get_loss
+        >>> rows = np.array([[1.0, 1.0], [0.0, 1.0]])
+        >>> Polynomial.from_rows(rows, get_loss("squared_error"), 1e-3, fit_intercept=False)
+        Polynomial(gamma0=0.5, a=0.001, c=0.666...)
+        """
+        M = largest_squared_length(rows, fit_intercept=fit_intercept)
+        return cls(1.0 / M, alpha, loss.power)
+
+
+def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
+    """Measure ``M``, the largest ``|x|^2`` of the first 1000 rows; 1.0 where all are zero."""
+    lengths = _core.squared_lengths(*core_arrays(rows[:CALIBRATION_ROWS]))
+    M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
+    return M if M > 0 else 1.0
