@@ -1,0 +1,125 @@
+"""Rows from wherever they lie, a batch at a time, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+from numpy.typing import DTypeLike
+
+from polyak.streams.batch import Batch
+from polyak.streams.files import find_files
+from polyak.streams.formats import open_files
+from polyak.streams.options import Options
+from polyak.streams.order import sorted_by_class
+from polyak.streams.stream import BadLine, Position, Reader, Stream
+
+__all__ = ["BadLine", "Batch", "Position", "Stream", "open_stream", "sorted_by_class"]
+
+
+def open_stream(
+    source: Any,
+    *,
+    format: str | None = None,
+    y: Any = None,
+    dtype: DTypeLike | None = None,
+    n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    skip_bad_lines: bool = False,
+    threads: int | None = None,
+    shuffle_buffer: int = 0,
+    seed: int = 0,
+    start: Position | None = None,
+    warn_if_sorted: bool = True,
+    block_bytes: int = 1 << 21,
+    batch_rows: int = 2048,
+) -> Stream:
+    r"""Open files or arrays as a stream of batches.
+
+    Parameters
+    ----------
+    source : path, list of paths, pattern, "-", binary file object, or arrays
+        ``-`` is standard input. The matches of a pattern are read in the order of their names.
+        Files may be compressed by gzip, bzip2, xz or zstandard. Arrays are a matrix ``X``, or a
+        tuple ``(X, y)`` or ``(X, y, weights)``, where ``X`` is two-dimensional, scipy's sparse,
+        or `polyak.rows.SparseRows`.
+    format : {"svmlight", "npy", "npz"}, optional
+        Told from the files' names if not given: what is called neither ``.npy`` nor ``.npz`` is
+        svmlight. A ``.npz`` holds ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it,
+        and perhaps ``y`` and ``weights``.
+    y : array or path of a ``.npy`` file, optional
+        The targets, where the source has none.
+    dtype : float32 or float64, optional
+        The type of the values. If not given, float32 for text, and as they are for arrays.
+    n_features : int, optional
+        The width of the rows. A feature beyond is an error. If not given, rows of text are as
+        wide as the largest feature seen so far.
+    zero_based : bool or "auto"
+        Whether the first feature of svmlight text has the id 0 rather than 1. "auto" takes it to
+        be 1 unless the first block of lines has a feature 0; should one come up later, the error
+        says to give this option.
+    skip_bad_lines : bool
+        Count the lines that cannot be read, instead of raising an error for the first.
+    threads : int, optional
+        How many threads read and parse ahead; by default as many as there are processors, up to
+        four. The batches are the same for any number.
+    shuffle_buffer : int
+        Shuffle rows within a buffer of as many; for files that are sorted.
+    seed : int
+        Begins the shuffling.
+    start : dict, optional
+        The ``position`` of an earlier stream of the same source and options, to go on from there.
+    warn_if_sorted : bool
+        Warn if the first rows look sorted by class.
+    block_bytes : int
+        How much text to parse at a time.
+    batch_rows : int
+        How many rows of an array to deliver at a time.
+
+    Returns
+    -------
+    Stream
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = io.BytesIO(b"+1 1:0.5 3:2 # a comment\n-1 2:0.25\n")
+    >>> with open_stream(text) as stream:
+    ...     for batch in stream:
+    ...         print(batch.targets, batch.rows.indices, batch.rows.values)
+    [ 1. -1.] [0 2 1] [0.5  2.   0.25]
+    """
+    options = Options(
+        y=y,
+        dtype=dtype,
+        n_features=n_features,
+        zero_based=zero_based,
+        skip_bad_lines=skip_bad_lines,
+        threads=threads,
+        block_bytes=block_bytes,
+        batch_rows=batch_rows,
+    )
+    if _names_files(source):
+        reader: Reader = open_files(find_files(source), format, options)
+    else:
+        from polyak.streams.arrays import open_arrays
+
+        reader = open_arrays(source, options)
+    return Stream(
+        reader,
+        shuffle_buffer=shuffle_buffer,
+        seed=seed,
+        start=start,
+        warn_if_sorted=warn_if_sorted,
+    )
+
+
+def _names_files(source: Any) -> bool:
+    if isinstance(source, (list, tuple)):
+        return all(isinstance(part, (str, os.PathLike)) for part in source)
+    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")

@@ -1,0 +1,93 @@
+"""Blocks of whole lines: what a parser is given at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyak.streams.files import File, Opened, Pipe
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some whole lines of one file.
+
+    Attributes
+    ----------
+    text : memoryview
+    file : int
+        Which of the files.
+    end : int
+        Where the block ends in the file's uncompressed bytes.
+    bytes_read : int
+        How much of all files was taken from the disk so far.
+    """
+
+    text: memoryview
+    file: int
+    end: int
+    bytes_read: int
+
+
+def read_blocks(
+    files: Sequence[File | Pipe], size: int, file: int = 0, offset: int = 0
+) -> Generator[Block]:
+    """Cut files into blocks, from an offset in one of them.
+
+    A block begins where the one before ended and holds as many whole lines as fit into ``size``
+    bytes, or one line if that is longer. So a block depends on where it begins and on nothing
+    else, and reading can go on from any block's end as if it had never stopped.
+    """
+    before = sum(earlier.size or 0 for earlier in files[:file])
+    for i in range(file, len(files)):
+        opened = files[i].open()
+        try:
+            opened.skip(offset)
+            for text in _whole_lines(opened, size):
+                offset += len(text)
+                yield Block(text, i, offset, before + opened.bytes_read)
+            before += opened.bytes_read
+            offset = 0
+        finally:
+            opened.close()
+
+
+def _whole_lines(opened: Opened, size: int) -> Generator[memoryview]:
+    rest = memoryview(b"")
+    while True:
+        buffer = _empty(size)
+        buffer[: len(rest)] = rest
+        filled = len(rest) + opened.fill(buffer[len(rest) :])
+        cut = _after_last_newline(buffer[:filled])
+        longer = []
+        while filled == size and cut == 0:  # a line longer than a block
+            longer.append(buffer)
+            buffer = _empty(size)
+            filled = opened.fill(buffer)
+            cut = _after_last_newline(buffer[:filled])
+        if filled < size:
+            cut = filled
+        text = memoryview(b"".join([*longer, buffer[:cut]])) if longer else buffer[:cut]
+        if len(text):
+            yield text
+        if filled < size:
+            return
+        rest = buffer[cut:]
+
+
+def _empty(size: int) -> memoryview:
+    # Not a bytearray, which would be cleared first.
+    return memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
+
+
+def _after_last_newline(buffer: memoryview) -> int:
+    end = len(buffer)
+    while end > 0:
+        begin = max(0, end - 4096)
+        found = bytes(buffer[begin:end]).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0

@@ -1,0 +1,99 @@
+"""Compressed bytes: told by how they begin, opened by the library they need."""
+
+from __future__ import annotations
+
+import io
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+from polyak.errors import DataError
+
+BEGINNINGS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+SUFFIXES = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst", ".zstd": "zst"}
+
+
+def compression_of(name: str, head: bytes) -> str | None:
+    r"""Name the compression of a file from its first bytes, or failing that from its suffix.
+
+    Examples
+    --------
+    >>> compression_of("rows.txt", b"\x1f\x8b\x08...")
+    'gz'
+    >>> compression_of("rows.txt", b"1 2:0.5") is None
+    True
+    """
+    for beginning, kind in BEGINNINGS.items():
+        if head.startswith(beginning):
+            return kind
+    return SUFFIXES.get(PurePath(name).suffix)
+
+
+def without_suffix(name: str) -> str:
+    """Take the suffix of a compression off a file's name.
+
+    Examples
+    --------
+    >>> without_suffix("rows.svm.gz")
+    'rows.svm'
+    """
+    path = PurePath(name)
+    return str(path.with_suffix("")) if path.suffix in SUFFIXES else name
+
+
+def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
+    """Read ``file`` through the compression ``kind``, in bounded memory."""
+    if kind == "gz":
+        import gzip
+
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if kind == "bz2":
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(file))
+    if kind == "xz":
+        import lzma
+
+        return cast(BinaryIO, lzma.LZMAFile(file))
+    return cast(BinaryIO, _Zstandard(file))
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames of zstandard, one after the other.
+
+    Unlike the package's own reader, it tells the end of a frame from a file cut short.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise DataError(
+                "to read zstandard files, install the package: pip install 'polyak[zstd]'"
+            ) from None
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
+        self._frame: Any = None
+        self._compressed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            compressed = self._compressed or self._file.read(1 << 17)
+            self._compressed = b""
+            if not compressed:
+                if self._frame is not None:
+                    raise EOFError
+                return 0
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(compressed))
+            if self._frame.eof:
+                self._compressed = self._frame.unused_data
+                self._frame = None
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n

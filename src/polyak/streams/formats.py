@@ -1,0 +1,57 @@
+"""The formats there are. A new one is a line here and a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+from polyak.errors import DataError
+from polyak.streams.compression import without_suffix
+from polyak.streams.files import File, Pipe
+from polyak.streams.options import Options
+from polyak.streams.stream import Reader
+
+Opener = Callable[[Sequence[File | Pipe], Options], Reader]
+
+
+# Each opener imports its module when it is called, so that reading one format never waits for
+# the libraries of another.
+def _svmlight(files: Sequence[File | Pipe], options: Options) -> Reader:
+    from polyak.streams.svmlight import SvmlightReader
+
+    return SvmlightReader(files, options)
+
+
+def _npy(files: Sequence[File | Pipe], options: Options) -> Reader:
+    from polyak.streams.numpy_files import open_npy
+
+    return open_npy(files, options)
+
+
+def _npz(files: Sequence[File | Pipe], options: Options) -> Reader:
+    from polyak.streams.numpy_files import open_npz
+
+    return open_npz(files, options)
+
+
+FORMATS: dict[str, Opener] = {"svmlight": _svmlight, "npy": _npy, "npz": _npz}
+SUFFIXES = {".npy": "npy", ".npz": "npz"}
+"""Formats by the end of the file's name; svmlight files are called anything."""
+
+
+def format_of(files: Sequence[File | Pipe]) -> str:
+    """Name the format of files from their names."""
+    found = {SUFFIXES.get(PurePath(without_suffix(f.name)).suffix, "svmlight") for f in files}
+    if len(found) > 1:
+        names = " and ".join(sorted(found))
+        raise DataError(f"files of one stream must have one format, not {names}")
+    return found.pop()
+
+
+def open_files(files: Sequence[File | Pipe], format: str | None, options: Options) -> Reader:
+    """Open files in the format given, or in that of their names."""
+    format = format or format_of(files)
+    if format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ValueError(f"there is no format {format!r}; there are {known}")
+    return FORMATS[format](files, options)

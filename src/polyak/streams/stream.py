@@ -1,0 +1,181 @@
+"""A stream: the batches of a source one after the other, and where the reading stands."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from polyak.errors import DataError
+from polyak.streams.batch import Batch
+from polyak.streams.order import ROWS_TO_TELL, sorted_by_class
+from polyak.streams.shuffle import shuffled
+
+Position = dict[str, Any]
+"""Where a batch ended: what JSON can hold, and only the reader that made it understands."""
+
+
+class BadLine(NamedTuple):
+    """A line that could not be read and was skipped."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where the reading stands at the end of a batch."""
+
+    position: Position
+    rows: int = 0
+    bytes_read: int = 0
+    bad_lines: int = 0
+    first_bad_lines: tuple[BadLine, ...] = ()
+
+
+class Reader(Protocol):
+    """What a format provides; `Stream` adds what all formats share."""
+
+    format: str
+    name: str
+    bytes_total: int | None
+    n_features: int | None
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+
+    def begin(self, start: Position | None) -> Mark:
+        """Say where reading begins: at the source's beginning, or at a position."""
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark."""
+
+
+class Stream:
+    """An iterator of batches, and a context manager that ends the reading.
+
+    Made by `polyak.streams.open_stream`. All that it tells is about the batches delivered so
+    far, whatever was read ahead of them.
+
+    Attributes
+    ----------
+    format : str
+    n_features : int or None
+        The number of features, where it is known before all is read.
+    bytes_total : int or None
+        The size on the disk.
+    bytes_read : int
+        How much of that was read.
+    rows_read : int
+        How many rows, those before ``start`` included.
+    bad_lines : int
+        How many lines were skipped.
+    first_bad_lines : tuple of BadLine
+        The first ten of them.
+    position : dict
+        Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        shuffle_buffer: int = 0,
+        seed: int = 0,
+        start: Position | None = None,
+        warn_if_sorted: bool = True,
+    ) -> None:
+        self._reader = reader
+        self.format = reader.format
+        self.bytes_total = reader.bytes_total
+        self.n_features = reader.n_features
+        if shuffle_buffer:
+            begin = reader.begin(None)
+            self._batches = shuffled(reader.read(begin), shuffle_buffer, seed, start)
+            here = start or {"shuffle_buffer": shuffle_buffer, "seed": seed, "rows": 0}
+            self._mark = replace(begin, position=here, rows=int(here["rows"]))
+        else:
+            self._mark = reader.begin(start)
+            self._batches = reader.read(self._mark)
+        self._first_targets: list[Any] | None = (
+            [] if warn_if_sorted and not shuffle_buffer and start is None else None
+        )
+
+    @property
+    def bytes_read(self) -> int:  # noqa: D102
+        return self._mark.bytes_read
+
+    @property
+    def rows_read(self) -> int:  # noqa: D102
+        return self._mark.rows
+
+    @property
+    def bad_lines(self) -> int:  # noqa: D102
+        return self._mark.bad_lines
+
+    @property
+    def first_bad_lines(self) -> tuple[BadLine, ...]:  # noqa: D102
+        return self._mark.first_bad_lines
+
+    @property
+    def position(self) -> Position:  # noqa: D102
+        return self._mark.position
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this data from other data: sizes and first bytes, neither names nor dates."""
+        return self._reader.fingerprint()
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Batch:
+        try:
+            batch, self._mark = next(self._batches)
+        except StopIteration:
+            if self._mark.rows == 0:
+                skipped = f" but {self._mark.bad_lines} bad lines" if self._mark.bad_lines else ""
+                raise DataError(f"{self._reader.name} has no rows{skipped}") from None
+            raise
+        if self._first_targets is not None:
+            self._look_at_order(batch)
+        return batch
+
+    def close(self) -> None:
+        """End the reading and its threads."""
+        self._batches.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _look_at_order(self, batch: Batch) -> None:
+        """Warn, once, if the first rows look sorted by class."""
+        assert self._first_targets is not None
+        if batch.targets is not None:
+            self._first_targets.extend(batch.targets[:ROWS_TO_TELL].tolist())
+            if self._mark.rows < ROWS_TO_TELL:
+                return
+            if sorted_by_class(self._first_targets):
+                warnings.warn(
+                    f"the rows of {self._reader.name} seem to be sorted by class, and one pass "
+                    "over sorted rows learns poorly: shuffle the file, or read it with "
+                    "shuffle_buffer=100000 or as many rows as memory allows",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        self._first_targets = None
