@@ -1,0 +1,1 @@
+"""polyak beside its peers, timed in one run on one machine: ``python -m benchmarks --help``."""

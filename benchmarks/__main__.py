@@ -1,0 +1,71 @@
+"""``python -m benchmarks [--quick] [scenario …]``: time, print, keep the figures as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict, replace
+from importlib import import_module
+
+from rich.console import Console
+
+from benchmarks import machine, runner, table
+from benchmarks.scenarios import NAMES, QUICK
+
+LATEST = runner.ROOT / "benchmarks" / "results" / "latest.json"
+
+
+def main() -> None:
+    """Run the scenarios the command line names, or all of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=", ".join(NAMES))
+    parser.add_argument("--quick", action="store_true", help="smaller and fewer: two minutes")
+    parser.add_argument("--repeats", type=int, help="how often each contestant runs")
+    options = parser.parse_args()
+    unknown = set(options.scenarios) - set(NAMES)
+    if unknown:
+        parser.error(f"no scenario {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+
+    # A pipe has no width of its own; eighty columns would fold every label.
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    record = {"date": time.strftime("%Y-%m-%d %H:%M:%S"), **machine.describe(), "scenarios": {}}
+    for name in options.scenarios or (QUICK if options.quick else NAMES):
+        contests = []
+        for contest in import_module(_module(name)).contests(name, options.quick):
+            if options.repeats:
+                contest = replace(contest, repeats=options.repeats)
+            with console.status("", refresh_per_second=1) as status:
+                results = runner.run(contest, status.update)
+            table.show(contest, results, console)
+            contests.append(_as_json(contest, results))
+        record["scenarios"][name] = contests
+        LATEST.parent.mkdir(exist_ok=True)  # written after each: a run cut short keeps its figures
+        LATEST.write_text(json.dumps(record, indent=1))
+
+
+def _module(scenario: str) -> str:
+    return f"benchmarks.scenarios.{scenario.split('-')[0]}"
+
+
+def _as_json(contest: runner.Contest, results: runner.Results) -> dict[str, object]:
+    return {
+        "title": contest.title,
+        "cores": contest.cores,
+        "results": [asdict(r) | {"best": r.best, "median": r.median} for r in results.values()],
+        "targets": [
+            {
+                "promise": target.promise,
+                "value": (value := target.value(results)),
+                "at_least": target.at_least,
+                "at_most": target.at_most,
+                "kept": target.kept(value),
+            }
+            for target in contest.targets
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""One module a scenario: its contests, and the jobs its contestants run.
+
+A module is imported both by the parent, which asks for ``contests(name, quick)``, and by every
+contestant's process, which calls one job. So heavy imports stay inside the jobs.
+"""
+
+NAMES = (
+    "sparse",
+    "dense",
+    "features",
+    "text",
+    "text-1gb",
+    "classes",
+    "accuracy",
+    "startup",
+)
+QUICK = tuple(name for name in NAMES if name != "text-1gb")

@@ -1,0 +1,81 @@
+"""Many classes: one bank reads a row once for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.contestant import Job
+from benchmarks.runner import Contest, Figures, Target, in_process, speedup
+from benchmarks.scenarios.ours import ALPHA
+
+OURS, SGD, STEPS = "ours", "SGDClassifier, average", "SGDClassifier, average, our steps"
+
+
+def contests(name: str, quick: bool) -> list[Contest]:
+    passes = 1 if quick else 2
+    faster = Target("times as fast as SGDClassifier(average=True)", speedup(OURS, SGD), at_least=4)
+    mnist = Contest(
+        title=f"the ten digits of mnist, {passes} pass(es), one core",
+        contestants=[
+            in_process(OURS, "classes:ours", data="mnist", passes=passes),
+            in_process(SGD, "classes:sgd", data="mnist", passes=passes),
+            in_process(STEPS, "classes:sgd", data="mnist", passes=passes, our_steps=True),
+        ],
+        reference=OURS,
+        repeats=1 if quick else 3,
+        targets=[faster],
+    )
+    thousand = Contest(
+        title="1,000 generated classes, 20,000 × 100, one pass, one core",
+        contestants=[
+            in_process(OURS, "classes:ours", data="thousand", passes=1),
+            in_process(SGD, "classes:sgd", data="thousand", passes=1),
+            in_process(STEPS, "classes:sgd", data="thousand", passes=1, our_steps=True),
+        ],
+        reference=OURS,
+        repeats=1 if quick else 3,
+    )
+    return [mnist, thousand]
+
+
+def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    import numpy as np
+
+    from polyak.datasets import load
+
+    if name == "mnist":
+        return load("mnist10")
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((1000, 100), np.float32)
+    y = rng.integers(1000, size=22_000)
+    X = centres[y] + 1.5 * rng.standard_normal((len(y), 100), np.float32)
+    return (X[:20_000], y[:20_000]), (X[20_000:], y[20_000:])
+
+
+def ours(data: str, passes: int) -> Job:
+    from polyak import ASGDClassifier
+
+    # Recipe and loss are the paper's, whatever the defaults become.
+    return _job(
+        ASGDClassifier(
+            loss="squared_hinge", alpha=ALPHA, recipe="paper", max_iter=passes, shuffle=False
+        ),
+        data,
+    )
+
+
+def sgd(data: str, passes: int, our_steps: bool = False) -> Job:
+    from benchmarks.scenarios.sgd import classifier, longest_row
+
+    longest = longest_row(_data(data)[0][0]) if our_steps else None
+    return _job(classifier(average=True, longest=longest, passes=passes), data)
+
+
+def _job(model: Any, data: str) -> Job:
+    (X, y), (X_test, y_test) = _data(data)
+    model.fit(X[:1000], y[:1000])
+
+    def judge() -> Figures:
+        return {"test error": 1 - model.score(X_test, y_test)}
+
+    return lambda: model.fit(X, y), judge
