@@ -39,6 +39,7 @@ class Contestant:
     command: tuple[str, ...]
     reports: bool = False
     judge: tuple[str, ...] | None = None  # run untimed after the last repeat, reports figures
+    once: bool = False  # too long to repeat, or the same every time
 
 
 def job(function: str, **arguments: Any) -> tuple[str, ...]:
@@ -116,7 +117,7 @@ def run(contest: Contest, tell: Callable[[str], None]) -> Results:
     for repeat in range(contest.repeats):
         for entry in contest.contestants:
             result = results[entry.label]
-            if result.problem:
+            if result.problem or (entry.once and repeat > 0):
                 continue
             tell(f"{contest.title}: {entry.label} ({repeat + 1}/{contest.repeats})")
             try:

@@ -43,7 +43,7 @@ def show(contest: Contest, results: Results, console: Console) -> None:
 
 
 def _number(value: float) -> str:
-    """Three or four digits, whatever the size."""
+    """Four digits, whatever the size."""
     if value != value:
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
