@@ -67,6 +67,13 @@ struct Bank {
     return true;
   }
 
+  // Whether the row changes any weight: beyond the margin of a hinge it does not.
+  bool moves() const {
+    bool any = false;
+    for (int64_t k = 0; k < K; ++k) any |= view.step[k] != 0;
+    return any;
+  }
+
   // After the lines were written: keep scale and total in range.
   void settle() {
     for (int64_t k = 0; k < K; ++k) {

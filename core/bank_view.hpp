@@ -72,6 +72,7 @@ struct Task {
   const int64_t *order;  // the rows to learn, in this order; or null for all as they stand
   int64_t count;
   double *scores;  // if not null: the averaged models' scores of each row before it is learned
+  bool unchecked;  // nobody has looked at the rows yet: stop at one that is not in order
 };
 
 constexpr int64_t all_learned = -1;

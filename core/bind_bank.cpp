@@ -44,6 +44,14 @@ nb::ndarray<nb::numpy, T> new_array(std::initializer_list<size_t> shape) {
   return {data.release(), shape.size(), shape.begin(), owner};
 }
 
+// How many features the rows need; refuses rows that cannot be learned from.
+template <class Rows>
+int64_t checked_features(const Rows &rows, int64_t limit) {
+  check_offsets(rows);
+  const int64_t features = POLYAK_CALL(scan(rows, limit));
+  return features == looks_wrong ? check_rows(rows, limit) : features;
+}
+
 void check_targets(const Task &task, int64_t rows, bool classifies) {
   for (int64_t i = 0; i < rows && task.targets; ++i)
     for (int64_t o = 0; o < task.outputs; ++o) {
@@ -146,10 +154,9 @@ class OwnedBank {
       check_targets(task, rows, classifies_);
       check_weights(task, rows, models);
       check_order(task, rows);
-      stopped = any.visit([&](const auto &typed) {
-        grow(check_rows(typed, limit_));
-        scaled_.resize(view_.settings.precondition != 0.0 ? longest(typed) : 0);
-        return POLYAK_CALL(learn(loss_.c_str(), prepare(), typed, task));
+      stopped = any.visit([&](const auto &rows) {
+        check_offsets(rows);
+        return learn_at_once(rows, task) ? all_learned : learn_checked(rows, task);
       });
     }
     if (stopped != all_learned) {
@@ -157,6 +164,30 @@ class OwnedBank {
                    static_cast<long long>(stopped));
       throw nb::python_error();
     }
+  }
+
+  // Reads the rows only once: learns from them as they come and, should one turn out not to be in
+  // order, puts everything back. False if so. Only where a copy of the state is cheap.
+  template <class Rows>
+  bool learn_at_once(const Rows &rows, Task task) {
+    if (lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
+    const auto lines = lines_;
+    const auto squares = squares_, fields = fields_;
+    const int64_t clock = view_.clock;
+    task.unchecked = true;
+    if (POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task)) == all_learned) return true;
+    std::copy(lines.begin(), lines.end(), lines_.begin());
+    std::copy(squares.begin(), squares.end(), squares_.begin());
+    std::copy(fields.begin(), fields.end(), fields_.begin());
+    view_.clock = clock;
+    return false;
+  }
+
+  // Looks at all rows before it learns from the first.
+  template <class Rows>
+  int64_t learn_checked(const Rows &rows, const Task &task) {
+    grow(checked_features(rows, limit_));
+    return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
   }
 
   void grow(int64_t features) {
@@ -255,7 +286,18 @@ class OwnedBank {
     return rows.features;
   }
 
-  BankView<W> &prepare() {
+  template <class V, class I>
+  static size_t bytes(const SparseRows<V, I> &rows) {
+    return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) * (sizeof(V) + sizeof(I));
+  }
+  template <class V>
+  static size_t bytes(const DenseRows<V> &rows) {
+    return static_cast<size_t>(rows.count * rows.features) * sizeof(V);
+  }
+
+  template <class Rows>
+  BankView<W> &prepare(const Rows &rows) {
+    if (view_.settings.precondition != 0.0) scaled_.resize(longest(rows));
     const int64_t K = view_.models.count;
     view_.lines = lines_.data();
     view_.features = features_;
@@ -332,7 +374,7 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
   {
     nb::gil_scoped_release release;
     any.visit([&](const auto &rows) {
-      check_rows(rows, std::numeric_limits<int64_t>::max());
+      checked_features(rows, std::numeric_limits<int64_t>::max());
       POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
     });
   }
@@ -358,7 +400,7 @@ void bind_bank(nb::module_ &m) {
     const AnyRows any{indptr, indices, values};
     auto out = new_array<double>({static_cast<size_t>(any.count())});
     any.visit([&](const auto &rows) {
-      check_rows(rows, std::numeric_limits<int64_t>::max());
+      checked_features(rows, std::numeric_limits<int64_t>::max());
       for (int64_t i = 0; i < rows.count; ++i) {
         double sum = 0.0;
         const auto row = rows[i];

@@ -1,6 +1,8 @@
 #include "kernels.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "bank.hpp"
 #include "precondition.hpp"
@@ -33,29 +35,67 @@ void draw_replicas(BankView<W> &view) {
                                   view.models.replica[k]);
 }
 
+// True if every value is finite: all bits of the exponent are set just for infinity and NaN.
+template <class Value>
+bool all_finite(const Value *values, int64_t count) {
+  using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
+  constexpr Bits exponent = sizeof(Value) == 4 ? Bits(0x7f800000u) : Bits(0x7ff0000000000000u);
+  Bits bad = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, values + i, sizeof bits);
+    bad |= (bits & exponent) == exponent;
+  }
+  return bad == 0;
+}
+
+template <class Value, class Index>
+bool rising(const SparseRow<Value, Index> &row) {
+  Index fallen = 0;
+  for (int64_t e = 1; e < row.size; ++e) fallen |= row.index[e - 1] >= row.index[e];
+  return fallen == 0;
+}
+template <class Value>
+bool rising(const DenseRow<Value> &) {
+  return true;
+}
+
+template <class Value, class Index>
+bool in_order(const SparseRow<Value, Index> &row, int64_t features) {
+  return row.size == 0 ||
+         (rising(row) && row.feature(0) >= 0 && row.feature(row.size - 1) < features);
+}
+template <class Value>
+bool in_order(const DenseRow<Value> &row, int64_t features) {
+  return row.size <= features;
+}
+
 template <class Loss, class W, class Rows>
 int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
   Bank<W> bank(view);
   const double p = view.settings.precondition;
   const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
+  const bool prefetch = bank.lines.worth_prefetching();
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
     if (!present(view, task, i)) continue;
     ++view.clock;
     if (view.replicas) draw_replicas(view);
     const auto row = rows[i];
-    if (n + 1 < task.count) bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
+    if (task.unchecked && !in_order(row, view.features)) return i;
+    if (prefetch && n + 1 < task.count)
+      bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
 
     bank.lines.gather(row, view.sums);
     double *scores = task.scores ? task.scores + n * view.models.count : nullptr;
     if (p == 0.0) {
-      if (!bank.template advance<Loss>(squared_length(row) + constant, scores)) return i;
-      bank.lines.scatter(row, view.step);
+      if (!bank.template advance<Loss>(squared_length<W>(row) + constant, scores)) return i;
+      if (bank.moves()) bank.lines.scatter(row, view.step);
     } else {
       const double norm =
           precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
       if (!bank.template advance<Loss>(norm + constant, scores)) return i;
-      bank.lines.scatter(row.with(view.scaled), view.step);
+      if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
     }
     bank.settle();
   }
@@ -84,6 +124,20 @@ int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task 
   return stopped;
 }
 
+template <class Rows>
+int64_t scan(const Rows &rows, int64_t limit) {
+  int64_t largest = -1;
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const auto row = rows[i];
+    if (!all_finite(row.value, row.size) || !rising(row)) return looks_wrong;
+    if (row.size > 0) {
+      if (row.feature(0) < 0) return looks_wrong;
+      largest = std::max(largest, row.feature(row.size - 1));
+    }
+  }
+  return largest < limit ? largest + 1 : looks_wrong;
+}
+
 template <class W, class Rows>
 void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W *scores) {
   const Lines<W> lines{const_cast<W *>(matrix), features, width};
@@ -110,7 +164,13 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
   INSTANTIATE(W, DenseRows<V>)                              \
   INSTANTIATE(W, SparseRows<V POLYAK_COMMA int32_t>)        \
   INSTANTIATE(W, SparseRows<V POLYAK_COMMA int64_t>)
+#define INSTANTIATE_SCAN(V)                                               \
+  template int64_t scan(const DenseRows<V> &, int64_t);                   \
+  template int64_t scan(const SparseRows<V POLYAK_COMMA int32_t> &, int64_t); \
+  template int64_t scan(const SparseRows<V POLYAK_COMMA int64_t> &, int64_t);
 #define POLYAK_COMMA ,
+INSTANTIATE_SCAN(float)
+INSTANTIATE_SCAN(double)
 INSTANTIATE_ROWS(float, float)
 INSTANTIATE_ROWS(float, double)
 INSTANTIATE_ROWS(double, float)

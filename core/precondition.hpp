@@ -6,28 +6,30 @@
 #include <cstdint>
 
 #include "kernel_namespace.hpp"
+#include "pack.hpp"
 #include "rows.hpp"
 #include "schedule.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// The sum of x_j^2 in several running sums, since each addition waits for the one before it.
-template <class Row>
+// The row's squared length, in several running sums, since each addition waits for the last.
+template <class W, class Row>
 double squared_length(const Row &row) {
-  double partial[8] = {};
+  Pack<W, 8> partial[2] = {Pack<W, 8>::zero(), Pack<W, 8>::zero()};
   int64_t i = 0;
-  for (; i + 8 <= row.size; i += 8)
-    for (int u = 0; u < 8; ++u) {
-      const double x = static_cast<double>(row.value[i + u]);
-      partial[u] += x * x;
+  for (; i + 16 <= row.size; i += 16)
+    for (int u = 0; u < 2; ++u) {
+      const auto x = Pack<W, 8>::load(row.value + i + 8 * u);
+      partial[u].add_product(x, x);
     }
+  double sum = 0.0;
+  for (int b = 0; b < 8; ++b) sum += partial[0].lanes[b] + partial[1].lanes[b];
   for (; i < row.size; ++i) {
     const double x = static_cast<double>(row.value[i]);
-    partial[0] += x * x;
+    sum += x * x;
   }
-  return ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
-         ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+  return sum;
 }
 
 // Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.

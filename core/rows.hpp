@@ -16,6 +16,7 @@ namespace polyak {
 
 template <class Value, class Index>
 struct SparseRow {
+  static constexpr bool dense = false;
   const Index *index;
   const Value *value;
   int64_t size;
@@ -29,6 +30,7 @@ struct SparseRow {
 
 template <class Value>
 struct DenseRow {
+  static constexpr bool dense = true;
   const Value *value;
   int64_t size;
   POLYAK_INLINE int64_t feature(int64_t i) const { return i; }

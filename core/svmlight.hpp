@@ -188,7 +188,7 @@ class Parser {
     if (n > begin) {
       if (indices[begin] < 0) {
         if (!base_is_sure_) outcome_ = Outcome::kIdZero;
-        return bad("0", "ids begin at 1 here (zero_based=True lets them begin at 0)");
+        return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
       int64_t last = static_cast<int64_t>(indices[n - 1]);
       if (last > options_.largest_index)

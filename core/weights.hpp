@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernel_namespace.hpp"
+#include "pack.hpp"
 #include "rows.hpp"
 
 namespace polyak {
@@ -23,17 +24,23 @@ struct Lines {
   // sums[c] = inner product of the row and column c.
   template <class Row>
   POLYAK_NOINLINE void gather(const Row &row, W *sums) const {
+    if constexpr (Row::dense)
+      if (width == 2) return gather_pairs(row, sums);
     in_blocks([&](auto block, int64_t c) { gather_block<decltype(block)::size>(row, c, sums + c); });
   }
 
   // column c += step[c] * row.
   template <class Row>
   POLYAK_NOINLINE void scatter(const Row &row, const W *step) {
+    if constexpr (Row::dense)
+      if (width == 2) return scatter_pairs(row, step);
     in_blocks(
         [&](auto block, int64_t c) { scatter_block<decltype(block)::size>(row, c, step + c); });
   }
 
-  // Brings a row's lines towards the processor while it still works on an earlier row.
+  // Brings a row's lines towards the processor while it still works on an earlier row. Pays only
+  // where the store outgrows the caches near the processor.
+  bool worth_prefetching() const { return features * width * int64_t(sizeof(W)) > (1 << 20); }
   template <class Value, class Index>
   void prefetch(const SparseRow<Value, Index> &row) const {
 #if defined(__GNUC__)
@@ -75,39 +82,85 @@ struct Lines {
     if (c < width) visit(Block<1>{}, c);
   }
 
-  // Narrow blocks keep several running sums, since each addition waits for the one before it.
+  // Several running sums, since each addition waits for the one before it.
   template <int B, class Row>
   void gather_block(const Row &row, int64_t c, W *sums) const {
-    constexpr int U = B >= 16 ? 1 : 16 / B;
-    W partial[U][B] = {};
+    constexpr int N = B < 8 ? B : 8, P = B / N, U = B >= 32 ? 2 : 4;
+    using Part = Pack<W, N>;
+    Part partial[U][P];
+    for (auto &parts : partial)
+      for (Part &part : parts) part = Part::zero();
+    const auto add = [&](Part *parts, int64_t i) {
+      const Part x = Part::all(static_cast<W>(row.value[i]));
+      const W *line = data + row.feature(i) * width + c;
+      for (int p = 0; p < P; ++p) parts[p].add_product(x, Part::load(line + p * N));
+    };
     int64_t i = 0;
     for (; i + U <= row.size; i += U)
-      for (int u = 0; u < U; ++u) {
-        const W x = static_cast<W>(row.value[i + u]);
-        const W *line = data + row.feature(i + u) * width + c;
-        for (int b = 0; b < B; ++b) partial[u][b] += x * line[b];
-      }
-    for (; i < row.size; ++i) {
-      const W x = static_cast<W>(row.value[i]);
-      const W *line = data + row.feature(i) * width + c;
-      for (int b = 0; b < B; ++b) partial[0][b] += x * line[b];
-    }
+      for (int u = 0; u < U; ++u) add(partial[u], i + u);
+    for (; i < row.size; ++i) add(partial[0], i);
     for (int b = 0; b < B; ++b) {
       W sum = 0;
-      for (int u = 0; u < U; ++u) sum += partial[u][b];
+      for (int u = 0; u < U; ++u) sum += partial[u][b / N].lanes[b % N];
       sums[b] = sum;
     }
   }
 
   template <int B, class Row>
   void scatter_block(const Row &row, int64_t c, const W *step) {
-    W local[B];
-    for (int b = 0; b < B; ++b) local[b] = step[b];
+    constexpr int N = B < 8 ? B : 8, P = B / N;
+    using Part = Pack<W, N>;
+    Part steps[P];
+    for (int p = 0; p < P; ++p) steps[p] = Part::load(step + p * N);
     for (int64_t i = 0; i < row.size; ++i) {
-      const W x = static_cast<W>(row.value[i]);
+      const Part x = Part::all(static_cast<W>(row.value[i]));
       W *line = data + row.feature(i) * width + c;
-      for (int b = 0; b < B; ++b) line[b] += x * local[b];
+      for (int p = 0; p < P; ++p) {
+        Part part = Part::load(line + p * N);
+        part.add_product(x, steps[p]);
+        part.store(line + p * N);
+      }
     }
+  }
+
+  // One model on dense rows: the whole store is v0 u0 v1 u1 ..., so eight features at a time are
+  // two packs of it against the features' values, each twice.
+  template <class Value>
+  void gather_pairs(const DenseRow<Value> &row, W *sums) const {
+    using Eight = Pack<W, 8>;
+    Eight partial[4] = {Eight::zero(), Eight::zero(), Eight::zero(), Eight::zero()};
+    int64_t i = 0;
+    for (; i + 16 <= row.size; i += 16)
+      for (int h = 0; h < 2; ++h) {
+        const Eight x = Eight::load(row.value + i + 8 * h);
+        partial[2 * h].add_product(x.doubled(false), Eight::load(data + 2 * i + 16 * h));
+        partial[2 * h + 1].add_product(x.doubled(true), Eight::load(data + 2 * i + 16 * h + 8));
+      }
+    for (int c = 0; c < 2; ++c) {
+      sums[c] = 0;
+      for (const Eight &part : partial)
+        for (int b = c; b < 8; b += 2) sums[c] += part.lanes[b];
+      for (int64_t j = i; j < row.size; ++j)
+        sums[c] += static_cast<W>(row.value[j]) * data[2 * j + c];
+    }
+  }
+
+  template <class Value>
+  void scatter_pairs(const DenseRow<Value> &row, const W *step) {
+    using Eight = Pack<W, 8>;
+    Eight steps;
+    for (int b = 0; b < 8; ++b) steps.lanes[b] = step[b % 2];
+    int64_t i = 0;
+    for (; i + 8 <= row.size; i += 8) {
+      const Eight x = Eight::load(row.value + i);
+      for (int h = 0; h < 2; ++h) {
+        Eight part = Eight::load(data + 2 * i + 8 * h);
+        part.add_product(x.doubled(h), steps);
+        part.store(data + 2 * i + 8 * h);
+      }
+    }
+    for (; i < row.size; ++i)
+      for (int c = 0; c < 2; ++c) data[2 * i + c] += static_cast<W>(row.value[i]) * step[c];
   }
 };
 

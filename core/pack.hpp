@@ -1,0 +1,67 @@
+// A few numbers that move through the processor together. With GCC and Clang a pack is a vector
+// register (or two, where registers are narrow); elsewhere it is a plain array.
+#pragma once
+
+#include <cstring>
+
+#include "kernel_namespace.hpp"
+#include "rows.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+
+template <class W, int N>
+struct Pack {
+#if defined(__GNUC__)
+  typedef W Lanes __attribute__((vector_size(N * sizeof(W))));
+#else
+  struct Lanes {
+    W lane[N];
+    W &operator[](int i) { return lane[i]; }
+    const W &operator[](int i) const { return lane[i]; }
+  };
+#endif
+  Lanes lanes;
+
+  POLYAK_INLINE static Pack zero() {
+    Pack p;
+    for (int i = 0; i < N; ++i) p.lanes[i] = 0;
+    return p;
+  }
+  POLYAK_INLINE static Pack all(W x) {
+    Pack p;
+    for (int i = 0; i < N; ++i) p.lanes[i] = x;
+    return p;
+  }
+  POLYAK_INLINE static Pack load(const W *from) {
+    Pack p;
+    std::memcpy(&p.lanes, from, sizeof p.lanes);
+    return p;
+  }
+  template <class Other>
+  POLYAK_INLINE static Pack load(const Other *from) {
+    Pack p;
+    for (int i = 0; i < N; ++i) p.lanes[i] = static_cast<W>(from[i]);
+    return p;
+  }
+  POLYAK_INLINE void store(W *to) const { std::memcpy(to, &lanes, sizeof lanes); }
+
+  // this += x * y
+  POLYAK_INLINE void add_product(const Pack &x, const Pack &y) {
+#if defined(__GNUC__)
+    lanes += x.lanes * y.lanes;
+#else
+    for (int i = 0; i < N; ++i) lanes[i] += x.lanes[i] * y.lanes[i];
+#endif
+  }
+
+  // Every lane twice: the lower or the upper half of a0 a0 a1 a1 a2 a2 ...
+  POLYAK_INLINE Pack doubled(bool upper) const {
+    Pack p;
+    for (int i = 0; i < N; ++i) p.lanes[i] = lanes[(upper ? N / 2 : 0) + i / 2];
+    return p;
+  }
+};
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak
