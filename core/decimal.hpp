@@ -4,59 +4,20 @@
 //   2. nineteen digits and a power up to 27: one division or product of 128-bit integers;
 //   3. anything else: big_decimal.hpp.
 //
-// Text is read eight characters at a time, so a caller owes `kPadding` readable bytes after the
-// text, and a character behind the number that cannot belong to it (a newline does).
+// Text is read as digits.hpp says, with room behind it; and behind the number stands a character
+// that cannot belong to it, such as a newline.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "big_decimal.hpp"
+#include "digits.hpp"
 
 namespace polyak {
 
 static_assert(std::numeric_limits<double>::is_iec559, "doubles must be those of IEEE 754");
-
-constexpr int kPadding = 16;
-
-inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
-
-// ---- eight characters at a time ----------------------------------------------------------------
-
-// The first character ends up in the lowest byte on every machine.
-inline uint64_t eight_chars(const char* p) {
-  uint64_t chars;
-  std::memcpy(&chars, p, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  chars = __builtin_bswap64(chars);
-#endif
-  return chars;
-}
-
-// How many of the eight characters are digits before the first that is not.
-inline unsigned leading_digits(uint64_t chars) {
-  uint64_t d = chars ^ 0x3030303030303030u;  // digits become 0..9, and only they
-  // The high bit of a byte tells that it is above 9. A carry may spoil the bytes behind such a
-  // byte, never those before it, and only the first counts.
-  uint64_t others = ((d + 0x7676767676767676u) | d) & 0x8080808080808080u;
-#if defined(__GNUC__)
-  return others ? static_cast<unsigned>(__builtin_ctzll(others)) >> 3 : 8;
-#else
-  uint64_t below_first = ((others & (0 - others)) >> 7) - 1;
-  return static_cast<unsigned>(((below_first & 0x0101010101010101u) * 0x0101010101010101u) >> 56);
-#endif
-}
-
-// The whole number that the first n characters spell, 1 <= n <= 8: neighbours are joined to
-// pairs, pairs to fours and fours to eights, three products instead of n.
-inline uint64_t digits_to_number(uint64_t chars, unsigned n) {
-  chars <<= 64 - 8 * n;  // the empty places in front count as zeros
-  chars = ((chars & 0x0f0f0f0f0f0f0f0fu) * (10 * (1u << 8) + 1)) >> 8;
-  chars = ((chars & 0x00ff00ff00ff00ffu) * (100 * (1u << 16) + 1)) >> 16;
-  return ((chars & 0x0000ffff0000ffffu) * (10000 * (uint64_t{1} << 32) + 1)) >> 32;
-}
 
 // ---- powers -------------------------------------------------------------------------------------
 
@@ -65,34 +26,45 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int kLargestPowerOfTen = 22;
-constexpr uint32_t kSmallPowersOfTen[] = {1,      10,      100,      1000,     10000,
-                                          100000, 1000000, 10000000, 100000000};
+constexpr int32_t kSmallPowersOfTen[] = {1,      10,      100,      1000,     10000,
+                                         100000, 1000000, 10000000, 100000000};
 
 // ---- the second way -----------------------------------------------------------------------------
 
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 uint128_t;
 
-constexpr int kLargestPowerOfFive = 27;  // the last below 2^63
+// Every power of five below 2^63.
+struct PowersOfFive {
+  static constexpr int kLargest = 27;
+  uint64_t power[kLargest + 1] = {1};
+  constexpr PowersOfFive() {
+    for (int i = 1; i <= kLargest; ++i) power[i] = 5 * power[i - 1];
+  }
+};
+constexpr PowersOfFive kPowersOfFive;
 
 // w * 10^e, rounded once: sixty-four leading bits, the last of them set if anything below was
 // lost, are all that the processor's own conversion needs to round as the exact number would.
 inline double nearest_by_integers(uint64_t w, int e) {
-  uint64_t five = 1;
-  for (int i = e < 0 ? -e : e; i > 0; --i) five *= 5;
   uint128_t number;  // times 2^exponent, since 10^e = 5^e 2^e
   int exponent = e;
   bool lost = false;
   if (e >= 0) {
-    number = static_cast<uint128_t>(w) * five;
+    number = static_cast<uint128_t>(w) * kPowersOfFive.power[e];
   } else {
-    for (; !(w >> 63); w <<= 1) --exponent;
-    exponent -= 64;
-    uint128_t dividend = static_cast<uint128_t>(w) << 64;
-    number = dividend / five;  // has more than 64 bits, for `five` has fewer than 64
-    lost = number * five != dividend;
+    int up = __builtin_clzll(w);
+    uint128_t dividend = static_cast<uint128_t>(w << up) << 64;
+    number = dividend / kPowersOfFive.power[-e];  // has more than 64 bits, the power fewer
+    lost = number * kPowersOfFive.power[-e] != dividend;
+    exponent -= 64 + up;
   }
-  for (; number >> 64; number >>= 1, ++exponent) lost |= static_cast<bool>(number & 1);
+  if (uint64_t high = static_cast<uint64_t>(number >> 64)) {
+    int down = 64 - __builtin_clzll(high);
+    lost |= (number & ((static_cast<uint128_t>(1) << down) - 1)) != 0;
+    number >>= down;
+    exponent += down;
+  }
   return std::ldexp(static_cast<double>(static_cast<uint64_t>(number) | lost), exponent);
 }
 #endif
@@ -151,7 +123,7 @@ inline double nearest(const char* text, const Significand& s) {
     if (s.exponent < 0 && -s.exponent <= kLargestPowerOfTen) return w / kPowersOfTen[-s.exponent];
   }
 #if defined(__SIZEOF_INT128__)
-  if (s.exponent >= -kLargestPowerOfFive && s.exponent <= kLargestPowerOfFive) {
+  if (s.exponent >= -PowersOfFive::kLargest && s.exponent <= PowersOfFive::kLargest) {
     double low = nearest_by_integers(s.w, static_cast<int>(s.exponent));
     // What was cut lies between w and w + 1: if both round alike, so does the number.
     if (!s.cut || low == nearest_by_integers(s.w + 1, static_cast<int>(s.exponent))) return low;
@@ -160,18 +132,34 @@ inline double nearest(const char* text, const Significand& s) {
   return nearest_by_big_decimal(text, s);
 }
 
+// Adds the digits at p, however many there are.
+inline const char* read_digits(const char* p, Significand& s) {
+  for (; is_digit(*p); ++p) {
+    s.add(*p - '0');
+    while (s.kept > 0 && s.kept + 8 <= Significand::kDigits) {
+      uint64_t chars = eight_chars(p + 1);
+      if (leading_digits(chars) < 8) break;
+      s.w = 100000000 * s.w + digits_to_number(chars, 8);
+      s.kept += 8;
+      p += 8;
+    }
+  }
+  return p;
+}
+
 // Reads [digits][.digits][e[sign]digits]; null if there is no such number.
-inline const char* read_any_number(const char* p, double& number) {
+inline const char* read_unsigned(const char* p, double& number) {
   const char* text = p;
   Significand s;
-  int digits = 0;
-  for (; is_digit(*p); ++p, digits = 1) s.add(*p - '0');
-  if (*p == '.')
-    for (++p; is_digit(*p); ++p, digits = 1) {
-      s.add(*p - '0');
-      --s.exponent;
-    }
-  if (!digits) return nullptr;
+  p = read_digits(p, s);
+  bool any = p > text;
+  if (*p == '.') {
+    const char* fraction = p + 1;
+    p = read_digits(fraction, s);
+    s.exponent -= p - fraction;
+    any |= p > fraction;
+  }
+  if (!any) return nullptr;
   if ((*p | 0x20) == 'e') {
     ++p;
     bool minus = *p == '-';
@@ -187,28 +175,11 @@ inline const char* read_any_number(const char* p, double& number) {
 }
 
 // Reads a number with an optional sign and returns where it ends, or null if there is none. The
-// number may be infinite if the text is too large.
+// number is infinite if the text is too large.
 inline const char* read_number(const char* p, double& number) {
   bool minus = *p == '-';
   if (minus || *p == '+') ++p;
-  // Nearly every number of a data file is one digit, or one digit and a few behind the point.
-  if (is_digit(*p)) {
-    uint64_t whole = static_cast<uint64_t>(*p - '0');
-    if (p[1] == '.') {
-      uint64_t chars = eight_chars(p + 2);
-      unsigned n = leading_digits(chars);
-      if (n - 1 < 7 && (p[2 + n] | 0x20) != 'e') {
-        uint64_t w = whole * kSmallPowersOfTen[n] + digits_to_number(chars, n);
-        double value = static_cast<double>(static_cast<int64_t>(w)) / kPowersOfTen[n];
-        number = minus ? -value : value;
-        return p + 2 + n;
-      }
-    } else if (!is_digit(p[1]) && (p[1] | 0x20) != 'e') {
-      number = minus ? -static_cast<double>(whole) : static_cast<double>(whole);
-      return p + 1;
-    }
-  }
-  p = read_any_number(p, number);
+  p = read_unsigned(p, number);
   if (minus) number = -number;
   return p;
 }

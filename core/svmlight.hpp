@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "decimal.hpp"
+#include "digits.hpp"
 
 namespace polyak::svmlight {
 
@@ -122,6 +123,23 @@ class Parser {
     return bad(std::string(token, end), reason);
   }
 
+  // The row being read.
+  struct Row {
+    Index* indices;
+    Value* values;
+    int64_t end;
+    int64_t previous = -1;
+    bool ascending = true;
+
+    void add(int64_t id, int64_t index, double value) {
+      indices[end] = static_cast<Index>(index);
+      values[end] = static_cast<Value>(value);
+      ++end;
+      ascending &= id > previous;
+      previous = id;
+    }
+  };
+
   // One line: returns where the next begins, or null if this one is bad.
   const char* parse_row(const char* p) {
     while (is_blank(*p)) ++p;
@@ -129,75 +147,119 @@ class Parser {
     if (*p == '#') return newline(p) + 1;
 
     const char* label = p;
-    double target;
+    double target = 0;
     p = read_number(p, target);
     if (!p || !ends_token(*p)) return bad_label(label, p);
     if (!std::isfinite(target)) return bad(label, "the label is too large");
 
-    Index* const indices = rows.indices.get();
-    Value* const values = rows.values.get();
     const int64_t begin = rows.indptr.back();
-    int64_t n = begin, previous = -1;
-    bool ascending = true;
+    Row row{rows.indices.get(), rows.values.get(), begin};
     for (;;) {
-      if (*p == ' ') ++p;
+      p = read_plain_features(p, row);
       const char* feature = p;
-      uint64_t chars = eight_chars(p);
-      unsigned digits = leading_digits(chars);
-      int64_t id;
-      if (digits - 1 < 7) {
-        id = static_cast<int64_t>(digits_to_number(chars, digits));
-        p += digits;
-      } else if (*p == '\n') {
-        break;
-      } else if (is_blank(*p)) {
+      if (*p == '\n') break;
+      if (is_blank(*p)) {
         ++p;
         continue;
-      } else if (*p == '#') {
+      }
+      if (*p == '#') {
         p = newline(p);
         break;
-      } else if (*p == 'q') {
+      }
+      if (*p == 'q') {
         if (!(p = read_query(p))) return bad(feature, "the query is not written qid:number");
         continue;
-      } else {
-        if (!(p = read_long_id(p, id)))
-          return bad(feature, "a feature's id must be a whole number below 2^63");
-        if (id - base_ > std::numeric_limits<Index>::max()) {
-          outcome_ = Outcome::kWideIds;
-          return nullptr;
-        }
       }
+      int64_t id;
+      if (!(p = read_id(p, id)))
+        return bad(feature, "a feature's id must be a whole number below 2^63");
       if (*p != ':') return bad(feature, "a feature must be written id:value");
-
-      double value;
+      double value = 0;
       p = read_number(p + 1, value);
       if (!p || !ends_token(*p)) return bad_value(feature);
-      indices[n] = static_cast<Index>(id - base_);
-      values[n] = static_cast<Value>(value);
-      if (!(std::fabs(values[n]) <= std::numeric_limits<Value>::max()))
+      if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
         return bad(feature, "a value is too large");
-      ++n;
-      ascending &= id > previous;
-      previous = id;
+      if (id - base_ > std::numeric_limits<Index>::max()) {
+        outcome_ = Outcome::kWideIds;
+        return nullptr;
+      }
+      row.add(id, id - base_, value);
     }
 
-    if (!ascending) {
-      int64_t twice = sort_row(begin, n);
+    const int64_t end = row.end;
+    if (!row.ascending) {
+      int64_t twice = sort_row(begin, end);
       if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");
     }
-    if (n > begin) {
-      if (indices[begin] < 0) {
+    if (end > begin) {
+      if (row.indices[begin] < 0) {
         if (!base_is_sure_) outcome_ = Outcome::kIdZero;
         return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
-      int64_t last = static_cast<int64_t>(indices[n - 1]);
+      int64_t last = static_cast<int64_t>(row.indices[end - 1]);
       if (last > options_.largest_index)
         return bad(std::to_string(last + base_), "a feature lies beyond the number of features");
       rows.largest_index = std::max(rows.largest_index, last);
     }
     rows.targets.push_back(target);
-    rows.indptr.push_back(n);
+    rows.indptr.push_back(end);
     return p + 1;
+  }
+
+  // Reads on while features are as nearly all are: an id of up to eight digits, a colon, perhaps
+  // a minus, one digit, perhaps a point and up to eight digits, then a space or the line's end.
+  // Returns where that ceased to be so: behind a space, or at the line's end.
+  const char* read_plain_features(const char* p, Row& so_far) {
+    Row row = so_far;  // in registers
+    if (*p == ' ') ++p;
+    for (;;) {
+      const char* const window = p;
+      // Each round of the loop below takes the lowest bits off: the ends of the feature's parts.
+      // If they run out, the window moves on.
+      uint64_t ends = non_digits(window);
+      auto next_end = [&] {
+        const char* end = window + lowest_bit(ends);
+        ends &= ends - 1;
+        return end;
+      };
+      for (;;) {
+        if (!ends) break;
+        const char* colon = next_end();
+        if (!ends) break;
+        const char* end = next_end();
+        unsigned id_digits = static_cast<unsigned>(colon - p);
+        if (id_digits - 1 >= 8 || *colon != ':') break;
+        const char* digit = colon + 1;
+        bool minus = *digit == '-';
+        if (minus) {
+          if (!ends) break;
+          digit = end + 1;
+          end = next_end();
+        }
+        if (end != digit + 1) break;
+        double value = *digit - '0';
+        if (*end == '.') {
+          if (!ends) break;
+          const char* fraction = end + 1;
+          end = next_end();
+          unsigned n = static_cast<unsigned>(end - fraction);
+          if (n - 1 >= 8) break;
+          // Below 10^9, so exact; then the only rounding is the division's.
+          int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
+                      static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
+          value = w / kPowersOfTen[n];
+        }
+        if (*end != ' ' && *end != '\n') break;
+        int64_t id = static_cast<int64_t>(digits_to_number(eight_chars(p), id_digits));
+        row.add(id, id - base_, minus ? -value : value);
+        p = end;
+        if (*p == '\n') break;
+        ++p;
+      }
+      if (p == window || *p == '\n') break;
+    }
+    so_far = row;
+    return p;
   }
 
   // Puts a row in ascending order; returns an index that it has twice, or -1.
@@ -213,8 +275,8 @@ class Parser {
     return -1;
   }
 
-  // An id of any length; null if it is none, or 2^63 and more.
-  static const char* read_long_id(const char* p, int64_t& id) {
+  // Null if there is no whole number, or one of 2^63 and more.
+  static const char* read_id(const char* p, int64_t& id) {
     if (!is_digit(*p)) return nullptr;
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     for (id = 0; is_digit(*p); ++p) {
