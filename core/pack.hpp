@@ -2,8 +2,6 @@
 // register (or two, where registers are narrow); elsewhere it is a plain array.
 #pragma once
 
-#include <cstring>
-
 #include "kernel_namespace.hpp"
 #include "rows.hpp"
 
@@ -14,12 +12,14 @@ template <class W, int N>
 struct Pack {
 #if defined(__GNUC__)
   typedef W Lanes __attribute__((vector_size(N * sizeof(W))));
+  typedef W InMemory __attribute__((vector_size(N * sizeof(W)), aligned(alignof(W)), may_alias));
 #else
   struct Lanes {
     W lane[N];
     W &operator[](int i) { return lane[i]; }
     const W &operator[](int i) const { return lane[i]; }
   };
+  using InMemory = Lanes;
 #endif
   Lanes lanes;
 
@@ -35,7 +35,7 @@ struct Pack {
   }
   POLYAK_INLINE static Pack load(const W *from) {
     Pack p;
-    std::memcpy(&p.lanes, from, sizeof p.lanes);
+    p.lanes = *reinterpret_cast<const InMemory *>(from);
     return p;
   }
   template <class Other>
@@ -44,7 +44,13 @@ struct Pack {
     for (int i = 0; i < N; ++i) p.lanes[i] = static_cast<W>(from[i]);
     return p;
   }
-  POLYAK_INLINE void store(W *to) const { std::memcpy(to, &lanes, sizeof lanes); }
+  POLYAK_INLINE void store(W *to) const { *reinterpret_cast<InMemory *>(to) = lanes; }
+
+  POLYAK_INLINE W sum() const {
+    W total = 0;
+    for (int i = 0; i < N; ++i) total += lanes[i];
+    return total;
+  }
 
   // this += x * y
   POLYAK_INLINE void add_product(const Pack &x, const Pack &y) {

@@ -26,7 +26,7 @@ struct Lines {
   POLYAK_NOINLINE void gather(const Row &row, W *sums) const {
     if constexpr (Row::dense)
       if (width == 2) return gather_pairs(row, sums);
-    in_blocks([&](auto block, int64_t c) { gather_block<decltype(block)::size>(row, c, sums + c); });
+    in_blocks([&](auto block, int64_t c) { gather_block<decltype(block)>(row, c, sums + c); });
   }
 
   // column c += step[c] * row.
@@ -35,7 +35,7 @@ struct Lines {
     if constexpr (Row::dense)
       if (width == 2) return scatter_pairs(row, step);
     in_blocks(
-        [&](auto block, int64_t c) { scatter_block<decltype(block)::size>(row, c, step + c); });
+        [&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
   }
 
   // Brings a row's lines towards the processor while it still works on an earlier row. Pays only
@@ -65,14 +65,19 @@ struct Lines {
   }
 
  private:
-  template <int B>
+  // A block of B columns. Where it is the whole line, its width is known to the compiler too,
+  // which spares a multiplication a nonzero.
+  template <int B, bool Whole = false>
   struct Block {
     static constexpr int size = B;
+    static int64_t stride(int64_t width) { return Whole ? B : width; }
   };
 
   // Cuts the columns into blocks of fixed width, whose sums stay in registers.
   template <class Visit>
   void in_blocks(Visit &&visit) const {
+    if (width == 2) return visit(Block<2, true>{}, 0);
+    if (width == 16) return visit(Block<16, true>{}, 0);
     int64_t c = 0;
     for (; c + 32 <= width; c += 32) visit(Block<32>{}, c);
     if (c + 16 <= width) visit(Block<16>{}, c), c += 16;
@@ -83,16 +88,16 @@ struct Lines {
   }
 
   // Several running sums, since each addition waits for the one before it.
-  template <int B, class Row>
+  template <class Columns, class Row>
   void gather_block(const Row &row, int64_t c, W *sums) const {
-    constexpr int N = B < 8 ? B : 8, P = B / N, U = B >= 32 ? 2 : 4;
+    constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N, U = B >= 32 ? 2 : 4;
     using Part = Pack<W, N>;
     Part partial[U][P];
     for (auto &parts : partial)
       for (Part &part : parts) part = Part::zero();
     const auto add = [&](Part *parts, int64_t i) {
       const Part x = Part::all(static_cast<W>(row.value[i]));
-      const W *line = data + row.feature(i) * width + c;
+      const W *line = data + row.feature(i) * Columns::stride(width) + c;
       for (int p = 0; p < P; ++p) parts[p].add_product(x, Part::load(line + p * N));
     };
     int64_t i = 0;
@@ -106,15 +111,15 @@ struct Lines {
     }
   }
 
-  template <int B, class Row>
+  template <class Columns, class Row>
   void scatter_block(const Row &row, int64_t c, const W *step) {
-    constexpr int N = B < 8 ? B : 8, P = B / N;
+    constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N;
     using Part = Pack<W, N>;
     Part steps[P];
     for (int p = 0; p < P; ++p) steps[p] = Part::load(step + p * N);
     for (int64_t i = 0; i < row.size; ++i) {
       const Part x = Part::all(static_cast<W>(row.value[i]));
-      W *line = data + row.feature(i) * width + c;
+      W *line = data + row.feature(i) * Columns::stride(width) + c;
       for (int p = 0; p < P; ++p) {
         Part part = Part::load(line + p * N);
         part.add_product(x, steps[p]);
