@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import asdict, replace
 from importlib import import_module
+from typing import Any
 
 from rich.console import Console
 
@@ -42,11 +43,20 @@ def main() -> None:
             contests.append(_as_json(contest, results))
         record["scenarios"][name] = contests
         LATEST.parent.mkdir(exist_ok=True)  # written after each: a run cut short keeps its figures
-        LATEST.write_text(json.dumps(record, indent=1))
+        LATEST.write_text(json.dumps(_without_nan(record), indent=1))
 
 
 def _module(scenario: str) -> str:
     return f"benchmarks.scenarios.{scenario.split('-')[0]}"
+
+
+def _without_nan(value: Any) -> Any:
+    """Put null where a figure is unknown: NaN is not JSON."""
+    if isinstance(value, dict):
+        return {key: _without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    return None if value != value else value
 
 
 def _as_json(contest: runner.Contest, results: runner.Results) -> dict[str, object]:

@@ -58,7 +58,7 @@ class Result:
 
     label: str
     seconds: list[float] = field(default_factory=list)
-    peak_mb: float = 0.0
+    peak_mb: float = float("nan")
     figures: Figures = field(default_factory=dict)
     problem: str = ""
 
@@ -131,7 +131,7 @@ def run(contest: Contest, tell: Callable[[str], None]) -> Results:
                 results[entry.label] = Result(entry.label, problem=str(error))
                 continue
             result.seconds.append(seconds)
-            result.peak_mb = max(result.peak_mb, peak_mb)
+            result.peak_mb = max(peak_mb, result.peak_mb)  # NaN never wins
             collected[entry.label].append(figures)
     for result in results.values():
         if result.seconds:

@@ -10,6 +10,8 @@ NAMES = (
     "features",
     "text",
     "text-1gb",
+    "predict",
+    "growth",
     "classes",
     "accuracy",
     "startup",

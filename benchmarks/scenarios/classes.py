@@ -25,12 +25,14 @@ def contests(name: str, quick: bool) -> list[Contest]:
         repeats=1 if quick else 3,
         targets=[faster],
     )
+    rows = 5_000 if quick else 20_000
+    size = {"data": str(rows), "passes": 1}
     thousand = Contest(
-        title="1,000 generated classes, 20,000 × 100, one pass, one core",
+        title=f"1,000 generated classes, {rows:,} × 100, one pass, one core",
         contestants=[
-            in_process(OURS, "classes:ours", data="thousand", passes=1),
-            in_process(SGD, "classes:sgd", data="thousand", passes=1),
-            in_process(STEPS, "classes:sgd", data="thousand", passes=1, our_steps=True),
+            in_process(OURS, "classes:ours", **size),
+            in_process(SGD, "classes:sgd", **size),
+            in_process(STEPS, "classes:sgd", **size, our_steps=True),
         ],
         reference=OURS,
         repeats=1 if quick else 3,
@@ -39,6 +41,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
 
 
 def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Load mnist, or draw so many rows around a thousand centres."""
     import numpy as np
 
     from polyak.datasets import load
@@ -46,10 +49,11 @@ def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     if name == "mnist":
         return load("mnist10")
     rng = np.random.default_rng(0)
+    rows = int(name)
     centres = rng.standard_normal((1000, 100), np.float32)
-    y = rng.integers(1000, size=22_000)
+    y = rng.integers(1000, size=rows + 2000)
     X = centres[y] + 1.5 * rng.standard_normal((len(y), 100), np.float32)
-    return (X[:20_000], y[:20_000]), (X[20_000:], y[20_000:])
+    return (X[:rows], y[:rows]), (X[rows:], y[rows:])
 
 
 def ours(data: str, passes: int) -> Job:

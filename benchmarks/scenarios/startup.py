@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from benchmarks.cache import cached
 from benchmarks.runner import Contest, Contestant, Results, Target
+from benchmarks.scenarios.commands import POLYAK, train_ours
 
 NUMPY, SKLEARN, OURS = "import numpy", "import sklearn.linear_model", "import polyak"
 TRAIN = "polyak train, a tiny file"
@@ -14,16 +14,14 @@ TRAIN = "polyak train, a tiny file"
 
 def contests(name: str, quick: bool) -> list[Contest]:
     tiny = cached("tiny.svm", lambda path: path.write_text("1 1:0.5 3:1\n-1 2:1 3:0.25\n" * 50))
-    polyak = str(Path(sys.executable).parent / "polyak")
-    model = str(tiny.with_suffix(".polyak"))
     imports = {"python -c pass": "pass", NUMPY: NUMPY, SKLEARN: SKLEARN, OURS: OURS}
     return [
         Contest(
             title="start-up, one core",
             contestants=[
                 *(Contestant(k, (sys.executable, "-c", code)) for k, code in imports.items()),
-                Contestant("polyak --help", (polyak, "--help")),
-                Contestant(TRAIN, (polyak, "train", str(tiny), "--no-progress", "--model", model)),
+                Contestant("polyak --help", (POLYAK, "--help")),
+                Contestant(TRAIN, train_ours(tiny, tiny.with_suffix(".polyak"))),
             ],
             reference=NUMPY,
             repeats=3 if quick else 10,

@@ -5,13 +5,19 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cache import FOLDER
 from benchmarks.contestant import Job
-from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, Target, job, speedup
+from benchmarks.runner import Contest, Contestant, Figures, Result, Target, job, speedup
+from benchmarks.scenarios.commands import (
+    MODELS,
+    files,
+    predict_ours,
+    predict_vw,
+    train_ours,
+    train_vw,
+)
 from benchmarks.scenarios.ours import ALPHA
 
 OURS, VW, LIBLINEAR, SKLEARN = "ours", "Vowpal Wabbit", "LIBLINEAR", "load_svmlight_file + SGD"
@@ -20,36 +26,22 @@ PROMISES = {180: (4, 12, 25), 1000: (8, 25, 45)}
 
 
 def contests(name: str, quick: bool) -> list[Contest]:
-    megabytes = 1000 if name == "text-1gb" else 60 if quick else 180
-    # In a process of its own: a child's peak memory starts from its parent's, so the parent of
-    # the contestants stays small.
-    subprocess.run(job("text:make_files", megabytes=megabytes), check=True, cwd=ROOT)
-    train, test = (FOLDER / f"{part}-{megabytes}mb.svm" for part in ("train", "test"))
-    models = FOLDER / "models"
-    models.mkdir(exist_ok=True)
-
-    def entry(label: str, command: list[str], model: Path, judge: str) -> Contestant:
-        judged = job(f"text:{judge}", model=str(model), test=str(test))
-        return Contestant(label, (*command, str(model)), judge=judged)
-
-    python = [sys.executable, "-m"]
+    megabytes = 1000 if name == "text-1gb" else 40 if quick else 180
+    train, test = files(megabytes)
     size = train.stat().st_size / 1e6
-    with open(train, "rb") as file:
-        penalty = 1 / (ALPHA * sum(1 for _ in file))  # LIBLINEAR's C is 1 / (λ n)
-    polyak = _beside_python("polyak")
-    learn = f"train {train} --recipe paper --alpha {ALPHA} --no-progress --model".split()
-    vw = f"vowpalwabbit -d {train.with_suffix('.vw')} --loss_function logistic --quiet -f"
-    liblinear = f"-s 1 -e 1 -B 1 -c {penalty:.4f} -q {train}".split()
+
+    def entry(label: str, command: tuple[str, ...], judge: str) -> Contestant:
+        # Every command names its model last.
+        return Contestant(
+            label, command, judge=job(f"text:{judge}", model=command[-1], test=str(test))
+        )
+
+    sklearn = (sys.executable, "-m", "benchmarks.peers.sklearn_file", str(train), str(ALPHA))
     contestants = [
-        entry(OURS, [polyak, *learn], models / "ours.polyak", "judge_ours"),
-        entry(VW, [*python, *vw.split()], models / "vw.model", "judge_vw"),
-        _liblinear(entry, liblinear, train, penalty, models),
-        entry(
-            SKLEARN,
-            [*python, "benchmarks.peers.sklearn_file", str(train), str(ALPHA)],
-            models / "sklearn.npz",
-            "judge_arrays",
-        ),
+        entry(OURS, train_ours(train, MODELS / "ours.polyak"), "judge_ours"),
+        entry(VW, train_vw(train.with_suffix(".vw"), MODELS / "vw.model"), "judge_vw"),
+        entry(LIBLINEAR, *_liblinear(train)),
+        entry(SKLEARN, (*sklearn, str(MODELS / "sklearn.npz")), "judge_arrays"),
         Contestant("a plain read (cat)", ("sh", "-c", f"cat {train} | cat > /dev/null")),
         Contestant("wc -l", ("wc", "-l", str(train))),
         Contestant("wc -w", ("wc", "-w", str(train))),
@@ -58,14 +50,12 @@ def contests(name: str, quick: bool) -> list[Contest]:
     def throughput(result: Result) -> Figures:
         return {"MB/s": size / result.best}
 
-    rivals = zip((VW, LIBLINEAR, SKLEARN), PROMISES.get(megabytes, ()), strict=False)
     targets = [
         Target(f"times as fast as {rival}", speedup(OURS, rival), at_least=least)
-        for rival, least in rivals
+        for rival, least in zip((VW, LIBLINEAR, SKLEARN), PROMISES.get(megabytes, ()), strict=False)
     ]
     if megabytes == 1000:
-        seconds = speedup("wc -l", OURS)
-        targets.append(Target("times the time of wc -l", seconds, at_most=4))
+        targets.append(Target("times the time of wc -l", speedup("wc -l", OURS), at_most=4))
     return [
         Contest(
             title=f"text to model, {size:.0f} MB, two cores, start-up included",
@@ -79,65 +69,32 @@ def contests(name: str, quick: bool) -> list[Contest]:
     ]
 
 
-def _beside_python(command: str) -> str:
-    """Find a command where this Python's scripts are, without following a link out of its venv."""
-    return str(Path(sys.executable).parent / command)
-
-
-def _liblinear(
-    entry: Callable[..., Contestant], options: list[str], train: Path, C: float, models: Path
-) -> Contestant:
+def _liblinear(train: Path) -> tuple[tuple[str, ...], str]:
     """LIBLINEAR's own program where the system has it; its Python package otherwise.
 
     The package reads a file in pure Python, line by line. It would be unfair to hold that against
     the library, so scikit-learn's compiled reader feeds it.
     """
-    program = shutil.which("liblinear-train") or shutil.which("train-liblinear")
+    with open(train, "rb") as file:
+        C = f"{1 / (ALPHA * sum(1 for _ in file)):.4f}"  # C is 1 / (λ n)
+    program = shutil.which("liblinear-train")
     if program:
-        return entry(LIBLINEAR, [program, *options], models / "liblinear.model", "judge_liblinear")
-    module = [sys.executable, "-m", "benchmarks.peers.liblinear_file", str(train), f"{C:.4f}"]
-    return entry(LIBLINEAR, module, models / "liblinear.npz", "judge_arrays")
-
-
-def make_files(megabytes: int) -> Job:
-    from benchmarks.text_files import train_and_test
-
-    return lambda: [train_and_test(megabytes, form) for form in ("svm", "vw")], dict
+        options = ("-s", "1", "-e", "1", "-B", "1", "-c", C, "-q")
+        return (program, *options, str(train), str(MODELS / "liblinear.model")), "judge_liblinear"
+    module = (sys.executable, "-m", "benchmarks.peers.liblinear_file")
+    return (*module, str(train), C, str(MODELS / "liblinear.npz")), "judge_arrays"
 
 
 # -- judges: the error on the test file, not timed ------------------------------------------------
 
 
-def _nothing() -> None:
-    pass
-
-
-def _error(scores: Any, test: str) -> Figures:
-    import numpy as np
-
-    with open(test, "rb") as file:
-        y = np.array([float(line[:2]) for line in file])
-    return {"test error": float(np.mean(np.asarray(scores) * y <= 0))}
-
-
 def judge_ours(model: str, test: str) -> Job:
-    def judge() -> Figures:
-        command = [_beside_python("polyak"), "predict", model, test, "-o", model + ".scores"]
-        subprocess.run(command, check=True, capture_output=True)
-        return _error([float(line) for line in open(model + ".scores")], test)
-
-    return _nothing, judge
+    return _judge_scores(predict_ours(Path(model), Path(test), Path(model + ".scores")), test)
 
 
 def judge_vw(model: str, test: str) -> Job:
-    def judge() -> Figures:
-        scores = model + ".scores"
-        data = test.removesuffix(".svm") + ".vw"
-        options = f"--testonly --quiet -d {data} -i {model} -p {scores}".split()
-        subprocess.run([sys.executable, "-m", "vowpalwabbit", *options], check=True)
-        return _error([float(line) for line in open(scores)], test)
-
-    return _nothing, judge
+    data = Path(test).with_suffix(".vw")
+    return _judge_scores(predict_vw(Path(model), data, Path(model + ".scores")), test)
 
 
 def judge_liblinear(model: str, test: str) -> Job:
@@ -146,9 +103,7 @@ def judge_liblinear(model: str, test: str) -> Job:
 
     def judge() -> Figures:
         with open(model) as file:
-            header = dict(
-                line.rstrip("\n").split(" ", 1) for line in (next(file) for _ in range(5))
-            )
+            header = dict(next(file).split(maxsplit=1) for _ in range(5))
             next(file)
             weights = np.loadtxt(file)
         first = float(header["label"].split()[0])  # weights speak for the first label
@@ -165,6 +120,27 @@ def judge_arrays(model: str, test: str) -> Job:
             return _error(_scores(arrays["coef"], float(arrays["intercept"]), test), test)
 
     return _nothing, judge
+
+
+def _judge_scores(command: tuple[str, ...], test: str) -> Job:
+    def judge() -> Figures:
+        subprocess.run(command, check=True, capture_output=True)
+        with open(command[-1]) as file:
+            return _error([float(line) for line in file], test)
+
+    return _nothing, judge
+
+
+def _nothing() -> None:
+    pass
+
+
+def _error(scores: Any, test: str) -> Figures:
+    import numpy as np
+
+    with open(test, "rb") as file:
+        y = np.array([float(line[:2]) for line in file])
+    return {"test error": float(np.mean(np.asarray(scores) * y <= 0))}
 
 
 def _scores(coef: Any, intercept: float, test: str) -> Any:

@@ -1,0 +1,44 @@
+"""From a text file and a model to a file of scores, start-up included, on two cores."""
+
+from __future__ import annotations
+
+import subprocess
+
+from benchmarks.runner import Contest, Contestant, Figures, Result, Target, speedup
+from benchmarks.scenarios.commands import (
+    MODELS,
+    files,
+    predict_ours,
+    predict_vw,
+    train_ours,
+    train_vw,
+)
+
+OURS, VW = "ours", "Vowpal Wabbit, -t"
+
+
+def contests(name: str, quick: bool) -> list[Contest]:
+    train, test = files(40 if quick else 180)
+    ours, vw = MODELS / "predict.polyak", MODELS / "predict.vw"
+    for command in train_ours(test, ours), train_vw(test.with_suffix(".vw"), vw):
+        subprocess.run(command, capture_output=True)  # one that fails here shows as absent below
+    with open(train, "rb") as file:
+        rows = sum(1 for _ in file)
+
+    def rate(result: Result) -> Figures:
+        return {"rows/s": rows / result.best}
+
+    return [
+        Contest(
+            title=f"text to scores, {rows:,} rows, two cores, start-up included",
+            contestants=[
+                Contestant(OURS, predict_ours(ours, train, MODELS / "ours.scores")),
+                Contestant(VW, predict_vw(vw, train.with_suffix(".vw"), MODELS / "vw.scores")),
+            ],
+            reference=OURS,
+            cores=2,
+            repeats=2 if quick else 5,
+            derive=rate,
+            targets=[Target("times as fast as VW", speedup(OURS, VW), at_least=6)],
+        )
+    ]
