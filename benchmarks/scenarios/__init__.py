@@ -10,6 +10,8 @@ NAMES = (
     "features",
     "text",
     "text-1gb",
+    "parser",
+    "formats",
     "predict",
     "growth",
     "classes",
