@@ -31,7 +31,7 @@ struct Bank {
   // `norm` is the row's squared length as the step sees it; y and w are each model's target and
   // weight. Answers false where a score is no longer a number.
   template <class Loss>
-  bool advance(double norm, double *scores) {
+  bool advance(double norm) {
     const Settings &set = view.settings;
     const double t = static_cast<double>(view.clock);
     set_rates(t);
@@ -41,7 +41,7 @@ struct Bank {
       const double mean = m.total[k] > 0.0 ? mean_score(k) : score;
       if (!std::isfinite(score + mean)) return false;
       const double honest = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
-      if (scores) scores[k] = honest;
+      view.score[k] = honest;
       if (set.progressive) validate<Loss>(k, honest, y, w);
       if (m.start[k] < 0.0) detect<Loss>(k, t, score, mean, y);
 
@@ -65,6 +65,17 @@ struct Bank {
       m.bias_sum[k] += c * m.bias[k];
     }
     return true;
+  }
+
+  // Progressive validation of whole classifiers: does the row's own class score highest?
+  void confuse(int64_t own) {
+    const int64_t group = view.settings.group;
+    for (int64_t first = 0; first + group <= K; first += group) {
+      int64_t best = first;
+      for (int64_t k = first + 1; k < first + group; ++k)
+        if (view.score[k] > view.score[best]) best = k;
+      if (m.output[best] != own) m.confusion[first] += view.w[best];
+    }
   }
 
   // Whether the row changes any weight: beyond the margin of a hinge it does not.

@@ -14,6 +14,7 @@ struct Settings {
   bool implicit;
   bool capped;  // an explicit step never goes beyond 1 / (curvature * squared length)
   bool progressive;
+  int64_t group;  // so many models in a row are the classes of one classifier
   uint64_t seed;
 };
 
@@ -35,7 +36,8 @@ struct Settings {
   F(weight)          /* progressive validation: the rows' weights, */                        \
   F(loss)            /* the weighted losses of the averaged model, */                        \
   F(loss_squared)    /* their squares, */                                                    \
-  F(error)           /* and its errors */
+  F(error)           /* its errors, */                                                       \
+  F(confusion)       /* and, a group's first model: rows where a wrong class scored highest */
 
 struct Models {
   int64_t count;
@@ -58,7 +60,7 @@ struct BankView {
   bool replicas;    // some model has random row weights
   // Room for one row: 2K numbers each, then K each, then one per nonzero.
   W *sums, *step;
-  double *gamma, *y, *w;
+  double *gamma, *y, *w, *score;
   W *scaled;
 };
 

@@ -101,7 +101,7 @@ class OwnedBank {
     view_.settings = settings;
     view_.models.count = models;
     sums_.resize(4 * models);
-    row_.resize(3 * models);
+    row_.resize(4 * models);
     fields_.resize(field_count * models);
     double *next = fields_.data();
 #define POLYAK_FIELD(name) view_.models.name = next, next += models;
@@ -308,6 +308,7 @@ class OwnedBank {
     view_.gamma = row_.data();
     view_.y = row_.data() + K;
     view_.w = row_.data() + 2 * K;
+    view_.score = row_.data() + 3 * K;
     const Models &m = view_.models;
     view_.shared_rate = true;
     for (int64_t k = 1; k < K; ++k)
@@ -332,15 +333,15 @@ void bind_owned(nb::module_ &m, const char *name) {
           "__init__",
           [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
              double power, double average_power, double precondition, bool intercept, bool implicit,
-             bool capped, bool progressive, uint64_t seed, std::vector<int64_t> output,
+             bool capped, bool progressive, int64_t group, uint64_t seed, std::vector<int64_t> output,
              std::vector<int64_t> replica) {
             const Settings settings{power,    average_power, precondition, intercept,
-                                    implicit, capped,        progressive,  seed};
+                                    implicit, capped,        progressive,  group,     seed};
             new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()), settings,
                          std::move(output), std::move(replica));
           },
           nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
-          "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "seed"_a,
+          "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a, "seed"_a,
           "output"_a, "replica"_a)
       .def(
           "learn",

@@ -87,16 +87,17 @@ int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
       bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
 
     bank.lines.gather(row, view.sums);
-    double *scores = task.scores ? task.scores + n * view.models.count : nullptr;
+    if (task.scores) view.score = task.scores + n * view.models.count;
     if (p == 0.0) {
-      if (!bank.template advance<Loss>(squared_length<W>(row) + constant, scores)) return i;
+      if (!bank.template advance<Loss>(squared_length<W>(row) + constant)) return i;
       if (bank.moves()) bank.lines.scatter(row, view.step);
     } else {
       const double norm =
           precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
-      if (!bank.template advance<Loss>(norm + constant, scores)) return i;
+      if (!bank.template advance<Loss>(norm + constant)) return i;
       if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
     }
+    if (task.classes && view.settings.progressive) bank.confuse(task.classes[i]);
     bank.settle();
   }
   return all_learned;

@@ -57,6 +57,8 @@ class Bank:
     replicas : int or sequence
         Models with a number of 0 or more see each row with a random weight, 0 or 2 with equal
         chance, that depends on (seed, row, number) alone.
+    group : int
+        So many consecutive models are the classes of one classifier, whose confusion is counted.
     seed : int
 
     Examples
@@ -87,6 +89,7 @@ class Bank:
         one_vs_rest: bool = False,
         outputs: int | Sequence[int] | NDArray[np.int64] = 0,
         replicas: int | Sequence[int] | NDArray[np.int64] = -1,
+        group: int = 1,
         seed: int = 0,
     ) -> None:
         self.averaging = averaging or Averaging()
@@ -123,6 +126,7 @@ class Bank:
             "implicit": step == "implicit",
             "capped": capped,
             "progressive": progressive,
+            "group": group,
             "seed": seed,
         }
         self._make_core()
@@ -235,6 +239,11 @@ class Bank:
     def progressive_error(self) -> Floats:
         """Each averaged model's share of wrong signs, or its mean absolute error."""
         return self._progressive("error")
+
+    @property
+    def progressive_confusion(self) -> Floats:
+        """Each classifier's share of rows where a wrong class scored highest; one a group."""
+        return self._progressive("confusion")[:: self._settings["group"]]
 
     def decision_function(self, X: Any, *, last: bool = False) -> NDArray[Any]:
         """Score rows: one column a model. Features the bank has never seen count nothing."""
