@@ -396,6 +396,15 @@ void bind_bank(nb::module_ &m) {
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
+  m.def("check_rows", [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+                         AnyArray values) {
+    const AnyRows any{indptr, indices, values};
+    nb::gil_scoped_release release;
+    return any.visit([&](const auto &rows) {
+      return checked_features(rows, std::numeric_limits<int64_t>::max());
+    });
+  }, "indptr"_a.none(), "indices"_a.none(), "values"_a,
+        "How many features the rows need; refuses rows that cannot be learned from.");
   m.def("squared_lengths", [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
                               AnyArray values) {
     const AnyRows any{indptr, indices, values};

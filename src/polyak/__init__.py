@@ -1,0 +1,39 @@
+"""polyak: linear models learned in one pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyak.estimators import ASGDClassifier, ASGDRegressor
+    from polyak.learner import Learner
+    from polyak.model import LinearModel
+    from polyak.recipes import Recipe
+    from polyak.streams import open_stream
+
+__all__ = [
+    "ASGDClassifier",
+    "ASGDRegressor",
+    "Learner",
+    "LinearModel",
+    "Recipe",
+    "open_stream",
+]
+
+_HOMES = {
+    "ASGDClassifier": "polyak.estimators",
+    "ASGDRegressor": "polyak.estimators",
+    "Learner": "polyak.learner",
+    "LinearModel": "polyak.model",
+    "Recipe": "polyak.recipes",
+    "open_stream": "polyak.streams",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first asked for: the command line must not wait for scikit-learn.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'polyak' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

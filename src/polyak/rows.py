@@ -94,3 +94,47 @@ def core_arrays(
     if isinstance(rows, SparseRows):
         return rows.indptr, rows.indices, rows.values
     return None, None, rows
+
+
+def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
+    """Copy some rows, in this order.
+
+    Examples
+    --------
+    >>> take_rows(np.array([[1.0], [2.0], [3.0]]), np.array([2, 0])).ravel()
+    array([3., 1.])
+    """
+    if not isinstance(rows, SparseRows):
+        return rows[order]
+    begin = rows.indptr[:-1][order].astype(np.int64)
+    length = rows.indptr[1:][order].astype(np.int64) - begin
+    indptr = np.concatenate([[0], np.cumsum(length)])
+    source = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], length)
+    return SparseRows(indptr, rows.indices[source], rows.values[source], rows.n_features)
+
+
+def join_rows(parts: list[Rows]) -> Rows:
+    """Copy rows into one piece, which is dense if every part is.
+
+    Examples
+    --------
+    >>> join_rows([np.eye(2), np.ones((1, 2))]).shape
+    (3, 2)
+    """
+    if not any(isinstance(part, SparseRows) for part in parts):
+        return np.concatenate([np.asarray(part) for part in parts])
+    sparse = [part if isinstance(part, SparseRows) else _dense_as_sparse(part) for part in parts]
+    lengths = np.concatenate([np.diff(part.indptr) for part in sparse])
+    spans = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in sparse]
+    return SparseRows(
+        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        np.concatenate([part.indices[span] for part, span in zip(sparse, spans, strict=True)]),
+        np.concatenate([part.values[span] for part, span in zip(sparse, spans, strict=True)]),
+        max(part.n_features for part in sparse),
+    )
+
+
+def _dense_as_sparse(rows: NDArray[Any]) -> SparseRows:
+    n, width = rows.shape
+    indices = np.tile(np.arange(width, dtype=np.int32), n)
+    return SparseRows(np.arange(n + 1, dtype=np.int64) * width, indices, rows.ravel(), width)

@@ -1,0 +1,113 @@
+"""Probabilities from the scores of a margin loss, learned in the same pass.
+
+While a model learns, its score of each row *before* it is learned is counted into a histogram,
+one for either side. In the end a logistic curve through the counts (Platt's) turns a score into a
+probability. Counts add up in any order, so batches, checkpoints and merging leave no trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+BINS = 256
+FIRST_MARK = 1000
+"""The older half is forgotten at this many rows, at twice as many, and so on."""
+
+
+class ScoreHistogram:
+    """Weighted counts of scores, for each model and either sign of its target.
+
+    Each time the number of rows doubles, the older half of what it knows is forgotten: early
+    scores were those of another model.
+
+    Examples
+    --------
+    >>> counts = ScoreHistogram(models=1)
+    >>> counts.add(np.array([[2.0], [-2.0]]), np.array([[True], [False]]), np.ones(2))
+    >>> counts.total()
+    2.0
+    """
+
+    def __init__(self, models: int) -> None:
+        self.counts: Floats = np.zeros((2, models, 2, BINS))  # the newer half, then the older
+        self.rows = 0
+        self.mark = FIRST_MARK
+
+    def add(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
+        """Count rows: scores and signs have a column a model."""
+        begin = 0
+        while begin < len(scores):
+            end = min(len(scores), begin + self.mark - self.rows)
+            self._count(scores[begin:end], positive[begin:end], weights[begin:end])
+            self.rows += end - begin
+            if self.rows == self.mark:
+                self.counts[1] = self.counts[0]
+                self.counts[0] = 0.0
+                self.mark *= 2
+            begin = end
+
+    def _count(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
+        squeezed = scores / (1.0 + np.abs(scores))  # all scores fit between -1 and 1
+        bins = np.minimum(((squeezed + 1.0) * (BINS / 2)).astype(np.int64), BINS - 1)
+        models = scores.shape[1]
+        cells = (np.arange(models) * 2 + positive) * BINS + bins
+        repeated = np.repeat(weights, models)
+        counted = np.bincount(cells.ravel(), repeated, minlength=models * 2 * BINS)
+        self.counts[0] += counted.reshape(models, 2, BINS)
+
+    def total(self) -> float:
+        """How much has been counted, per model."""
+        return float(self.counts[:, 0].sum())
+
+    def sigmoids(self) -> Floats:
+        """Fit each model's curve: slope and offset, a row a model."""
+        counts = self.counts.sum(axis=0)
+        return np.array([_fit_sigmoid(model[0], model[1]) for model in counts])
+
+
+def bin_centres() -> Floats:
+    """Give the scores that the middles of the bins stand for."""
+    middle = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
+    return np.asarray(middle / (1.0 - np.abs(middle)))
+
+
+def _fit_sigmoid(negative: Floats, positive: Floats) -> tuple[float, float]:
+    """Fit P(+1 | s) = 1 / (1 + exp(-(slope s + offset))) by Newton's method.
+
+    Platt's prior keeps it finite where the sides are separable: each side's targets are drawn
+    towards one half by one row's worth.
+    """
+    n_negative, n_positive = negative.sum(), positive.sum()
+    if n_negative + n_positive == 0:
+        return 1.0, 0.0
+    s = bin_centres()
+    weight = negative + positive
+    high = (n_positive + 1.0) / (n_positive + 2.0)
+    low = 1.0 / (n_negative + 2.0)
+    goal = positive * high + negative * low
+    beta = np.array([1.0, np.log((n_positive + 1.0) / (n_negative + 1.0))])
+    design = np.stack([s, np.ones(BINS)])
+    ridge = np.diag([1e-6, 1e-12])
+
+    def cost(b: Any) -> float:
+        z = b @ design
+        penalty = 0.5 * float(b @ ridge @ b)
+        return float(np.sum(weight * np.logaddexp(0.0, z) - goal * z)) + penalty
+
+    for _ in range(100):
+        p = 1.0 / (1.0 + np.exp(-np.clip(beta @ design, -500, 500)))
+        gradient = design @ (weight * p - goal) + ridge @ beta
+        hessian = (design * (weight * p * (1.0 - p))) @ design.T + ridge
+        move = np.linalg.solve(hessian, gradient)
+        scale = 1.0
+        while cost(beta - scale * move) > cost(beta) and scale > 1e-10:
+            scale /= 2.0
+        beta = beta - scale * move
+        if np.abs(scale * move).max() < 1e-10:
+            break
+    return float(beta[0]), float(beta[1])
