@@ -56,19 +56,16 @@ struct LogLoss {
   }
   static double slope(double s, double y) { return -y / (1.0 + std::exp(y * s)); }
   // The margin after the step, m, solves m = m0 + q / (1 + e^m). The left side minus the right
-  // increases with slope >= 1, so Newton's iteration, kept within the bracket, always arrives.
+  // increases, is convex below zero and concave above: begun at the bend, or at the end of
+  // [m0, m0 + q] nearest to it, Newton's iteration goes straight to the solution.
   static double implicit_slope(double s, double y, double q) {
     const double m0 = y * s;
-    double low = m0, high = m0 + q, m = m0;
+    double m = m0 > 0.0 ? m0 : m0 + q < 0.0 ? m0 + q : 0.0;
     for (int i = 0; i < 100; ++i) {
       const double u = 1.0 / (1.0 + std::exp(m));
-      const double gap = m - m0 - q * u;
-      (gap > 0.0 ? high : low) = m;
-      double next = m - gap / (1.0 + q * u * (1.0 - u));
-      if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-      const double moved = std::fabs(next - m);
-      m = next;
-      if (moved <= 1e-15 * (1.0 + std::fabs(m))) break;
+      const double move = (m0 + q * u - m) / (1.0 + q * u * (1.0 - u));
+      m += move;
+      if (std::fabs(move) <= 1e-15 * (1.0 + std::fabs(m))) break;
     }
     return -y / (1.0 + std::exp(m));
   }
