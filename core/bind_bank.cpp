@@ -98,6 +98,7 @@ class OwnedBank {
       if (loss_ == name) classifies_ = decltype(kind)::classifies, known_ = true;
     });
     if (!known_) refuse("there is no loss called '", loss_, "'");
+    if (models < 1) refuse("a bank needs at least one model");
     view_.settings = settings;
     view_.models.count = models;
     sums_.resize(4 * models);
@@ -122,6 +123,7 @@ class OwnedBank {
     if (targets) {
       check_length("targets", targets->shape(0), rows);
       task.targets = targets->data();
+      if (targets->ndim() > 2) refuse("targets have one or two dimensions, not ", targets->ndim());
       if (targets->ndim() > 1) task.outputs = static_cast<int64_t>(targets->shape(1));
     } else if (classes) {
       check_length("targets", classes->shape(0), rows);
@@ -135,6 +137,7 @@ class OwnedBank {
     if (weights) {
       check_length("weights", weights->shape(0), rows);
       task.weights = weights->data();
+      if (weights->ndim() > 2) refuse("weights have one or two dimensions, not ", weights->ndim());
       task.weight_step = weights->ndim() > 1;
       task.weight_stride = task.weight_step ? models : 1;
       if (task.weight_step && static_cast<int64_t>(weights->shape(1)) != models)
@@ -167,10 +170,11 @@ class OwnedBank {
   }
 
   // Reads the rows only once: learns from them as they come and, should one turn out not to be in
-  // order, puts everything back. False if so. Only where a copy of the state is cheap.
+  // order, puts everything back. False if so. Only where a copy of the state is cheap and all rows
+  // have their turn: an order may leave some out.
   template <class Rows>
   bool learn_at_once(const Rows &rows, Task task) {
-    if (lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
+    if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
     const auto lines = lines_;
     const auto squares = squares_, fields = fields_;
     const int64_t clock = view_.clock;
@@ -194,6 +198,10 @@ class OwnedBank {
     if (features <= features_) return;
     if (features > limit_) refuse("a bank of ", limit_, " features cannot hold ", features);
     const int64_t width = 2 * view_.models.count;
+    if (features > static_cast<int64_t>(lines_.max_size()) / width)
+      refuse("no memory can hold ", features, " features");
+    // Both or neither, should memory run out.
+    if (view_.settings.precondition != 0.0) squares_.reserve(features);
     lines_.resize(static_cast<size_t>(features * width), W(0));
     if (view_.settings.precondition != 0.0) squares_.resize(features, 0.0);
     features_ = features;
@@ -352,7 +360,7 @@ void bind_owned(nb::module_ &m, const char *name) {
             self.learn({indptr, indices, values}, targets, classes, weights, order, scores);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.none())
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none())
       .def("grow", &B::grow)
       .def("weights", &B::weights, "last"_a)
       .def("intercepts", &B::intercepts, "last"_a)

@@ -78,11 +78,14 @@ int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
   const bool prefetch = bank.lines.worth_prefetching();
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
-    if (!present(view, task, i)) continue;
-    ++view.clock;
-    if (view.replicas) draw_replicas(view);
     const auto row = rows[i];
     if (task.unchecked && !in_order(row, view.features)) return i;
+    if (!present(view, task, i)) {
+      if (task.unchecked && !all_finite(row.value, row.size)) return i;  // no score would tell
+      continue;
+    }
+    ++view.clock;
+    if (view.replicas) draw_replicas(view);
     if (prefetch && n + 1 < task.count)
       bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
 

@@ -44,7 +44,10 @@ struct Lines {
   template <class Value, class Index>
   void prefetch(const SparseRow<Value, Index> &row) const {
 #if defined(__GNUC__)
-    for (int64_t i = 0; i < row.size; ++i) __builtin_prefetch(data + row.feature(i) * width, 1);
+    // In unsigned arithmetic, since nobody has looked at that row yet: an address may be wild.
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(data), line = width * sizeof(W);
+    for (int64_t i = 0; i < row.size; ++i)
+      __builtin_prefetch(reinterpret_cast<const void *>(begin + row.feature(i) * line), 1);
 #endif
   }
   template <class Value>

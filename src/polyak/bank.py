@@ -112,6 +112,10 @@ class Bank:
             raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
         if not (np.isfinite(precondition) and precondition >= 0):
             raise ValueError(f"precondition must be at least zero, not {precondition}")
+        if n_features is not None and n_features < 0:
+            raise ValueError(f"n_features must be at least zero, not {n_features}")
+        if group < 1:
+            raise ValueError(f"a group has at least one model, not {group}")
         _check_penalties(self.alpha, gamma0, step)
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
@@ -181,7 +185,7 @@ class Bank:
         """
         targets, classes = None, None
         if self.one_vs_rest:
-            classes = np.ascontiguousarray(y, dtype=np.int64)
+            classes = _class_numbers(y)
         else:
             targets = np.ascontiguousarray(y, dtype=np.float64)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
@@ -269,7 +273,7 @@ class Bank:
 
     def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
         """Give a bank of only these models, each as it stands."""
-        keep = np.asarray(models, np.int64)
+        keep = np.arange(len(self))[list(models)]
         state = self.state()
         state["lines"] = np.ascontiguousarray(state["lines"][:, np.r_[keep, len(self) + keep]])
         state["models"] = np.ascontiguousarray(state["models"][:, keep])
@@ -313,9 +317,21 @@ class Bank:
         return np.divide(sums, weight, out=np.full(len(self), np.nan), where=weight > 0)
 
 
+def _class_numbers(y: ArrayLike) -> NDArray[np.int64]:
+    classes = np.asarray(y)
+    if classes.dtype.kind == "f":
+        wrong = np.flatnonzero(classes != np.round(classes))  # NaN differs from itself
+        wrong = wrong if len(wrong) else np.flatnonzero(np.isinf(classes))
+        if len(wrong):
+            row = int(wrong[0])
+            raise ValueError(f"row {row} has the class {classes[row]}, which is no whole number")
+    return np.ascontiguousarray(classes, dtype=np.int64)
+
+
 def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
-    if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-        raise ValueError(f"alpha must be finite and at least zero, not {alpha.min()}")
+    for a in alpha:
+        if not (np.isfinite(a) and a >= 0):
+            raise ValueError(f"alpha must be finite and at least zero, not {a}")
     if step == "implicit":
         return  # an implicit penalty shrinks the weights by 1 / (1 + alpha gamma), never past zero
     for a, g in zip(alpha, gamma0, strict=True):

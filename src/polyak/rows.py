@@ -76,14 +76,16 @@ def as_rows(X: Any) -> Rows:
     X = _as_float(np.asarray(X))
     if X.ndim != 2:
         raise ValueError(f"rows must be two-dimensional, not of shape {X.shape}")
-    if X.shape[1] > 1 and X.strides[1] != X.itemsize:
-        X = np.ascontiguousarray(X)
+    if not X.flags.aligned or (X.shape[1] > 1 and X.strides[1] != X.itemsize):
+        X = np.require(X, requirements=["C", "A"])
     return X
 
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype in (np.float32, np.float64):
         return values
+    if values.dtype.kind == "c":
+        raise ValueError(f"rows are of real numbers, not {values.dtype}")
     return values.astype(np.float64)
 
 
@@ -92,7 +94,9 @@ def core_arrays(
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
     """Spell rows as the core's functions take them: indptr, indices, values."""
     if isinstance(rows, SparseRows):
-        return rows.indptr, rows.indices, rows.values
+        parts = (rows.indptr, rows.indices, rows.values)
+        indptr, indices, values = (np.require(part, requirements=["C", "A"]) for part in parts)
+        return indptr, indices, values
     return None, None, rows
 
 
