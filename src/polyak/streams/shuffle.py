@@ -43,9 +43,9 @@ def _shuffled(source: Marked, size: int, kind: dict[str, int], done: int) -> Mar
         for batch, mark in _buffers(source, size, random):
             skipped = min(max(done - rows, 0), len(batch))
             rows += len(batch)
-            if skipped < len(batch):
-                rest = batch if not skipped else _slice(batch, skipped, len(batch))
-                yield rest, replace(mark, position={**kind, "rows": rows}, rows=rows)
+            here = max(rows, done)
+            rest = _slice(batch, skipped, len(batch))
+            yield rest, replace(mark, position={**kind, "rows": here}, rows=here)
     finally:
         source.close()
 
@@ -53,7 +53,9 @@ def _shuffled(source: Marked, size: int, kind: dict[str, int], done: int) -> Mar
 def _buffers(source: Marked, size: int, random: np.random.PCG64) -> Marked:
     held: list[Batch] = []
     count = 0
+    end_mark = None
     for batch, mark in source:
+        end_mark = mark
         begin = 0
         while begin < len(batch):
             end = min(len(batch), begin + size - count)
@@ -65,8 +67,8 @@ def _buffers(source: Marked, size: int, random: np.random.PCG64) -> Marked:
                 out = (size + 1) // 2
                 yield _slice(buffer, 0, out), mark
                 held, count = [_slice(buffer, out, size)], size - out
-    if count:
-        yield _permuted(held, random), mark
+    if end_mark is not None:
+        yield _permuted(held or [_slice(batch, 0, 0)], random), end_mark
 
 
 def _permuted(batches: list[Batch], random: np.random.PCG64) -> Batch:

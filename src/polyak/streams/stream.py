@@ -55,7 +55,7 @@ class Reader(Protocol):
         """Say where reading begins: at the source's beginning, or at a position."""
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
+        """Read on from a mark; a batch may be empty."""
 
 
 class Stream:
@@ -138,7 +138,10 @@ class Stream:
 
     def __next__(self) -> Batch:
         try:
+            # A part of the source without rows still moves the position and counts bad lines.
             batch, self._mark = next(self._batches)
+            while not len(batch):
+                batch, self._mark = next(self._batches)
         except StopIteration:
             if self._mark.rows == 0:
                 skipped = f" but {self._mark.bad_lines} bad lines" if self._mark.bad_lines else ""

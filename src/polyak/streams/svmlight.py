@@ -58,8 +58,7 @@ class SvmlightReader:
         blocks = read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
         for block, parsed in self._parsed(blocks, at["base"]):
             batch, mark = self._deliver(block, parsed, mark)
-            if len(batch):
-                yield batch, mark
+            yield batch, mark
 
     def _parsed(self, blocks: Generator[Block], base: int) -> Iterator[tuple[Block, Any]]:
         # Whether ids begin at 0 or 1 shows in the first block that has any; the others have to
