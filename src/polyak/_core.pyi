@@ -1,5 +1,6 @@
-from typing import Any
+from typing import Any, Literal, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 # ---- core/bind_svmlight.cpp
@@ -17,3 +18,89 @@ def parse_svmlight(
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
 ]: ...
+
+# ---- core/bind_bank.cpp
+
+model_fields: list[str]
+kernels: Literal["portable", "avx2"]
+
+def use_kernels(name: str) -> None: ...
+
+class _Bank:
+    def __init__(
+        self,
+        *,
+        loss: str,
+        models: int,
+        limit: int | None,
+        power: float,
+        average_power: float,
+        precondition: float,
+        intercept: bool,
+        implicit: bool,
+        capped: bool,
+        progressive: bool,
+        group: int,
+        seed: int,
+        output: list[int],
+        replica: list[int],
+    ) -> None: ...
+    def learn(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64] | None,
+        classes: NDArray[np.int64] | None,
+        weights: NDArray[np.float64] | None,
+        order: NDArray[np.int64] | None,
+        scores: NDArray[np.float64] | None,
+    ) -> None: ...
+    def grow(self, features: int, /) -> None: ...
+    def weights(self, last: bool) -> NDArray[Any]: ...
+    def intercepts(self, last: bool) -> NDArray[np.float64]: ...
+    def state(self) -> dict[str, Any]: ...
+    def set_state(
+        self,
+        lines: NDArray[Any],
+        squares: NDArray[np.float64],
+        models: NDArray[np.float64],
+        clock: int,
+    ) -> None: ...
+    def models(self) -> NDArray[np.float64]: ...
+    def set_models(self, models: NDArray[np.float64]) -> None: ...
+    @property
+    def clock(self) -> int: ...
+    @property
+    def features(self) -> int: ...
+
+class BankF32(_Bank): ...
+class BankF64(_Bank): ...
+
+def score_rows(
+    indptr: NDArray[Any] | None,
+    indices: NDArray[Any] | None,
+    values: NDArray[Any],
+    matrix: NDArray[Any],
+) -> NDArray[Any]: ...
+def check_rows(
+    indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
+) -> int: ...
+def squared_lengths(
+    indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
+) -> NDArray[np.float64]: ...
+def replica_weight(seed: int, row: int, replica: int) -> float: ...
+
+class _Loss(Protocol):
+    @property
+    def curvature(self) -> float: ...
+    @property
+    def classifies(self) -> bool: ...
+    def value(self, score: float, target: float) -> float: ...
+    def slope(self, score: float, target: float) -> float: ...
+    def implicit_slope(self, score: float, target: float, q: float) -> float: ...
+
+squared_error: _Loss
+squared_hinge: _Loss
+hinge: _Loss
+log_loss: _Loss

@@ -62,7 +62,7 @@ class SquaredError(Loss):
         return np.asarray(np.subtract(score, target))
 
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
-        return self.slope(score, target) / (1.0 + q)
+        return np.asarray(self.slope(score, target) / (1.0 + q))
 
 
 class SquaredHinge(Loss):
@@ -77,7 +77,7 @@ class SquaredHinge(Loss):
         return -np.asarray(target) * _margin_left(score, target)
 
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
-        return self.slope(score, target) / (1.0 + q)
+        return np.asarray(self.slope(score, target) / (1.0 + q))
 
 
 class Hinge(Loss):
@@ -95,7 +95,7 @@ class Hinge(Loss):
         left = _margin_left(score, target)
         q = np.asarray(q, float)
         share = np.divide(left, q, out=np.ones(np.broadcast(left, q).shape), where=left < q)
-        return self.slope(score, target) * share
+        return np.asarray(self.slope(score, target) * share)
 
 
 class LogLoss(Loss):
@@ -133,8 +133,8 @@ def get_loss(name: str) -> Loss:
 
 
 def _margin_left(score: Any, target: Any) -> Floats:
-    return np.maximum(0.0, 1.0 - np.multiply(target, score))
+    return np.asarray(np.maximum(0.0, 1.0 - np.multiply(target, score)))
 
 
 def _sigmoid(z: Any) -> Floats:
-    return np.exp(-np.logaddexp(0.0, -np.asarray(z, float)))
+    return np.asarray(np.exp(-np.logaddexp(0.0, -np.asarray(z, float))))

@@ -73,12 +73,12 @@ def as_rows(X: Any) -> Rows:
         X = X.tocsr()
         values = _as_float(X.data)
         return SparseRows(X.indptr, X.indices, values, int(X.shape[1]))
-    X = _as_float(np.asarray(X))
-    if X.ndim != 2:
-        raise ValueError(f"rows must be two-dimensional, not of shape {X.shape}")
-    if not X.flags.aligned or (X.shape[1] > 1 and X.strides[1] != X.itemsize):
-        X = np.require(X, requirements=["C", "A"])
-    return X
+    rows = _as_float(np.asarray(X))
+    if rows.ndim != 2:
+        raise ValueError(f"rows must be two-dimensional, not of shape {rows.shape}")
+    if not rows.flags.aligned or (rows.shape[1] > 1 and rows.strides[1] != rows.itemsize):
+        rows = np.require(rows, requirements=["C", "A"])
+    return rows
 
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
