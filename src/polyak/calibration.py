@@ -60,6 +60,13 @@ class ScoreHistogram:
         counted = np.bincount(cells.ravel(), repeated, minlength=models * 2 * BINS)
         self.counts[0] += counted.reshape(models, 2, BINS)
 
+    def merge(self, other: ScoreHistogram) -> None:
+        """Add what another one counted."""
+        self.counts += other.counts
+        self.rows += other.rows
+        while self.mark <= self.rows:
+            self.mark *= 2
+
     def total(self) -> float:
         """How much has been counted, per model."""
         return float(self.counts[:, 0].sum())

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.calibration import ScoreHistogram
 from polyak.errors import DataError
+from polyak.labels import labels_from_json, labels_to_json
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
 from polyak.recipes import Recipe
-from polyak.rows import Rows, as_rows, core_arrays, join_rows, take_rows
+from polyak.rows import Rows, SparseRows, as_rows, core_arrays, join_rows, take_rows
 from polyak.schedules import CALIBRATION_ROWS
 
 Floats = NDArray[np.float64]
@@ -83,8 +84,13 @@ class Learner:
         weights: NDArray[Any] | None = None,
         *,
         order: NDArray[np.int64] | None = None,
+        again: bool = False,
     ) -> None:
-        """Learn from rows, once each, in the order they stand or in ``order``."""
+        """Learn from rows, once each, in the order they stand or in ``order``.
+
+        ``again`` says that they were all learned before: they still teach, but no longer tell how
+        good the model is on rows it does not know.
+        """
         rows = as_rows(X)
         targets = np.asarray(targets)
         if len(targets) != len(rows):
@@ -105,7 +111,11 @@ class Learner:
                 rows, targets, weights = _join(parts)
                 order = None
             self._calibrate(rows, targets, order)
-        self._learn(rows, targets, weights, order)
+        if again:
+            assert self.race is not None
+            self.race.learn(rows, self._encode(targets), weights, order, None, again=True)
+        else:
+            self._learn(rows, targets, weights, order)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
@@ -167,6 +177,113 @@ class Learner:
         if bank.one_vs_rest:
             return float(bank.progressive_confusion[models.start // self.race.outputs])
         return float(bank.progressive_error[models].mean())
+
+    # -- stopping, going on, and learning in parts ---------------------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out everything there is to know: what JSON holds, and arrays.
+
+        A learner made of it by `from_state` goes on as this one would, to the last bit.
+        """
+        page: dict[str, Any] = {
+            "recipe": asdict(self.recipe),
+            "n_features": self.n_features,
+            "outputs": self.outputs,
+            "classes": None if self.classes is None else labels_to_json(self.classes),
+        }
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.race is not None:
+            page["race"], arrays = self.race.state()
+        if self.histogram is not None:
+            page["histogram"] = {"rows": self.histogram.rows, "mark": self.histogram.mark}
+            arrays["histogram"] = self.histogram.counts
+        if self._kept:
+            rows, targets, weights = _join(self._kept)
+            if isinstance(rows, SparseRows):
+                page["kept_width"] = rows.n_features
+                arrays["kept.indptr"], arrays["kept.indices"] = rows.indptr, rows.indices
+                arrays["kept.values"] = rows.values
+            else:
+                arrays["kept.rows"] = rows
+            if targets.dtype.kind in "biuf":
+                arrays["kept.targets"] = targets
+            else:
+                page["kept_targets"] = labels_to_json(targets)
+            if weights is not None:
+                arrays["kept.weights"] = weights
+        return page, arrays
+
+    @classmethod
+    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
+        """Undo ``state``."""
+        learner = cls(
+            Recipe(**page["recipe"]),
+            classes=None if page["classes"] is None else labels_from_json(page["classes"]),
+            n_features=page["n_features"],
+            outputs=page["outputs"],
+        )
+        if "race" in page:
+            learner.race = Race.from_state(page["race"], arrays, learner.recipe, page["n_features"])
+        if "histogram" in page:
+            counts = arrays["histogram"]
+            learner.histogram = ScoreHistogram(counts.shape[1])
+            learner.histogram.counts[:] = counts
+            learner.histogram.rows = page["histogram"]["rows"]
+            learner.histogram.mark = page["histogram"]["mark"]
+        targets = arrays.get("kept.targets")
+        if "kept_targets" in page:
+            targets = labels_from_json(page["kept_targets"])
+        if targets is not None:
+            rows: Rows
+            if "kept.rows" in arrays:
+                rows = arrays["kept.rows"]
+            else:
+                indptr, indices, values = (
+                    arrays[f"kept.{name}"] for name in ("indptr", "indices", "values")
+                )
+                rows = SparseRows(indptr, indices, values, page["kept_width"])
+            learner._kept = [(rows, targets, arrays.get("kept.weights"))]
+        return learner
+
+    def merge(self, others: list[Learner]) -> None:
+        """Become what this learner and others learned together, each from rows of its own.
+
+        Averages and iterates are averaged, each counting as many times as it saw rows; clocks and
+        progressive sums add up. Rows still kept back are learned afterwards.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(4000, 3))
+        >>> parts = [Learner(Recipe(loss="squared_error")) for _ in range(2)]
+        >>> for part, half in zip(parts, (X[:2000], X[2000:])):
+        ...     part.learn(half, half @ [1.0, 2.0, 3.0])
+        >>> parts[0].merge(parts[1:])
+        >>> parts[0].rows_seen, parts[0].model().predict(np.eye(3)).round(1)
+        (4000, array([1., 2., 3.]))
+        """
+        learners = [self, *others]
+        kept = [rows for learner in learners for rows in learner._kept]
+        started = [learner for learner in learners if learner.race is not None]
+        self._kept = []
+        if started:
+            first = started[0]
+            for other in started[1:]:
+                if not _same(first.classes, other.classes):
+                    raise DataError("the learners know different classes; give them all classes")
+            if first is not self:
+                copied = Learner.from_state(*first.state())
+                self.classes, self.race, self.histogram = (
+                    copied.classes,
+                    copied.race,
+                    copied.histogram,
+                )
+            assert self.race is not None
+            self.race.merge([other.race for other in started[1:] if other.race is not None])
+            for other in started[1:]:
+                if self.histogram is not None and other.histogram is not None:
+                    self.histogram.merge(other.histogram)
+        for rows, targets, weights in kept:
+            self.learn(rows, targets, weights)
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -252,6 +369,12 @@ class Learner:
                 f"row {row} has the label {targets[row]}, which is not among the classes {known}"
             )
         return number if len(self.classes) > 2 else 2.0 * number - 1.0
+
+
+def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
+    if some is None or others is None:
+        return some is others
+    return np.array_equal(some, others)
 
 
 def _take(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,25 @@ class LinearModel:
     def n_features(self) -> int:
         """How many features have a weight."""
         return int(self.weights.shape[0])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, by custom called ``something.polyak``."""
+        from polyak.model_file import save_model
+
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LinearModel:
+        """Read a model from a file; no code that the file may hold is ever run.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is no model, of a newer format, or damaged.
+        """
+        from polyak.model_file import load_model
+
+        return load_model(path)
 
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column an output.

@@ -1,0 +1,175 @@
+"""Files of named arrays and one page of JSON, which are there whole or not at all.
+
+Models and checkpoints are such files. They are safetensors, so that other programs can read them
+and reading never runs code; what safetensors does not promise is added here: a format number, a
+checksum of everything, and writing that a crash cannot tear.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import ModelFileError
+
+Arrays = dict[str, NDArray[Any]]
+Page = dict[str, Any]
+
+KEY = "polyak"
+"""The one entry of the safetensors header's metadata that is ours."""
+
+
+def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None:
+    """Write arrays and a page; whatever was at ``path`` stays until the new file is complete.
+
+    The page needs a ``kind`` and a ``format``.
+    """
+    write_bytes(path, pack(page, arrays))
+
+
+def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tuple[Page, Arrays]:
+    """Read what `write_file` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        In one sentence, if it is something else, newer than this program, or damaged.
+    """
+    name = os.fspath(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ModelFileError(f"{name} cannot be read: {reason}") from None
+    return unpack(data, name, kind, newest_format)
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def pack(page: Page, arrays: Arrays) -> bytes:
+    """Turn a page and arrays into the bytes of a file; the same ones give the same bytes."""
+    from safetensors.numpy import save
+
+    ready = {name: np.require(array, None, ["C"]) for name, array in arrays.items()}
+    complete = page | {"crc32": _checksum(page, ready)}
+    # A single entry: safetensors writes several in no particular order.
+    return save(ready, metadata={KEY: json.dumps(complete, allow_nan=False)})
+
+
+def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page, Arrays]:
+    """Take the bytes of a file apart again; ``name`` is what errors call it."""
+    page = _page(data)
+    if page is None or page.get("kind") != kind:
+        raise ModelFileError(f"{name} is not a polyak {kind}")
+    version = page.get("format")
+    if not isinstance(version, int) or version < 1:
+        raise ModelFileError(f"{name} is damaged: it has no format number")
+    if version > newest_format:
+        raise ModelFileError(
+            f"{name} has format {version}, but this polyak knows {kind}s up to format "
+            f"{newest_format}: a newer polyak can read it"
+        )
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: Arrays = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ModelFileError(f"{name} is damaged: {error}") from None
+    if page.pop("crc32", None) != _checksum(page, arrays):
+        raise ModelFileError(f"{name} is damaged: its checksum does not fit its contents")
+    return page, arrays
+
+
+def _page(data: bytes) -> Page | None:
+    length = int.from_bytes(data[:8], "little")
+    try:
+        header = json.loads(data[8 : 8 + length]) if length < len(data) else {}
+        page = json.loads(header["__metadata__"][KEY])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return page if isinstance(page, dict) else None
+
+
+def _checksum(page: Page, arrays: Arrays) -> str:
+    text = json.dumps(page, sort_keys=True, allow_nan=True)
+    crc = zlib.crc32(text.encode(errors="backslashreplace"))
+    for name in sorted(arrays):
+        array = np.require(arrays[name], None, ["C"])
+        crc = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), crc)
+        crc = zlib.crc32(array.tobytes(), crc)
+    return f"{crc:08x}"
+
+
+# -- the disk --------------------------------------------------------------------------------------
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put a file in place by renaming it there once it is safely on the disk."""
+    target = os.path.realpath(path)  # a link stays, what it points to is replaced
+    try:
+        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
+            with open(target, "wb") as file:  # a pipe or a device: nothing to rename
+                file.write(data)
+            return
+        part = target + ".part"
+        try:
+            with open(part, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        except BaseException:
+            _remove(part)
+            raise
+        sync_folder(os.path.dirname(target))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from None
+
+
+def sync_folder(folder: str) -> None:
+    """Make sure that a rename survives a loss of power, where the system can."""
+    try:
+        descriptor = os.open(folder or ".", os.O_RDONLY)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)
+
+
+def plain(value: Any) -> Any:
+    """Reduce a value to what JSON holds; numbers that are not finite become None.
+
+    Examples
+    --------
+    >>> plain({"loss": np.float64("nan"), "rows": np.int64(3), "start": (1.0, None)})
+    {'loss': None, 'rows': 3, 'start': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

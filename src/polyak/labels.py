@@ -1,0 +1,61 @@
+"""Class labels in files and on screens: numbers or words, as JSON holds them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
+    """Spell labels so that JSON brings them back with their type.
+
+    Examples
+    --------
+    >>> labels_to_json(np.array(["no", "yes"]))
+    {'type': '<U3', 'values': ['no', 'yes']}
+    """
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "biufUO" or labels.ndim != 1:
+        raise ValueError(f"labels are numbers or words, not {labels.dtype}")
+    values = labels.tolist()
+    if labels.dtype.kind == "O" and not all(isinstance(value, str) for value in values):
+        raise ValueError("labels of mixed types cannot be written to a file")
+    return {"type": labels.dtype.newbyteorder("<").str, "values": values}
+
+
+def labels_from_json(page: Any) -> NDArray[Any]:
+    """Undo `labels_to_json`; a page that is not one raises ValueError.
+
+    Examples
+    --------
+    >>> labels_from_json({"type": "<f8", "values": [-1.0, 1.0]})
+    array([-1.,  1.])
+    """
+    try:
+        dtype, values = np.dtype(str(page["type"])), list(page["values"])
+        if dtype.kind not in "biufUO" or dtype.itemsize > 1 << 16:
+            raise ValueError(f"labels cannot be of type {dtype}")
+        if dtype.kind in "UO" and not all(isinstance(value, str) for value in values):
+            raise ValueError("a label is not a word")
+        labels = np.array(values, dtype=dtype)
+    except (KeyError, TypeError, OverflowError, SyntaxError) as error:
+        raise ValueError(f"the labels cannot be read: {error}") from None
+    if labels.ndim != 1:
+        raise ValueError("labels are a list")
+    return labels
+
+
+def label_text(label: Any) -> str:
+    """Write a label as people do: 1 rather than 1.0.
+
+    Examples
+    --------
+    >>> [label_text(label) for label in np.array([-1.0, 0.5])]
+    ['-1', '0.5']
+    """
+    if isinstance(label, float | np.floating) and math.isfinite(label) and label == int(label):
+        return str(int(label))
+    return str(label)
