@@ -1,0 +1,61 @@
+// A libFuzzer harness of the svmlight parser. Any bytes must come out as rows that hold together,
+// under the sanitizers, and as the same rows however the options are varied:
+//
+//   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/svmlight.cpp -o /tmp/fuzz
+//   /tmp/fuzz -max_total_time=600 -dict=fuzz/svmlight.dict
+#include "../core/svmlight.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+using namespace polyak::svmlight;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+template <class Index, class Value>
+bool check(const char* text, size_t size, const Options& options, Rows<Index, Value>& rows) {
+  if (!parse(text, size, options, rows)) return false;
+  require(rows.indptr.size() == rows.targets.size() + 1);
+  require(static_cast<int64_t>(rows.targets.size()) + rows.bad_lines <= rows.lines + 1);
+  require(rows.first_bad.size() <= 10 && (options.skip_bad_lines || rows.bad_lines <= 1));
+  for (double target : rows.targets) require(std::isfinite(target));
+  for (size_t row = 0; row < rows.targets.size(); ++row) {
+    require(rows.indptr[row] <= rows.indptr[row + 1]);
+    int64_t previous = -1;
+    for (int64_t i = rows.indptr[row]; i < rows.indptr[row + 1]; ++i) {
+      require(rows.indices[i] > previous && rows.indices[i] <= rows.largest_index);
+      require(std::isfinite(rows.values[i]));
+      previous = rows.indices[i];
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // A copy of exactly this size, so that a read one byte behind it is seen.
+  std::vector<char> text(data, data + size);
+  Options options;
+  options.skip_bad_lines = true;
+  Rows<int64_t, double> wide;
+  require(check(text.data(), size, options, wide));
+  Rows<int32_t, double> narrow;
+  if (check(text.data(), size, options, narrow)) {
+    require(narrow.targets == wide.targets && narrow.indptr == wide.indptr);
+    for (int64_t i = 0; i < wide.indptr.back(); ++i)
+      require(narrow.indices[i] == wide.indices[i] && narrow.values[i] == wide.values[i]);
+  }
+  options.skip_bad_lines = false;
+  options.largest_index = 100;
+  for (options.base = -1; options.base <= 1; ++options.base) {
+    Rows<int64_t, float> rows;
+    require(check(text.data(), size, options, rows));
+    require(rows.largest_index <= 100);
+  }
+  return 0;
+}

@@ -1,0 +1,89 @@
+"""The parser on damaged text: it must say a line is bad, or agree with a parser in Python."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+
+import numpy as np
+from reading import random_svmlight
+
+from polyak._core import parse_svmlight
+
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+PIECES = [
+    b" ", b"\n", b"\r\n", b"\t", b":", b"#", b".", b"-", b"+", b"e", b"0", b"9", b",", b"\0",
+    b"\xff", b"qid:7 ", b"nan", b"inf", b"1e400", b"1e-400", b" 3:4", b" 0:1", b"12345678",
+    b"0000000000", b"9223372036854775807", b"9223372036854775808", b"0.30000000000000004441",
+]  # fmt: skip
+
+
+def number(text: bytes) -> float:
+    if not NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
+        raise ValueError
+    return value
+
+
+def parse_line(line: bytes) -> tuple[float, list[tuple[int, float]]] | None:
+    """A row as a plain reading of the format has it; None if there is none in the line."""
+    tokens = re.split(rb"[ \t\r]+", line.split(b"#")[0].strip(b" \t\r"))
+    if tokens == [b""]:
+        return None
+    row = {}
+    for token in tokens[1:]:
+        name, _, value = token.partition(b":")
+        if re.fullmatch(rb"qid:\d+", token):
+            continue
+        if not re.fullmatch(rb"\d+", name) or int(name) >= 2**63 or int(name) in row:
+            raise ValueError
+        row[int(name)] = number(value)
+    return number(tokens[0]), sorted(row.items())
+
+
+def parse_in_python(text: bytes) -> tuple[list[tuple[float, list[tuple[int, float]]]], int]:
+    rows, bad = [], 0
+    for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        try:
+            row = parse_line(line)
+        except ValueError:
+            bad += 1
+            continue
+        if row is not None:
+            rows.append(row)
+    return rows, bad
+
+
+def mutated(text: bytes, random: np.random.Generator) -> bytes:
+    data = bytearray(text)
+    for _ in range(random.integers(1, 12)):
+        at = int(random.integers(0, len(data) + 1))
+        what = random.integers(0, 4)
+        if what == 0:
+            data[at:at] = PIECES[random.integers(0, len(PIECES))]
+        elif what == 1:
+            del data[at : at + int(random.integers(1, 6))]
+        elif what == 2 and at < len(data):
+            data[at] = int(random.integers(0, 256))
+        else:
+            begin = int(random.integers(0, len(data) + 1))
+            data[at:at] = data[begin : begin + int(random.integers(1, 40))]
+    return bytes(data)
+
+
+def test_agrees_with_python_on_damaged_text() -> None:
+    random = np.random.default_rng(0)
+    for i in range(4000):
+        lines = random_svmlight(3, seed=i % 50, n_features=500)
+        text = mutated(lines.encode(), random)
+        targets, indptr, indices, values, _, _, _, n_bad, _ = parse_svmlight(
+            text, float64=True, base=0, largest_index=2**63 - 1, skip_bad_lines=True
+        )
+        rows, bad = parse_in_python(text)
+        assert n_bad == bad, text
+        assert targets.tolist() == [target for target, _ in rows], text
+        mine = [
+            list(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True))
+            for a, b in pairwise(indptr)
+        ]
+        assert mine == [row for _, row in rows], text
