@@ -220,7 +220,7 @@ numbers = st.one_of(
 
 
 class TestNumbersArePythons:
-    @settings(max_examples=3000, deadline=None)
+    @settings(max_examples=1500, deadline=None)
     @given(numbers)
     @example("2.2250738585072012e-308")
     @example("2.2250738585072011e-308")
