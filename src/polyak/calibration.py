@@ -18,6 +18,8 @@ BINS = 256
 FIRST_MARK = 1000
 """The older half is forgotten at this many rows, at twice as many, and so on."""
 
+SMALLEST_SLOPE = 1e-3
+
 
 class ScoreHistogram:
     """Weighted counts of scores, for each model and either sign of its target.
@@ -72,9 +74,15 @@ class ScoreHistogram:
         return float(self.counts[:, 0].sum())
 
     def sigmoids(self) -> Floats:
-        """Fit each model's curve: slope and offset, a row a model."""
-        counts = self.counts.sum(axis=0)
-        return np.array([_fit_sigmoid(model[0], model[1]) for model in counts])
+        """Fit the curves: slope and offset, a row a model.
+
+        The most probable class must be the predicted one. So one model's curve goes through one
+        half where its score is zero, and the models of several classes share one curve, which
+        their probabilities then follow in the order of their scores.
+        """
+        models = self.counts.shape[1]
+        negative, positive = self.counts.sum(axis=(0, 1))
+        return np.tile(_fit_sigmoid(negative, positive, with_offset=models > 1), (models, 1))
 
 
 def bin_centres() -> Floats:
@@ -83,7 +91,9 @@ def bin_centres() -> Floats:
     return np.asarray(middle / (1.0 - np.abs(middle)))
 
 
-def _fit_sigmoid(negative: Floats, positive: Floats) -> tuple[float, float]:
+def _fit_sigmoid(
+    negative: Floats, positive: Floats, *, with_offset: bool = True
+) -> tuple[float, float]:
     """Fit P(+1 | s) = 1 / (1 + exp(-(slope s + offset))) by Newton's method.
 
     Platt's prior keeps it finite where the sides are separable: each side's targets are drawn
@@ -92,14 +102,15 @@ def _fit_sigmoid(negative: Floats, positive: Floats) -> tuple[float, float]:
     n_negative, n_positive = negative.sum(), positive.sum()
     if n_negative + n_positive == 0:
         return 1.0, 0.0
-    s = bin_centres()
     weight = negative + positive
     high = (n_positive + 1.0) / (n_positive + 2.0)
     low = 1.0 / (n_negative + 2.0)
     goal = positive * high + negative * low
     beta = np.array([1.0, np.log((n_positive + 1.0) / (n_negative + 1.0))])
-    design = np.stack([s, np.ones(BINS)])
+    design = np.stack([bin_centres(), np.ones(BINS)])
     ridge = np.diag([1e-6, 1e-12])
+    if not with_offset:
+        beta, design, ridge = beta[:1], design[:1], ridge[:1, :1]
 
     def cost(b: Any) -> float:
         z = b @ design
@@ -117,4 +128,5 @@ def _fit_sigmoid(negative: Floats, positive: Floats) -> tuple[float, float]:
         beta = beta - scale * move
         if np.abs(scale * move).max() < 1e-10:
             break
-    return float(beta[0]), float(beta[1])
+    # Scores that say nothing, or the opposite, must not turn the order of the classes round.
+    return max(float(beta[0]), SMALLEST_SLOPE), float(beta[1]) if with_offset else 0.0
