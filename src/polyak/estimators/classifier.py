@@ -1,0 +1,330 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+
+from polyak.estimators.base import BaseASGD
+from polyak.estimators.run import Run
+from polyak.estimators.running import ClassTotals
+from polyak.model import LinearModel
+
+Floats = NDArray[np.float64]
+
+
+class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
+    """A linear classifier learned by averaged stochastic gradient descent, in one pass.
+
+    Several classes are learned side by side, one against the rest, while each row is read once.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "log_loss", "hinge"}, default="squared_hinge"
+        Every loss gives probabilities: the hinge losses through a calibration learned in the same
+        pass, from each row's score before it was learned.
+    alpha : float, default=1e-4
+        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised.
+    recipe : {"paper"}, default="paper"
+        What "auto" stands for in the parameters below: here, what Xu's paper says.
+    fit_intercept : bool, default=True
+    eta0 : float or "auto", default="auto"
+        The learning rate's first value; "auto" is one over ``M``, the largest squared length of
+        the first 1000 rows, with shorter steps on any longer row. A value of your own is used as
+        it is and can make the weights overflow, which raises `polyak.errors.DivergenceError`.
+    decay : float or "auto", default="auto"
+        ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; "auto" is ``alpha``.
+    power_t : float or "auto", default="auto"
+        "auto" is 3/4.
+    average : "auto", bool or int, default="auto"
+        When averaging begins: "auto" as soon as an average would have done better than the
+        iterate itself, True at once, an int after that row. False never: the model is the last
+        iterate.
+    step : {"explicit", "implicit"}, default="explicit"
+        An implicit step takes the slope where it arrives, and is stable at any learning rate.
+    precondition : {0, 0.25, 0.5, 1}, default=0
+        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
+    max_iter : int, default=1
+        How many passes `fit` makes over the rows.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a random order, a new one each pass.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class's rows. "balanced" weighs classes inversely to how often they
+        are: in `fit` among all rows, in `partial_fit` among the rows so far.
+    warm_start : bool, default=False
+        Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
+    random_state : int, RandomState instance or None, default=None
+        Orders the rows.
+    n_jobs : int or None, default=None
+        Has no effect yet: all classes are learned together, in one thread.
+    verbose : int, default=0
+        Print the progressive loss each time the number of rows has doubled.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1 or n_classes, n_features)
+        The averaged weights; float32 where the rows are.
+    intercept_ : array of shape (1 or n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only where the columns of X have names that are all strings.
+    n_iter_ : int
+        The number of passes.
+    t_ : int
+        One more than the number of rows learned, as scikit-learn counts.
+    learning_rate_ : Bunch
+        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``.
+    average_start_ : array of shape (1 or n_classes,)
+        The row after which averaging began; NaN where it has not.
+    last_coef_ : array of shape (1 or n_classes, n_features)
+        The weights of the last iterate.
+    progressive_loss_ : float
+        The mean loss of the averaged model on each row before it was learned, summed over the
+        models: an honest estimate without held-out rows. Rows count with their weights, and only
+        in the first pass, since later ones meet rows that are known.
+    progressive_score_ : float
+        The accuracy, measured in the same way.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(5000, class_sep=2.0, random_state=0)
+    >>> classifier = ASGDClassifier(random_state=0).fit(X, y)
+    >>> classifier.predict(X[:3]), y[:3]
+    (array([1, 0, 0]), array([1, 0, 0]))
+    >>> classifier.predict_proba(X[:1]).round(1)
+    array([[0., 1.]])
+    >>> 0.9 < classifier.progressive_score_ < 1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseASGD._parameter_constraints,
+        "loss": [StrOptions({"squared_hinge", "log_loss", "hinge"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_hinge",
+        alpha: float = 1e-4,
+        recipe: str = "paper",
+        fit_intercept: bool = True,
+        eta0: Any = "auto",
+        decay: Any = "auto",
+        power_t: Any = "auto",
+        average: Any = "auto",
+        step: str = "explicit",
+        precondition: float = 0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def from_model(cls, model: LinearModel) -> Self:
+        """Make an estimator that predicts with a model, but cannot go on learning it.
+
+        Parameters
+        ----------
+        model : LinearModel
+
+        Returns
+        -------
+        ASGDClassifier
+        """
+        if model.classes is None:
+            raise ValueError("a model without classes is for ASGDRegressor.from_model")
+        estimator = cls._of_model(model)
+        estimator.classes_ = model.classes
+        return estimator
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight zero is a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        going_on = self._going_on()
+        X, y = self._rows_and_targets(X, y, reset=not going_on)
+        check_classification_targets(y)
+        weights = self._weights(sample_weight, X, partial=False)
+        classes = self.classes_ if going_on else np.unique(_present(y, weights))
+        codes = _codes(y, classes, weights)
+        rng = self._generator()
+        run = self._same_run() if going_on else self._new_classes(rng, classes)
+        weights = self._class_weighted(codes, classes, weights, self._totals.balanced_at_once)
+        self._fit(run, rng, X, codes, weights)
+        self.classes_ = classes
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in the order they stand.
+
+        However the rows are split over calls, the model is the same: that of one ``fit`` with
+        ``shuffle=False``. The first 1000 rows are kept back until they are all there, since the
+        learning rate is found from them; what is asked meanwhile is answered as if no more came.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        classes : array of shape (n_classes,), optional
+            All classes there can be; the first call needs it.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight zero is a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        _check_partial_fit_first_call(self, classes)
+        first = not hasattr(self, "_run")
+        X, y = self._rows_and_targets(X, y, reset=first)
+        check_classification_targets(y)
+        weights = self._weights(sample_weight, X, partial=True)
+        codes = _codes(y, self.classes_, weights)
+        run = self._new_classes(self._generator(), self.classes_) if first else self._same_run()
+        weights = self._class_weighted(codes, self.classes_, weights, self._totals.balanced)
+        self._partial_fit(run, X, codes, weights)
+        return self
+
+    @property
+    def progressive_score_(self) -> float:
+        """The accuracy on rows not yet learned."""
+        return 1.0 - float(self._about("progressive_error"))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows: above zero means the second of two classes, the highest wins among several.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        scores = self._scores(X)
+        return self._run.model.predict_from_scores(scores)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give the probability of each class.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return self._run.model.proba_from_scores(scores)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Give the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # the logarithm of zero is what it should be
+            return np.log(self.predict_proba(X))
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _new_classes(self, rng: np.random.RandomState, classes: NDArray[Any]) -> Run:
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class"
+            )
+        self._totals = ClassTotals(len(classes))
+        return self._new_run(rng, labels=classes)
+
+    def _class_weighted(
+        self, codes: NDArray[np.int64], classes: NDArray[Any], weights: Floats | None, balanced: Any
+    ) -> Floats | None:
+        """Multiply the rows' weights by those of their classes."""
+        if self.class_weight is None:
+            return weights
+        if isinstance(self.class_weight, str):
+            rows: Floats = balanced(codes, np.ones(len(codes)) if weights is None else weights)
+        else:
+            rows = compute_class_weight(self.class_weight, classes=classes, y=classes)[codes]
+        return rows if weights is None else rows * weights
+
+
+def _present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    return y if weights is None else y[weights != 0]
+
+
+def _codes(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
+    """Turn labels into numbers; one that is not among the classes gets scikit-learn's error."""
+    encoder = LabelEncoder()
+    encoder.classes_ = classes
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[slice(None) if weights is None else weights != 0] = encoder.transform(
+        _present(y, weights)
+    )
+    return codes

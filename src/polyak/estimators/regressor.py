@@ -1,0 +1,256 @@
+"""The regressor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
+
+from polyak.estimators.base import BaseASGD
+from polyak.estimators.running import TargetSpread
+from polyak.model import LinearModel
+
+Floats = NDArray[np.float64]
+
+
+class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
+    """A linear regression learned by averaged stochastic gradient descent, in one pass.
+
+    Several outputs are learned side by side while each row is read once.
+
+    Parameters
+    ----------
+    loss : {"squared_error"}, default="squared_error"
+        Half the squared distance.
+    alpha : float, default=1e-4
+        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised.
+    recipe : {"paper"}, default="paper"
+        What "auto" stands for in the parameters below: here, what Xu's paper says.
+    fit_intercept : bool, default=True
+    eta0 : float or "auto", default="auto"
+        The learning rate's first value; "auto" is one over ``M``, the largest squared length of
+        the first 1000 rows, with shorter steps on any longer row. A value of your own is used as
+        it is and can make the weights overflow, which raises `polyak.errors.DivergenceError`.
+    decay : float or "auto", default="auto"
+        ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; "auto" is ``alpha``.
+    power_t : float or "auto", default="auto"
+        "auto" is 2/3.
+    average : "auto", bool or int, default="auto"
+        When averaging begins: "auto" as soon as an average would have done better than the
+        iterate itself, True at once, an int after that row. False never: the model is the last
+        iterate.
+    step : {"explicit", "implicit"}, default="explicit"
+        An implicit step takes the slope where it arrives, and is stable at any learning rate.
+    precondition : {0, 0.25, 0.5, 1}, default=0
+        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
+    max_iter : int, default=1
+        How many passes `fit` makes over the rows.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a random order, a new one each pass.
+    warm_start : bool, default=False
+        Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
+    random_state : int, RandomState instance or None, default=None
+        Orders the rows.
+    n_jobs : int or None, default=None
+        Has no effect yet: all outputs are learned together, in one thread.
+    verbose : int, default=0
+        Print the progressive loss each time the number of rows has doubled.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_outputs, n_features)
+        The averaged weights; float32 where the rows are.
+    intercept_ : array of shape (n_outputs,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only where the columns of X have names that are all strings.
+    n_iter_ : int
+        The number of passes.
+    t_ : int
+        One more than the number of rows learned, as scikit-learn counts.
+    learning_rate_ : Bunch
+        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``.
+    average_start_ : array of shape (n_outputs,)
+        The row after which averaging began; NaN where it has not.
+    last_coef_ : array of shape (n_features,) or (n_outputs, n_features)
+        The weights of the last iterate.
+    progressive_loss_ : float
+        The mean loss of the averaged model on each row before it was learned, summed over the
+        outputs: an honest estimate without held-out rows. Rows count with their weights, and only
+        in the first pass, since later ones meet rows that are known.
+    progressive_score_ : float
+        The coefficient of determination, measured in the same way.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> X, y = make_regression(5000, n_features=10, noise=5.0, random_state=0)
+    >>> regressor = ASGDRegressor(random_state=0).fit(X, y)
+    >>> regressor.coef_.shape
+    (10,)
+    >>> regressor.score(X, y) > 0.99
+    True
+    >>> 0.9 < regressor.progressive_score_ < 1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseASGD._parameter_constraints,
+        "loss": [StrOptions({"squared_error"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_error",
+        alpha: float = 1e-4,
+        recipe: str = "paper",
+        fit_intercept: bool = True,
+        eta0: Any = "auto",
+        decay: Any = "auto",
+        power_t: Any = "auto",
+        average: Any = "auto",
+        step: str = "explicit",
+        precondition: float = 0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @classmethod
+    def from_model(cls, model: LinearModel) -> Self:
+        """Make an estimator that predicts with a model, but cannot go on learning it.
+
+        Parameters
+        ----------
+        model : LinearModel
+
+        Returns
+        -------
+        ASGDRegressor
+        """
+        if model.classes is not None:
+            raise ValueError("a model with classes is for ASGDClassifier.from_model")
+        estimator = cls._of_model(model)
+        estimator._one_output_is_flat = len(model.intercept) == 1
+        return estimator
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight zero is a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        going_on = self._going_on()
+        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True, y_numeric=True)
+        weights = self._weights(sample_weight, X, partial=False)
+        rng = self._generator()
+        run = self._same_outputs(y) if going_on else self._new_outputs(rng, y)
+        self._fit(run, rng, X, y, weights)
+        self._spread.add(y, weights)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in the order they stand.
+
+        However the rows are split over calls, the model is the same: that of one ``fit`` with
+        ``shuffle=False``. The first 1000 rows are kept back until they are all there, since the
+        learning rate is found from them; what is asked meanwhile is answered as if no more came.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight zero is a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_run")
+        X, y = self._rows_and_targets(X, y, reset=first, multi_output=True, y_numeric=True)
+        weights = self._weights(sample_weight, X, partial=True)
+        run = self._new_outputs(self._generator(), y) if first else self._same_outputs(y)
+        self._partial_fit(run, X, y, weights)
+        self._spread.add(y, weights)
+        return self
+
+    @property
+    def progressive_score_(self) -> float:
+        """The coefficient of determination on rows not yet learned, the mean over the outputs."""
+        race = self._fitted().settled.race
+        assert race is not None
+        _, bank, models = race.leader()
+        errors = 2.0 * bank.progressive_loss[models]  # the loss is half the squared error
+        variance = self._spread.variance()
+        missed = np.divide(errors, variance, out=np.ones_like(errors), where=variance > 0)
+        missed[(variance == 0) & (errors == 0)] = 0.0  # as scikit-learn has it
+        return float(1.0 - missed.mean())
+
+    def predict(self, X: Any) -> Floats:
+        """Predict values.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if self._one_output_is_flat else scores
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _new_outputs(self, rng: np.random.RandomState, y: Floats) -> Any:
+        self._one_output_is_flat = y.ndim == 1
+        self._spread = TargetSpread()
+        return self._new_run(rng, outputs=1 if y.ndim == 1 else y.shape[1])
+
+    def _same_outputs(self, y: Floats) -> Any:
+        run = self._same_run()
+        assert run.learner is not None
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        if outputs != run.learner.outputs:
+            raise ValueError(f"y has {outputs} outputs, but there were {run.learner.outputs}")
+        return run

@@ -1,0 +1,146 @@
+"""What an estimator holds of a run: the learner, and what has been worked out from it since."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from polyak import _core
+from polyak.errors import DivergenceError
+from polyak.learner import Learner
+from polyak.losses import get_loss
+from polyak.model import LinearModel
+from polyak.rows import as_rows, core_arrays
+
+Floats = NDArray[np.float64]
+
+
+class Run:
+    """A learner and its model, which is made when first asked for and kept until more is learned.
+
+    So a small batch costs what its rows cost, however many features there are. A run made of a
+    model alone can predict but not learn.
+    """
+
+    def __init__(
+        self,
+        learner: Learner | None,
+        model: LinearModel | None = None,
+        labels: NDArray[Any] | None = None,
+    ) -> None:
+        self.learner = learner
+        self.labels = labels  # the learner counts classes; these are what the user calls them
+        self._model = model
+        self._settled: Learner | None = None
+        self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
+        self.heaviest = 0.0  # known only where a step can overshoot
+
+    @property
+    def can_diverge(self) -> bool:
+        """Whether the steps are as long as the user said, even where they overshoot."""
+        recipe = None if self.learner is None else self.learner.recipe
+        return recipe is not None and recipe.eta0 != "auto" and recipe.step == "explicit"
+
+    def learn(
+        self,
+        X: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None = None,
+        again: bool = False,
+    ) -> None:
+        """Learn from rows, or say why the weights overflowed."""
+        assert self.learner is not None
+        self._model = self._settled = None
+        if self.can_diverge and not again:
+            self._measure(X, weights, order)
+        with self._explained():
+            self.learner.learn(X, targets, weights, order=order, again=again)
+
+    def finish(self) -> None:
+        """Learn the rows the learner may have kept back: there will be no others for now."""
+        assert self.learner is not None
+        with self._explained():
+            self.learner.finish()
+        if self.can_diverge:
+            _ = self.model  # raises where the last row overflowed, with none after it to notice
+
+    @property
+    def settled(self) -> Learner:
+        """The learner, or a copy of it that has learned the rows it still keeps back."""
+        if self.learner is None:
+            raise AttributeError("an estimator made from a model knows only what the model says")
+        if self.learner.race is not None:
+            return self.learner
+        if self._settled is None:
+            settled = copy.deepcopy(self.learner)
+            with self._explained():
+                settled.finish()
+            self._settled = settled
+        return self._settled
+
+    @property
+    def model(self) -> LinearModel:
+        """The model as it stands."""
+        if self._model is None:
+            model = self.settled.model()
+            with self._explained():
+                if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
+                    raise DivergenceError("the weights overflowed")
+            self._model = model if self.labels is None else replace(model, classes=self.labels)
+        return self._model
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_settled"] = None  # both can be made again
+        if self.learner is not None:
+            state["_model"] = None
+        return state
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:
+        assert self.learner is not None
+        lengths = _core.squared_lengths(*core_arrays(as_rows(X)))
+        lengths += self.learner.recipe.fit_intercept  # the intercept's own feature is always one
+        chosen = slice(None) if order is None else order
+        self.longest = max(self.longest, float(lengths[chosen].max(initial=0.0)))
+        if weights is not None:
+            lengths *= weights
+        self.heaviest = max(self.heaviest, float(lengths[chosen].max(initial=0.0)))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except DivergenceError:
+            warnings.warn(
+                f"The weights overflowed: {self._advice()}.", ConvergenceWarning, stacklevel=6
+            )
+            raise
+
+    def _advice(self) -> str:
+        """Say, in numbers, what the user can do."""
+        assert self.learner is not None
+        recipe = self.learner.recipe
+        if not self.can_diverge:
+            return "the values of X or y are too large for the type of the weights"
+        found = (
+            f"eta0={recipe.eta0:.6g} is too large; the largest squared length of a row is "
+            f"{self.longest:.6g}"
+        )
+        if recipe.precondition:  # what a step then comes to depends on all rows before it
+            return f'{found}; with a preconditioner, use step="implicit" or eta0="auto"'
+        safe = 1.0 / (get_loss(recipe.loss).curvature * self.heaviest)
+        return (
+            f"{found}, for which eta0={safe:.6g} would have been safe; "
+            'eta0="auto" finds such a value, and step="implicit" is stable at any'
+        )
