@@ -65,7 +65,8 @@ struct LogLoss {
       const double u = 1.0 / (1.0 + std::exp(m));
       const double move = (m0 + q * u - m) / (1.0 + q * u * (1.0 - u));
       m += move;
-      if (std::fabs(move) <= 1e-15 * (1.0 + std::fabs(m))) break;
+      // Each move squares the error of the one before, so what is left after this one is nothing.
+      if (std::fabs(move) <= 1e-8 * (1.0 + std::fabs(m))) break;
     }
     return -y / (1.0 + std::exp(m));
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernel_namespace.hpp"
 #include "pack.hpp"
@@ -13,23 +14,23 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// The row's squared length, in several running sums, since each addition waits for the last.
-template <class W, class Row>
-double squared_length(const Row &row) {
+// In several running sums, since each addition waits for the one before it.
+template <class W, class A, class B>
+double inner_product(const A *a, const B *b, int64_t size) {
   Pack<W, 8> partial[2] = {Pack<W, 8>::zero(), Pack<W, 8>::zero()};
   int64_t i = 0;
-  for (; i + 16 <= row.size; i += 16)
-    for (int u = 0; u < 2; ++u) {
-      const auto x = Pack<W, 8>::load(row.value + i + 8 * u);
-      partial[u].add_product(x, x);
-    }
+  for (; i + 16 <= size; i += 16)
+    for (int u = 0; u < 2; ++u)
+      partial[u].add_product(Pack<W, 8>::load(a + i + 8 * u), Pack<W, 8>::load(b + i + 8 * u));
   partial[0].add_product(Pack<W, 8>::all(1), partial[1]);
   double sum = partial[0].sum();
-  for (; i < row.size; ++i) {
-    const double x = static_cast<double>(row.value[i]);
-    sum += x * x;
-  }
+  for (; i < size; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
+}
+
+template <class W, class Row>
+double squared_length(const Row &row) {
+  return inner_product<W>(row.value, row.value, row.size);
 }
 
 // Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
@@ -38,6 +39,7 @@ double squared_length(const Row &row) {
 template <class W, class Row>
 double precondition(const Row &row, double p, double rows, double *squares, W *scaled) {
   const double share = 1.0 / rows;
+  constexpr W largest = std::numeric_limits<W>::max();
   for (int64_t i = 0; i < row.size; ++i) {
     const double x = static_cast<double>(row.value[i]);
     scaled[i] = static_cast<W>((squares[row.feature(i)] += x * x) * share);
@@ -49,14 +51,10 @@ double precondition(const Row &row, double p, double rows, double *squares, W *s
   else
     for (int64_t i = 0; i < row.size; ++i)
       scaled[i] = static_cast<W>(inverse_power(static_cast<double>(scaled[i]), p));
-  double norm = 0.0;
-  for (int64_t i = 0; i < row.size; ++i) {
-    const double x = static_cast<double>(row.value[i]);
-    // A feature that has only been zero, or too small to square, does not move.
-    scaled[i] = std::isinf(scaled[i]) ? W(0) : static_cast<W>(scaled[i] * x);
-    norm += static_cast<double>(scaled[i]) * x;
-  }
-  return norm;
+  // A feature that has only been zero, or too small to square, does not move.
+  for (int64_t i = 0; i < row.size; ++i)
+    scaled[i] = scaled[i] <= largest ? scaled[i] * static_cast<W>(row.value[i]) : W(0);
+  return inner_product<W>(row.value, scaled, row.size);
 }
 
 }  // namespace POLYAK_KERNELS
