@@ -42,7 +42,7 @@ asan: .venv-asan/.installed
 	test -d .venv-asan || python3 -m venv .venv-asan
 	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
 	.venv-asan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=ON \
-	  -C build-dir=build/asan ".[test]"
+	  -C build-dir=build/asan -e ".[test]"
 	@touch $@
 
 clean:
