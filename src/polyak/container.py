@@ -8,11 +8,13 @@ checksum of everything, and writing that a crash cannot tear.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ Page = dict[str, Any]
 
 KEY = "polyak"
 """The one entry of the safetensors header's metadata that is ours."""
+
+
+class NewerFormatError(ModelFileError):
+    """The file was written by a newer polyak."""
 
 
 def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None:
@@ -75,7 +81,7 @@ def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page,
     if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{name} is damaged: it has no format number")
     if version > newest_format:
-        raise ModelFileError(
+        raise NewerFormatError(
             f"{name} has format {version}, but this polyak knows {kind}s up to format "
             f"{newest_format}: a newer polyak can read it"
         )
@@ -117,25 +123,51 @@ def _checksum(page: Page, arrays: Arrays) -> str:
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Put a file in place by renaming it there once it is safely on the disk."""
     target = os.path.realpath(path)  # a link stays, what it points to is replaced
-    try:
+    with writing(path):
         if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
             with open(target, "wb") as file:  # a pipe or a device: nothing to rename
                 file.write(data)
             return
         part = target + ".part"
-        try:
-            with open(part, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, target)
-        except BaseException:
-            _remove(part)
-            raise
+        write_synced(part, data)
+        os.replace(part, target)
         sync_folder(os.path.dirname(target))
+
+
+def write_synced(path: str, data: bytes) -> None:
+    """Write a file and wait until the disk has it; should that fail, leave none."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(path)
+        raise
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an OSError say which file could not be written, and why, in one sentence."""
+    try:
+        yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from None
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError now rather than after an hour's work, if no file can be written there."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    with writing(path):
+        if os.path.isdir(target):
+            raise OSError(errno.EISDIR, "it is a folder")
+        if not os.path.isdir(folder):
+            raise OSError(errno.ENOENT, f"there is no folder {folder}")
+        if not os.access(target if os.path.exists(target) else folder, os.W_OK):
+            raise OSError(errno.EACCES, "permission denied")
 
 
 def sync_folder(folder: str) -> None:
@@ -147,11 +179,6 @@ def sync_folder(folder: str) -> None:
     with contextlib.suppress(OSError):
         os.fsync(descriptor)
     os.close(descriptor)
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.remove(path)
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,133 @@
+"""Options that several commands share, and how the words after them are read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from polyak.cli.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are a sentence, and whose help is laid out as it was written."""
+
+    def __init__(self, command: str, description: str, **more: Any) -> None:
+        super().__init__(
+            prog=f"polyak {command}".strip(),
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # a new option must not change what an old command means
+            **more,
+        )
+        self.add_argument("--debug", action="store_true", help="show where an error arose")
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments."""
+        raise UsageError(f"{message}; see '{self.prog} --help'")
+
+
+def add_model(parser: Parser) -> None:
+    """Add the model file that a command reads."""
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+
+
+def add_source(parser: Parser) -> None:
+    """Add the source, and how to read it."""
+    parser.add_argument(
+        "source", nargs="+", metavar="SOURCE", help="files, patterns, or - for standard input"
+    )
+    reading = parser.add_argument_group("reading")
+    reading.add_argument(
+        "--format",
+        choices=("svmlight", "npy", "npz"),
+        help="the source's format, if its name does not tell",
+    )
+    reading.add_argument(
+        "--zero-based",
+        dest="zero_based",
+        action="store_true",
+        default=None,
+        help="the first feature's id is 0 (found out if not said)",
+    )
+    reading.add_argument(
+        "--one-based", dest="zero_based", action="store_false", help="the first feature's id is 1"
+    )
+    reading.add_argument(
+        "--skip-bad-lines",
+        action="store_true",
+        help="count the lines that cannot be read, and go on",
+    )
+    reading.add_argument(
+        "--threads", type=positive, metavar="N", help="threads that read and parse ahead"
+    )
+
+
+def add_json(parser: Parser) -> None:
+    """Add the choice between words and JSON."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+
+
+# -- words to values -------------------------------------------------------------------------------
+
+
+def positive(text: str) -> int:
+    """Read a whole number of one or more."""
+    return _whole(text, 1)
+
+
+def not_negative(text: str) -> int:
+    """Read a whole number of zero or more."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+    return number
+
+
+def number_or_auto(text: str) -> Any:
+    """Read a number of zero or more, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor auto") from None
+    if not 0.0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number of zero or more")
+    return number
+
+
+def averaging(text: str) -> Any:
+    """Read when averaging begins: auto, off, or the row after which it does."""
+    if text in ("auto", "off"):
+        return "auto" if text == "auto" else False
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither auto nor off nor a number of rows")
+
+
+def rows_or_seconds(text: str) -> tuple[int | None, float | None]:
+    """Read how often something happens.
+
+    Examples
+    --------
+    >>> rows_or_seconds("100000"), rows_or_seconds("5m")
+    ((100000, None), (None, 300.0))
+    """
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
+    try:
+        if unit is not None and float(text[:-1]) >= 0:
+            return None, float(text[:-1]) * unit
+        if unit is None and int(text) > 0:
+            return int(text), None
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is neither a number of rows nor a time such as 30s or 5m"
+    )

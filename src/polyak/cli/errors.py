@@ -1,0 +1,71 @@
+"""What goes wrong, in one sentence, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+FAILED, WRONG_USAGE = 1, 2
+
+# How the options are called in Python, where most sentences come from, and how here.
+_SPELLINGS = {
+    "shuffle_buffer=": "--shuffle-buffer ",
+    "zero_based=True": "--zero-based",
+    "zero_based=False": "--one-based",
+}
+
+
+class UsageError(Exception):
+    """The arguments make no sense; the message says which and why."""
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the result."""
+    print(f"polyak: {message}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def ending_in_a_sentence(debug: bool) -> Iterator[None]:
+    """End the program with a sentence and an exit code, whatever is raised inside."""
+    warnings.showwarning = _show_warning
+    try:
+        yield
+        sys.stdout.flush()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever read our output has left; the interpreter must not try to write the rest.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(FAILED)
+        if debug:
+            raise
+        say(f"error: {_sentence(error)}")
+        sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return where + (error.strerror or str(error))
+    if isinstance(error, UsageError | ValueError | ArithmeticError):  # ours are among them
+        return _spelled(str(error))
+    return f"this should not happen, and --debug shows more: {type(error).__name__}: {error}"
+
+
+def _show_warning(message: Any, category: Any, *rest: Any, **more: Any) -> None:
+    say(f"warning: {_spelled(str(message))}")
+
+
+def _spelled(text: str) -> str:
+    for python, option in _SPELLINGS.items():
+        text = text.replace(python, option)
+    return " ".join(text.split())

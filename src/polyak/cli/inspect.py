@@ -1,0 +1,108 @@
+"""``polyak inspect``: what a model is, how it was learned, and what weighs most in it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from polyak.cli.arguments import Parser, add_json, add_model, not_negative
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("inspect", "Show what a model is, its learning rate, its heaviest features.")
+    add_model(parser)
+    parser.add_argument(
+        "--top", type=not_negative, default=10, metavar="N", help="how many features to show (10)"
+    )
+    add_json(parser)
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.cli.output import print_figures, print_json
+    from polyak.labels import label_text
+    from polyak.model import LinearModel
+
+    loaded = LinearModel.load(options.model)
+    heaviest = _heaviest(loaded, options.top)
+    if options.json:
+        classes = None if loaded.classes is None else loaded.classes.tolist()
+        print_json(
+            _facts(loaded) | {"classes": classes, "about": loaded.about, "heaviest": heaviest}
+        )
+        return 0
+    facts = _facts(loaded)
+    if loaded.classes is not None:
+        names = [label_text(label) for label in loaded.classes]
+        facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    print_figures(facts | _about(loaded.about), title=options.model)
+    if heaviest:
+        print()
+        _print_heaviest(heaviest, several="output" in heaviest[0])
+    return 0
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    return {
+        "loss": model.loss,
+        "features": model.n_features,
+        "features_used": int(model.weights.any(axis=1).sum()),
+        "weights": str(model.weights.dtype),
+        "intercept": model.intercept.tolist() if len(model.intercept) > 1 else model.intercept[0],
+    }
+
+
+def _about(about: dict[str, Any]) -> dict[str, Any]:
+    """Say in a few lines what the training left; a model may know nothing about itself."""
+    rate = about.get("learning_rate") or {}
+    told = {name: about.get(name) for name in ("rows", "passes", "bad_lines", "alpha", "step")}
+    told |= {
+        "learning_rate": "gamma0 {gamma0:.6g}, a {a:.6g}, c {c:.6g}".format(**rate)
+        if {"gamma0", "a", "c"} <= rate.keys()
+        else None,
+        "largest_squared_length": rate.get("M"),
+        "averaging_began_at_row": _starts(about.get("average_start")),
+        "progressive_loss": about.get("progressive_loss"),
+        "progressive_error": about.get("progressive_error"),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _starts(starts: Any) -> str | None:
+    if not starts:
+        return None
+    shown = [f"{start:,}" if start is not None else "never" for start in starts[:10]]
+    return ", ".join(shown) + (", …" if len(starts) > 10 else "")
+
+
+def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
+    import numpy as np
+
+    sizes = np.abs(model.weights).ravel()
+    first = int(model.about.get("first_id", 0))
+    several = model.weights.shape[1] > 1
+    found: list[dict[str, Any]] = []
+    for place in np.argsort(-sizes, kind="stable")[:top].tolist():
+        feature, output = divmod(place, model.weights.shape[1])
+        if sizes[place] == 0:
+            break
+        entry = {"feature": feature + first, "weight": float(model.weights[feature, output])}
+        if several:
+            entry["output"] = output if model.classes is None else model.classes[output].item()
+        found.append(entry)
+    return found
+
+
+def _print_heaviest(heaviest: list[dict[str, Any]], several: bool) -> None:
+    from polyak.labels import label_text
+
+    heads = ("feature", "class", "weight") if several else ("feature", "weight")
+    rows = []
+    for entry in heaviest:
+        middle = [label_text(entry["output"])] if several else []
+        rows.append([str(entry["feature"]), *middle, f"{entry['weight']:+.6g}"])
+    widths = [max(len(text) for text in column) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        print("  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=True)))

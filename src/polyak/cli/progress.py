@@ -1,0 +1,166 @@
+"""How a run is going: a live line on a terminal, otherwise a line each time the rows double."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from polyak.training import Progress
+
+FIRST_LINE = 1000
+UPDATES_A_SECOND = 8
+RECENT_SECONDS = 5
+
+
+class Quiet:
+    """Says nothing."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Look at the progress."""
+
+    def close(self) -> None:
+        """End the display."""
+
+
+class Recent:
+    """The mean loss and error over the last rows, from those over all rows."""
+
+    def __init__(self, snapshots: int) -> None:
+        self._snapshots: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], maxlen=snapshots)
+
+    def measure(self, rows: int, loss: float, error: float) -> tuple[float, float]:
+        """Compare with the oldest snapshot, and take a new one."""
+        rows_then, loss_then, error_then = self._snapshots[0]
+        new = rows - rows_then
+        nan = float("nan")
+        means = (nan, nan)
+        if new > 0:
+            means = ((loss * rows - loss_then) / new, (error * rows - error_then) / new)
+        if loss == loss:  # before calibration there is none
+            self._snapshots.append((rows, loss * rows, error * rows))
+        return means
+
+
+class Lines(Quiet):
+    """A plain line each time the rows double."""
+
+    HEADER = (
+        f"{'':>12}  {'recent':>9}  {'overall':>9}  {'recent':>9}  {'overall':>9}\n"
+        f"{'rows':>12}  {'loss':>9}  {'loss':>9}  {'error':>9}  {'error':>9}"
+        f"  {'rows/s':>9}  {'MB/s':>7}"
+    )
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._next = FIRST_LINE
+        self._recent = Recent(1)
+        self._last: Progress | None = None
+        self._printed = 0
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line if the rows have doubled."""
+        self._last = progress
+        if progress.rows >= self._next:
+            while self._next <= progress.rows:
+                self._next *= 2
+            self._print(progress)
+
+    def close(self) -> None:
+        """Print the last line."""
+        if self._last is not None and self._last.rows > self._printed:
+            self._print(self._last)
+
+    def _print(self, progress: Progress) -> None:
+        if not self._printed:
+            print(self.HEADER, file=self._out)
+        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
+        recent_loss, recent_error = self._recent.measure(progress.rows, loss, error)
+        rate, megabytes = speeds(progress)
+        print(
+            f"{progress.rows:>12,}  {recent_loss:>9.6f}  {loss:>9.6f}  {recent_error:>9.6f}"
+            f"  {error:>9.6f}  {rate:>9,.0f}  {megabytes:>7.1f}",
+            file=self._out,
+            flush=True,
+        )
+        self._printed = progress.rows
+
+
+class LiveLine(Quiet):
+    """One line on a terminal, redrawn in place; what it shows last stays."""
+
+    def __init__(self) -> None:
+        self._live: Any = None
+        self._next = 0.0
+        self._recent = Recent(UPDATES_A_SECOND * RECENT_SECONDS)
+        self._last: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Redraw the line if it is time to."""
+        self._last = progress
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 1.0 / UPDATES_A_SECOND
+            self._draw(progress)
+
+    def close(self) -> None:
+        """Draw the line once more and leave it there."""
+        if self._last is not None:
+            self._draw(self._last)
+        if self._live is not None:
+            self._live.stop()
+
+    def _draw(self, progress: Progress) -> None:
+        from rich.text import Text
+
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), auto_refresh=False)
+            self._live.start()
+        line = Text(self._words(progress), no_wrap=True, overflow="ellipsis")
+        line.highlight_regex(r"\d[\d,.]*", "cyan")
+        self._live.update(line, refresh=True)
+
+    def _words(self, progress: Progress) -> str:
+        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
+        recent_loss, recent_error = self._recent.measure(progress.rows, loss, error)
+        rate, megabytes = speeds(progress)
+        words = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
+        if progress.share is not None:
+            words.append(f"{progress.share:.0%}{eta(progress)}")
+        words.append(f"loss {recent_loss:.4f} recent, {loss:.4f} overall")
+        words.append(f"error {recent_error:.4f}, {error:.4f}")
+        return " · ".join(words)
+
+
+def speeds(progress: Progress) -> tuple[float, float]:
+    """Give rows and megabytes a second, of this run alone if it goes on from an earlier one."""
+    seconds = max(progress.seconds, 1e-9)
+    rows = progress.rows - progress.rows_before
+    return rows / seconds, (progress.bytes_read - progress.bytes_before) / seconds / 1e6
+
+
+def eta(progress: Progress) -> str:
+    """Say how long it will take at the speed so far."""
+    done = (progress.share or 0.0) - progress.share_before
+    if done <= 0 or progress.share is None or progress.share >= 1:
+        return ""
+    left = round(progress.seconds * (1.0 - progress.share) / done)
+    minutes, seconds = divmod(left, 60)
+    hours, minutes = divmod(minutes, 60)
+    return (
+        f", {hours}:{minutes:02}:{seconds:02} left" if hours else f", {minutes}:{seconds:02} left"
+    )
+
+
+def display(quiet: bool, live: bool) -> Quiet:
+    """Choose how to show progress: not at all, live if the terminal can, or in plain lines."""
+    if quiet:
+        return Quiet()
+    if live and sys.stderr.isatty():
+        return LiveLine()
+    return Lines(sys.stderr)

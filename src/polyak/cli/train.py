@@ -1,0 +1,264 @@
+"""``polyak train``: from a source to a model file."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from polyak.cli.arguments import (
+    Parser,
+    add_json,
+    add_source,
+    averaging,
+    not_negative,
+    number_or_auto,
+    positive,
+    rows_or_seconds,
+)
+from polyak.cli.errors import FAILED, UsageError, say
+
+if TYPE_CHECKING:
+    from polyak.training import Job, Outcome
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("train", "Learn a model from a source, each row once, as it streams by.")
+    add_source(parser)
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="FILE", help="the model file to write"
+    )
+    parser.add_argument(
+        "--test", action="append", metavar="FILE", help="evaluate the model on this in the end"
+    )
+    add_json(parser)
+    parser.add_argument(
+        "--no-progress",
+        dest="progress",
+        action="store_false",
+        help="on a terminal too, a line each time the rows double instead of a live one",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    _add_learning(parser)
+    _add_data(parser)
+    return parser
+
+
+def _add_learning(parser: Parser) -> None:
+    how = parser.add_argument_group("learning (what is auto is found from the first rows)")
+    how.add_argument(
+        "--loss",
+        choices=("squared_hinge", "log_loss", "hinge", "squared_error"),
+        default="squared_hinge",
+        help="what to minimise (squared_hinge)",
+    )
+    how.add_argument("--recipe", choices=("paper",), default="paper", help="how to learn")
+    for name, what in {
+        "--alpha": "the strength of the penalty",
+        "--eta0": "the first learning rate",
+        "--decay": "how fast the learning rate falls: a",
+        "--power": "the learning rate's exponent: c",
+    }.items():
+        how.add_argument(name, type=number_or_auto, default="auto", metavar="X|auto", help=what)
+    how.add_argument(
+        "--average",
+        type=averaging,
+        default="auto",
+        metavar="auto|off|ROWS",
+        help="average the iterates from where it pays, never, or after so many rows",
+    )
+    how.add_argument(
+        "--step",
+        choices=("explicit", "implicit"),
+        default="explicit",
+        help="implicit steps never overshoot",
+    )
+    how.add_argument(
+        "--precondition",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="move features by their mean square to the power -P (0)",
+    )
+    how.add_argument(
+        "--no-intercept", dest="intercept", action="store_false", help="learn no intercept"
+    )
+    how.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of what is random")
+
+
+def _add_data(parser: Parser) -> None:
+    data = parser.add_argument_group("data and checkpoints")
+    data.add_argument(
+        "--passes", type=positive, default=1, metavar="N", help="read the source so often (1)"
+    )
+    data.add_argument(
+        "--classes", metavar="A,B,...", help="all labels; else those of the first 1000 rows"
+    )
+    data.add_argument(
+        "--n-features", type=positive, metavar="N", help="refuse features beyond so many"
+    )
+    data.add_argument(
+        "--shuffle-buffer",
+        type=not_negative,
+        default=0,
+        metavar="ROWS",
+        help="shuffle within so many rows; for files that are sorted",
+    )
+    data.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="keep checkpoints there, and go on from the last if there is one",
+    )
+    data.add_argument(
+        "--checkpoint-every",
+        type=rows_or_seconds,
+        default=(None, 30.0),
+        metavar="ROWS|TIME",
+        help="how often, such as 100000 or 5m (30s)",
+    )
+    data.add_argument(
+        "--block-bytes", type=positive, default=1 << 21, metavar="N", help="text parsed at a time"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.container import check_writable
+
+    job = _job(options)
+    check_writable(options.model)
+    return _finish(job, _train(job, options), options)
+
+
+def _job(options: Namespace) -> Job:
+    from polyak.recipes import Recipe
+    from polyak.training import Job
+
+    every_rows, every_seconds = options.checkpoint_every
+    try:
+        return Job(
+            source=options.source,
+            recipe=Recipe(
+                loss=options.loss,
+                recipe=options.recipe,
+                alpha=options.alpha,
+                eta0=options.eta0,
+                decay=options.decay,
+                power_t=options.power,
+                average=options.average,
+                step=options.step,
+                precondition=options.precondition,
+                fit_intercept=options.intercept,
+                seed=options.seed,
+            ),
+            classes=None if options.classes is None else _labels(options.classes),
+            passes=options.passes,
+            format=options.format,
+            n_features=options.n_features,
+            zero_based="auto" if options.zero_based is None else options.zero_based,
+            skip_bad_lines=options.skip_bad_lines,
+            threads=options.threads,
+            shuffle_buffer=options.shuffle_buffer,
+            block_bytes=options.block_bytes,
+            checkpoint=options.checkpoint,
+            every_rows=every_rows,
+            every_seconds=every_seconds,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _train(job: Job, options: Namespace) -> Outcome:
+    from polyak.cli.progress import display
+    from polyak.training import Progress, train
+
+    shown = display(quiet=options.quiet or options.json, live=options.progress)
+    first = True
+
+    def watch(progress: Progress) -> None:
+        nonlocal first
+        if first and progress.rows_before:
+            say(f"going on from row {progress.rows_before:,}")
+        first = False
+        shown(progress)
+
+    try:
+        return train(job, watch)
+    finally:
+        shown.close()
+
+
+def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
+    """Write the model, say what was learned, and give the exit code."""
+    from polyak.cli.output import print_figures
+    from polyak.training import clear_checkpoints
+
+    _report_bad_lines(outcome)
+    figures = _figures(outcome)
+    if outcome.model is not None:
+        outcome.model.save(options.model)
+        figures = {"model": options.model} | figures
+    if outcome.interrupted:
+        print_figures(figures, options.json)
+        kept = [] if outcome.model is None else [f"the model is in {options.model}"]
+        if job.checkpoint is not None and outcome.progress.checkpoints:
+            kept.append(f"the same command goes on from the checkpoint in {job.checkpoint}")
+        say(f"stopped at row {outcome.progress.rows:,}: {'; '.join(kept) or 'nothing to save'}")
+        return FAILED
+    clear_checkpoints(job)
+    if options.test:
+        from polyak.cli.evaluate import measure
+
+        measured = measure(outcome.model, options.test, options)
+        if options.json:
+            figures["test"] = measured
+        else:
+            figures |= {f"test_{name}": value for name, value in measured.items()}
+    print_figures(figures, options.json)
+    return 0
+
+
+def _report_bad_lines(outcome: Outcome) -> None:
+    for line in outcome.progress.first_bad_lines:
+        say(f"skipped {line}")
+    more = outcome.progress.bad_lines - len(outcome.progress.first_bad_lines)
+    if more > 0:
+        say(f"skipped {more:,} more bad lines")
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    from polyak.cli.progress import speeds
+
+    progress = outcome.progress
+    rate, megabytes = speeds(progress)
+    figures: dict[str, Any] = {"rows": progress.rows}
+    if outcome.model is not None:
+        about = outcome.model.about
+        figures |= {
+            "features": outcome.model.n_features,
+            "progressive_loss": about.get("progressive_loss"),
+            "progressive_error": about.get("progressive_error"),
+        }
+    if progress.rows_before:
+        figures["resumed_at_row"] = progress.rows_before
+    if progress.bad_lines:
+        figures["bad_lines"] = progress.bad_lines
+    return figures | {
+        "seconds": progress.seconds,
+        "rows_per_second": round(rate),
+        "megabytes_per_second": round(megabytes, 1),
+    }
+
+
+def _labels(text: str) -> Any:
+    """Read classes: numbers if all of them are, otherwise words."""
+    import numpy as np
+
+    words = [word.strip() for word in text.split(",")]
+    try:
+        labels = np.unique([float(word) for word in words])
+    except ValueError:
+        labels = np.unique(words)
+    if len(labels) < 2 or len(labels) < len(words):
+        raise ValueError(f"--classes needs two labels or more, each once, not {text!r}")
+    return labels

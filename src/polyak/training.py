@@ -1,0 +1,321 @@
+"""From a source to a model: the stream, the learner and the checkpoints, put together.
+
+The command line only parses and prints; what happens in between is here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.checkpoint import Checkpoint, CheckpointFolder
+from polyak.errors import DataError
+from polyak.interrupts import Interrupts
+from polyak.labels import label_text, labels_to_json
+from polyak.learner import Learner
+from polyak.model import LinearModel
+from polyak.recipes import Recipe
+from polyak.streams import BadLine, Batch, Stream, open_stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to learn, from what, and how.
+
+    Attributes
+    ----------
+    source : path, list of paths, pattern or "-"
+    recipe : Recipe
+    classes : array, optional
+    passes : int
+        How many times to read the source.
+    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer, block_bytes
+        As `polyak.streams.open_stream` takes them.
+    checkpoint : path of a folder, optional
+        Where to keep checkpoints, and to go on from the last if there is one.
+    every_rows, every_seconds : int, float, optional
+        How often to write one.
+    """
+
+    source: Any
+    recipe: Recipe = field(default_factory=Recipe)
+    classes: NDArray[Any] | None = None
+    passes: int = 1
+    format: str | None = None
+    n_features: int | None = None
+    zero_based: bool | Literal["auto"] = "auto"
+    skip_bad_lines: bool = False
+    threads: int | None = None
+    shuffle_buffer: int = 0
+    block_bytes: int = 1 << 21
+    checkpoint: str | None = None
+    every_rows: int | None = None
+    every_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise ValueError(f"passes must be at least 1, not {self.passes}")
+        sources = self.source if isinstance(self.source, list | tuple) else [self.source]
+        if self.passes > 1 and "-" in sources:
+            raise ValueError("standard input can be read once only; passes needs files")
+
+    def options(self) -> dict[str, Any]:
+        """Give all that changes what is learned from the same data."""
+        return asdict(self.recipe) | {
+            "classes": None if self.classes is None else labels_to_json(self.classes),
+            "passes": self.passes,
+            "format": self.format,
+            "n_features": self.n_features,
+            "zero_based": self.zero_based,
+            "skip_bad_lines": self.skip_bad_lines,
+            "shuffle_buffer": self.shuffle_buffer,
+        }
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come; the same object each time, brought up to date."""
+
+    learner: Learner
+    rows: int = 0
+    rows_before: int = 0
+    bytes_read: int = 0
+    bytes_before: int = 0
+    share: float | None = None
+    share_before: float = 0.0
+    seconds: float = 0.0
+    bad_lines: int = 0
+    first_bad_lines: tuple[BadLine, ...] = ()
+    checkpoints: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job.
+
+    ``model`` is None only if a run was interrupted before there was anything to make one of.
+    """
+
+    model: LinearModel | None
+    progress: Progress
+    interrupted: bool = False
+
+
+def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -> Outcome:
+    """Do a job, and call ``watch`` after every batch.
+
+    Ctrl-C ends it between two batches, with the model as it stands and a last checkpoint. The
+    checkpoints of a complete run are for the caller to clear, once the model is safe: see
+    `clear_checkpoints`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 4))
+    >>> outcome = train(Job(source=(X, np.where(X[:, 0] > 0, 1, -1))))
+    >>> outcome.progress.rows, outcome.model.predict([[2.0, 0.0, 0.0, 0.0]])
+    (3000, array([1]))
+    """
+    with Interrupts() as interrupts:
+        run = _Run(job, watch, interrupts)
+        try:
+            run.all_passes()
+        except KeyboardInterrupt:
+            run.save()
+            return Outcome(run.model(), run.progress, interrupted=True)
+        return Outcome(run.model(), run.progress)
+
+
+def clear_checkpoints(job: Job) -> None:
+    """Remove the checkpoints of a job whose model is safe."""
+    if job.checkpoint is not None:
+        CheckpointFolder(job.checkpoint).clear()
+
+
+class _Run:
+    def __init__(self, job: Job, watch: Callable[[Progress], None], interrupts: Interrupts) -> None:
+        self._job = job
+        self._watch = watch
+        self._interrupts = interrupts
+        self._began = self._saved = time.monotonic()
+        self._rows_saved = 0
+        self._folder = None if job.checkpoint is None else CheckpointFolder(job.checkpoint)
+        self._data = ""
+        self._learner = Learner(job.recipe, classes=job.classes, n_features=job.n_features)
+        self._position: dict[str, Any] | None = None
+        self._passes_done = 0
+        self._first_id: int | None = None
+        self.progress = Progress(self._learner)
+
+    def all_passes(self) -> None:
+        stream = self._open(None)
+        if self._folder is not None:
+            self._data = stream.fingerprint
+            with self._interrupts.held():
+                resumed = self._resume(self._folder)
+            if resumed and self._passes_done < self._job.passes:
+                stream.close()
+                stream = self._open(self._position)
+        while self._passes_done < self._job.passes:
+            with stream:
+                self._one_pass(stream)
+            with self._interrupts.held():
+                self._learner.finish()
+                self._passes_done += 1
+                self._position = None
+            if self._passes_done < self._job.passes:
+                stream = self._open(None)
+        self.save()  # should the model not find room on the disk, the work is still not lost
+
+    def _open(self, position: dict[str, Any] | None) -> Stream:
+        job = self._job
+        return open_stream(
+            job.source,
+            format=job.format,
+            n_features=job.n_features,
+            zero_based=job.zero_based,
+            skip_bad_lines=job.skip_bad_lines,
+            threads=job.threads,
+            shuffle_buffer=job.shuffle_buffer,
+            seed=job.recipe.seed + self._passes_done,  # another order in every pass
+            block_bytes=job.block_bytes,
+            start=position,
+            warn_if_sorted=self._passes_done == 0,
+        )
+
+    def _one_pass(self, stream: Stream) -> None:
+        first = self._passes_done == 0
+        progress = self.progress
+        bytes_of_passes_before = (stream.bytes_total or 0) * self._passes_done
+        while True:
+            batch = next(stream, None)
+            if batch is None:
+                break
+            # What was learned and how far it was read belong together, whatever happens.
+            with self._interrupts.held():
+                self._learn(batch, stream, again=not first)
+                self._position = stream.position
+                self._first_id = stream.position.get("base", self._first_id)
+                progress.rows = self._learner.rows_seen
+                progress.bytes_read = bytes_of_passes_before + stream.bytes_read
+                progress.share = _share(stream, self._passes_done, self._job.passes)
+                progress.seconds = time.monotonic() - self._began
+                if first:
+                    progress.bad_lines = stream.bad_lines
+                    progress.first_bad_lines = stream.first_bad_lines
+                if self._is_time_to_save():
+                    self.save()
+            self._watch(progress)
+        if first:  # bad lines after the last good one
+            progress.bad_lines = stream.bad_lines
+            progress.first_bad_lines = stream.first_bad_lines
+
+    def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
+        if batch.targets is None:
+            raise DataError("the source has no targets to learn")
+        try:
+            self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
+        except DataError as error:
+            unknown = self._unknown_label(batch, stream)
+            if unknown is None:
+                raise
+            raise DataError(unknown) from error
+
+    def _unknown_label(self, batch: Batch, stream: Stream) -> str | None:
+        classes = self._learner.classes
+        if classes is None or not self._learner.loss.classifies or batch.targets is None:
+            return None
+        unknown = np.flatnonzero(~np.isin(batch.targets, classes))
+        if not len(unknown):
+            return None
+        row = stream.rows_read - len(batch) + int(unknown[0]) + 1
+        origin = (
+            "the classes given"
+            if self._job.classes is not None
+            else ("those of the first rows (if it is right, name all classes beforehand)")
+        )
+        return (
+            f"row {row} has the label {label_text(batch.targets[unknown[0]])}, which is not among "
+            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}"
+        )
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _resume(self, folder: CheckpointFolder) -> bool:
+        found = folder.load(self._data, self._job.options())
+        if found is None:
+            return False
+        self._learner = found.learner
+        self._position, self._passes_done = found.position, found.passes_done
+        self._first_id = found.counts["first_id"]
+        rows = found.learner.rows_seen
+        self.progress = Progress(
+            self._learner,
+            rows=rows,
+            rows_before=rows,
+            bytes_read=found.counts["bytes_read"],
+            bytes_before=found.counts["bytes_read"],
+            share=found.counts["share"],
+            share_before=found.counts["share"] or 0.0,
+            bad_lines=found.counts["bad_lines"],
+            first_bad_lines=tuple(BadLine(*line) for line in found.counts["first_bad_lines"]),
+        )
+        return True
+
+    def _is_time_to_save(self) -> bool:
+        if self._folder is None:
+            return False
+        job = self._job
+        if job.every_rows is not None:
+            return self.progress.rows - self._rows_saved >= job.every_rows
+        seconds = 30.0 if job.every_seconds is None else job.every_seconds
+        return time.monotonic() - self._saved >= seconds
+
+    def save(self) -> None:
+        """Write a checkpoint, if the job wants any and there is something to keep."""
+        if self._folder is None or not self._learner.rows_seen:
+            return
+        progress = self.progress
+        counts = {
+            "first_id": self._first_id,
+            "bytes_read": progress.bytes_read,
+            "share": progress.share,
+            "bad_lines": progress.bad_lines,
+            "first_bad_lines": [list(line) for line in progress.first_bad_lines],
+        }
+        self._folder.save(
+            Checkpoint(
+                self._learner,
+                self._data,
+                self._job.options(),
+                self._position,
+                self._passes_done,
+                counts,
+            )
+        )
+        self._saved = time.monotonic()
+        self._rows_saved = progress.rows
+        progress.checkpoints += 1
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def model(self) -> LinearModel | None:
+        """Give the model as it stands, with what is known about its data."""
+        if not self._learner.rows_seen:
+            return None
+        model = self._learner.model()
+        about = {"passes": max(1, self._passes_done), "bad_lines": self.progress.bad_lines}
+        if self._first_id in (0, 1):
+            about["first_id"] = self._first_id
+        return replace(model, about=model.about | about)
+
+
+def _share(stream: Stream, passes_done: int, passes: int) -> float | None:
+    if not stream.bytes_total:
+        return None
+    return (passes_done + min(1.0, stream.bytes_read / stream.bytes_total)) / passes
