@@ -33,8 +33,7 @@ def test_every_width_of_index_and_value(values, indices, indptr, weights, kernel
     )
     want = learned(csr, dtype=weights)
     got = learned(rows, dtype=weights)
-    # The values are numbers of float32, so nothing is lost on the way to either type of weight;
-    # only the sum behind the preconditioner-free squared length may be taken in another order.
+    # The values are numbers of float32: nothing is lost on the way to either type of weight.
     assert distance(got.coef, want.coef) < (1e-5 if weights == np.float32 else 1e-14)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import RATE, distance, make_bank, problem, same_bits, stored
+from scipy.signal import lfilter
 
 from polyak.averaging import Averaging
 from polyak.bank import Bank
@@ -122,8 +123,6 @@ def test_a_cubic_average_does_not_outgrow_its_numbers(kernels):
         dtype=np.float32,
     )
     bank.learn(np.ones((n, 1), np.float32), y)
-    from scipy.signal import lfilter
-
     iterates = lfilter([1e-3], [1.0, -(1 - 1e-3)], y)
     want = np.average(iterates, weights=np.arange(1.0, n + 1) ** 3)
     assert bank.coef[0, 0] == pytest.approx(want, rel=1e-3)
