@@ -47,7 +47,7 @@ def train_vw(source: Path, model: Path) -> tuple[str, ...]:
 
 def predict_ours(model: Path, source: Path, scores: Path) -> tuple[str, ...]:
     """Score a file, a line a row."""
-    return (POLYAK, "predict", str(model), str(source), "-o", str(scores))
+    return (POLYAK, "predict", str(model), str(source), "--what", "scores", "-o", str(scores))
 
 
 def predict_vw(model: Path, source: Path, scores: Path) -> tuple[str, ...]:
