@@ -153,6 +153,6 @@ def _checkpoint(
         )
     except ModelFileError:
         raise
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # The checksum was right, so someone wrote this on purpose.
+    except Exception as error:
+        # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
         raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from None

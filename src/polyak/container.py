@@ -15,7 +15,6 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,8 @@ def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tu
     """
     name = os.fspath(path)
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(f"{name} cannot be read: {reason}") from None

@@ -59,3 +59,19 @@ def label_text(label: Any) -> str:
     if isinstance(label, float | np.floating) and math.isfinite(label) and label == int(label):
         return str(int(label))
     return str(label)
+
+
+def distinct(labels: NDArray[Any]) -> NDArray[Any]:
+    """Sort labels and keep one of each.
+
+    It is ``np.unique``, which however imports NumPy's masked arrays: a tenth of the start-up.
+
+    Examples
+    --------
+    >>> distinct(np.array(["yes", "no", "yes"]))
+    array(['no', 'yes'], dtype='<U3')
+    """
+    ordered = np.sort(labels)
+    first = np.ones(len(ordered), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
 from polyak.cli.errors import UsageError
@@ -19,6 +20,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,  # a new option must not change what an old command means
             **more,
         )
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # so that --classes -1,1 is heard
         self.add_argument("--debug", action="store_true", help="show where an error arose")
 
     def error(self, message: str) -> NoReturn:

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from commands import polyak, rows_of_text, write
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def train_file(folder: Path) -> Path:
+    return write(folder / "train.svm", rows_of_text(4000))
+
+
+@pytest.fixture(scope="session")
+def test_file(folder: Path) -> Path:
+    return write(folder / "test.svm", rows_of_text(1000, seed=1))
+
+
+@pytest.fixture(scope="session")
+def model_file(folder: Path, train_file: Path) -> Path:
+    path = folder / "model.polyak"
+    polyak("train", train_file, "--model", path, "-q")
+    return path
+
+
+@pytest.fixture
+def real_data() -> Path:
+    folder = os.environ.get("POLYAK_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("POLYAK_DATA does not name a folder with the real data sets")
+    return Path(folder)

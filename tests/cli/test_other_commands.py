@@ -1,0 +1,145 @@
+"""``polyak predict``, ``evaluate``, ``inspect``, ``demo`` and ``completion``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import POLYAK, fails, polyak, rows_of_text, write
+
+from polyak.model import LinearModel
+from polyak.streams import open_stream
+
+
+def rows_of(path: Path) -> object:
+    with open_stream(str(path), zero_based=False) as stream:
+        (batch,) = stream
+    return batch.rows
+
+
+class TestPredict:
+    def test_labels_scores_and_probabilities(self, model_file: Path, test_file: Path) -> None:
+        model, rows = LinearModel.load(model_file), rows_of(test_file)
+        predict = ("predict", model_file, test_file, "--what")
+        labels = polyak(*predict, "labels").stdout.split()
+        assert set(labels) == {"-1", "1"}
+        np.testing.assert_array_equal(np.array(labels, float), model.predict(rows))
+        scores = np.array(polyak(*predict, "scores").stdout.split(), float)
+        np.testing.assert_array_equal(scores, model.decision_function(rows))
+        proba = [line.split() for line in polyak(*predict, "proba").stdout.splitlines()]
+        np.testing.assert_array_equal(np.array(proba, float), model.predict_proba(rows))
+
+    def test_to_a_file_and_from_a_pipe(
+        self, model_file: Path, test_file: Path, tmp_path: Path
+    ) -> None:
+        polyak("predict", model_file, "-", "-o", tmp_path / "out", input=test_file.read_text())
+        assert (tmp_path / "out").read_text() == polyak("predict", model_file, test_file).stdout
+
+    def test_several_classes(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "three.svm", rows_of_text(2000, labels=(1, 2, 5)))
+        polyak("train", source, "-q", "--model", tmp_path / "m")
+        lines = polyak("predict", tmp_path / "m", source, "--what", "scores").stdout.splitlines()
+        assert len(lines) == 2000
+        assert {len(line.split()) for line in lines} == {3}
+        assert set(polyak("predict", tmp_path / "m", source).stdout.split()) == {"1", "2", "5"}
+
+    def test_bad_lines_have_no_prediction(self, model_file: Path, tmp_path: Path) -> None:
+        source = write(tmp_path / "bad.svm", rows_of_text(100, bad=50))
+        assert "line 50" in fails("predict", model_file, source)
+        done = polyak("predict", model_file, source, "--skip-bad-lines")
+        assert len(done.stdout.splitlines()) == 98
+        assert "2 bad lines have no prediction" in done.stderr
+
+    def test_whoever_stops_reading_ends_it_quietly(
+        self, model_file: Path, train_file: Path
+    ) -> None:
+        command = " ".join([*POLYAK, "predict", str(model_file), *[str(train_file)] * 30])
+        done = subprocess.run(
+            ["sh", "-c", f"{command} | head -1"], capture_output=True, text=True, check=True
+        )
+        assert len(done.stdout.splitlines()) == 1
+        assert done.stderr == ""
+
+    def test_no_probabilities_in_regression(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "r.svm", rows_of_text(200))
+        polyak("train", source, "-q", "--loss", "squared_error", "--model", tmp_path / "m")
+        assert "no probabilities" in fails("predict", tmp_path / "m", source, "--what", "proba")
+
+
+class TestEvaluate:
+    def test_says_what_the_predictions_say(self, model_file: Path, test_file: Path) -> None:
+        found = json.loads(polyak("evaluate", model_file, test_file, "--json").stdout)
+        y = np.array([float(line.split()[0]) for line in test_file.read_text().splitlines()])
+        scores = LinearModel.load(model_file).decision_function(rows_of(test_file))
+        assert found["rows"] == 1000
+        assert found["error"] == pytest.approx(np.mean(np.sign(scores) != y))
+        assert found["accuracy"] == pytest.approx(1 - found["error"])
+        assert found["loss"] == pytest.approx(np.mean(np.maximum(0, 1 - y * scores) ** 2) / 2)
+        assert "accuracy" in polyak("evaluate", model_file, test_file).stdout
+
+    def test_regression(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "r.svm", rows_of_text(3000, labels=(0.5, 3)))
+        polyak("train", source, "-q", "--loss", "squared_error", "--model", tmp_path / "m")
+        found = json.loads(
+            polyak("evaluate", tmp_path / "m", source, "--json", "--threads", 1).stdout
+        )
+        y = np.array([float(line.split()[0]) for line in source.read_text().splitlines()])
+        miss = LinearModel.load(tmp_path / "m").predict(rows_of(source)) - y
+        assert found["rmse"] == pytest.approx(np.sqrt(np.mean(miss**2)))
+        assert found["mae"] == pytest.approx(np.mean(np.abs(miss)))
+        assert found["r2"] == pytest.approx(1 - np.mean(miss**2) / np.var(y))
+
+    def test_a_label_the_model_does_not_know(self, model_file: Path, tmp_path: Path) -> None:
+        source = write(tmp_path / "x.svm", "1 1:1\n3 1:1\n")
+        assert "row 2 has the label 3" in fails("evaluate", model_file, source)
+
+
+class TestInspect:
+    def test_words(self, model_file: Path) -> None:
+        shown = polyak("inspect", model_file, "--top", 3).stdout
+        for words in ("squared_hinge", "gamma0", "averaging began", "progressive loss", "4,000"):
+            assert words in shown
+        model = LinearModel.load(model_file)
+        heaviest = np.argsort(-np.abs(model.weights[:, 0]))[:3] + 1
+        shown_ids = [int(line.split()[0]) for line in shown.splitlines()[-3:]]
+        assert shown_ids == heaviest.tolist()
+
+    def test_json(self, model_file: Path) -> None:
+        found = json.loads(polyak("inspect", model_file, "--json").stdout)
+        assert found["classes"] == [-1, 1]
+        assert len(found["heaviest"]) == 10
+        assert found["about"]["rows"] == 4000
+
+    def test_several_classes_and_no_history(self, tmp_path: Path) -> None:
+        weights = np.array([[0.0, 0, 0], [1, -3, 0]])
+        model = LinearModel(weights, np.zeros(3), "log_loss", np.array(["a", "b", "c"]))
+        model.save(tmp_path / "m")
+        last = polyak("inspect", tmp_path / "m").stdout.splitlines()[-2:]
+        assert [line.split() for line in last] == [["1", "b", "-3"], ["1", "a", "+1"]]
+
+
+def test_demo() -> None:
+    assert "test error" in polyak("demo").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str, tmp_path: Path) -> None:
+    script = polyak("completion", shell).stdout
+    assert "checkpoint-every" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+    if shell == "bash" and shutil.which("bash"):
+        ask = (
+            script
+            + '\nCOMP_WORDS=(polyak train --lo) COMP_CWORD=2; _polyak; echo "${COMPREPLY[@]}"'
+        )
+        ask += '\nCOMP_WORDS=(polyak train --loss "") COMP_CWORD=3; _polyak; echo "${COMPREPLY[@]}"'
+        ask += '\nCOMP_WORDS=(polyak pre) COMP_CWORD=1; _polyak; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash"], input=ask, text=True, capture_output=True, check=True)
+        assert done.stdout.split("\n")[:3] == [
+            "--loss", "squared_hinge log_loss hinge squared_error", "predict",
+        ]  # fmt: skip

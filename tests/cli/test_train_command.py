@@ -1,0 +1,239 @@
+"""``polyak train``, run as a user would."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import POLYAK, fails, polyak, rows_of_text, write
+
+from polyak.learner import Learner
+from polyak.model import LinearModel
+from polyak.recipes import Recipe
+from polyak.streams import open_stream
+
+
+def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path) -> None:
+    polyak("train", train_file, "--model", tmp_path / "m.polyak", "--loss", "log_loss")
+    learner = Learner(Recipe(loss="log_loss", alpha="auto"))
+    for batch in open_stream(str(train_file)):
+        learner.learn(batch.rows, batch.targets)
+    model = LinearModel.load(tmp_path / "m.polyak")
+    np.testing.assert_array_equal(model.weights, learner.model().weights)
+    np.testing.assert_array_equal(model.intercept, learner.model().intercept)
+    assert model.about["rows"] == 4000
+    assert model.about["first_id"] == 1
+
+
+def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_path: Path) -> None:
+    done = polyak(
+        "train", train_file, "--model", tmp_path / "m", "--block-bytes", 10000, "--no-progress"
+    )
+    lines = done.stderr.splitlines()
+    assert lines[0].split() == ["recent", "overall", "recent", "overall"]
+    assert lines[1].split()[0] == "rows"
+    rows = [int(line.split()[0].replace(",", "")) for line in lines[2:]]
+    assert rows[-1] == 4000
+    assert all(1000 * 2**i <= n < 1150 * 2**i for i, n in enumerate(rows[:-1]))
+    summary = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
+    assert summary["rows"] == "4,000"
+    assert float(summary["progressive error"]) < 0.2
+
+
+def test_json_is_one_object_and_nothing_else(
+    train_file: Path, test_file: Path, tmp_path: Path
+) -> None:
+    done = polyak("train", train_file, "--model", tmp_path / "m", "--json", "--test", test_file)
+    found = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert found["rows"] == 4000
+    assert found["test"]["rows"] == 1000
+    assert found["test"]["error"] < 0.2
+
+
+@pytest.mark.parametrize("source", ["a9a", "rcv1"])
+def test_real_files(real_data: Path, tmp_path: Path, source: str) -> None:
+    train, test = (real_data / f"{source}.{part}.svm.gz" for part in ("train", "test"))
+    if not train.exists():
+        pytest.skip(f"{train} is not there")
+    if not test.exists() or source == "rcv1":
+        test = train
+    done = polyak("train", train, "--model", tmp_path / "m", "--json", "--test", test)
+    assert json.loads(done.stdout)["test"]["error"] < 0.16
+
+
+def test_one_file_several_files_a_pattern_a_pipe_and_gz_are_the_same(
+    train_file: Path, tmp_path: Path
+) -> None:
+    text = train_file.read_text()
+    lines = text.splitlines(keepends=True)
+    for i in range(3):
+        write(tmp_path / f"part-{i}.svm", "".join(lines[i * 1500 : (i + 1) * 1500]))
+    (tmp_path / "all.svm.gz").write_bytes(gzip.compress(text.encode()))
+    sources = {
+        "file": [train_file],
+        "files": [tmp_path / f"part-{i}.svm" for i in range(3)],
+        "pattern": [tmp_path / "part-*.svm"],
+        "pipe": ["-"],
+        "gz": [tmp_path / "all.svm.gz"],
+    }
+    models = []
+    for name, source in sources.items():
+        polyak("train", *source, "-q", "--model", tmp_path / name, input=text)
+        models.append((tmp_path / name).read_bytes())
+    assert len(set(models)) == 1
+
+
+def test_threads_and_block_size_leave_no_trace(train_file: Path, tmp_path: Path) -> None:
+    models = []
+    for options in [("--threads", 1), ("--threads", 3), ("--block-bytes", 999)]:
+        polyak("train", train_file, "-q", "--model", tmp_path / "m", *options)
+        models.append((tmp_path / "m").read_bytes())
+    assert len(set(models)) == 1
+
+
+def test_options_reach_the_learner(train_file: Path, tmp_path: Path) -> None:
+    options = "--alpha 0.001 --eta0 0.01 --decay 0.1 --power 0.5 --average 50 --step implicit "
+    options += "--precondition 0.25 --no-intercept --seed 7 --n-features 200"
+    polyak("train", train_file, "-q", "--model", tmp_path / "m", *options.split())
+    model = LinearModel.load(tmp_path / "m")
+    assert model.about["alpha"] == 0.001
+    assert model.about["learning_rate"] | {"M": 0} == {"gamma0": 0.01, "a": 0.1, "c": 0.5, "M": 0}
+    assert model.about["average_start"] == [50]
+    assert model.about["step"] == "implicit"
+    assert model.about["precondition"] == 0.25
+    assert model.about["recipe"]["seed"] == 7
+    assert model.n_features == 200
+    assert model.intercept[0] == 0
+
+
+def test_passes_read_the_source_again(train_file: Path, test_file: Path, tmp_path: Path) -> None:
+    command = ("train", train_file, "--model", tmp_path / "m", "--json", "--test", test_file)
+    once = json.loads(polyak(*command).stdout)
+    thrice = json.loads(polyak(*command, "--passes", 3).stdout)
+    assert thrice["rows"] == 3 * once["rows"]
+    assert thrice["test"]["loss"] < once["test"]["loss"]
+    assert thrice["progressive_loss"] == once["progressive_loss"]  # known rows prove nothing
+    assert LinearModel.load(tmp_path / "m").about["passes"] == 3
+
+
+def test_several_classes_and_named_ones(tmp_path: Path) -> None:
+    source = write(tmp_path / "three.svm", rows_of_text(4000, labels=(1, 2, 5)))
+    done = polyak("train", source, "--model", tmp_path / "m", "--json", "--test", source)
+    assert json.loads(done.stdout)["test"]["error"] < 0.25
+    np.testing.assert_array_equal(LinearModel.load(tmp_path / "m").classes, [1, 2, 5])
+    polyak("train", source, "-q", "--model", tmp_path / "m", "--classes", "7,5,2,1")
+    np.testing.assert_array_equal(LinearModel.load(tmp_path / "m").classes, [1, 2, 5, 7])
+
+
+def test_regression(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=3000)
+    source = write(tmp_path / "r.svm", "".join(f"{2 * v + 1:.4f} 1:{v:.4f}\n" for v in x.tolist()))
+    done = polyak(
+        "train", source, "--loss", "squared_error", "--model", tmp_path / "m", "--json",
+        "--test", source,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["test"]["r2"] > 0.99
+    model = LinearModel.load(tmp_path / "m")
+    assert model.classes is None
+    np.testing.assert_allclose([model.weights[0, 0], model.intercept[0]], [2, 1], atol=0.05)
+
+
+def test_a_sorted_file_is_warned_about_and_can_be_shuffled(tmp_path: Path) -> None:
+    lines = sorted(rows_of_text(4000).splitlines(keepends=True))
+    source = write(tmp_path / "sorted.svm", "".join(lines))
+    command = ("train", source, "--model", tmp_path / "m", "--json", "--classes", "-1,1")
+    warned = polyak(*command)
+    assert "--shuffle-buffer 100000" in warned.stderr
+    shuffled = polyak(*command, "--shuffle-buffer", 4000, "--test", source)
+    assert shuffled.stderr == ""
+    assert json.loads(shuffled.stdout)["test"]["error"] < 0.2
+
+
+def test_classes_that_begin_with_a_minus(train_file: Path, tmp_path: Path) -> None:
+    polyak("train", train_file, "-q", "--model", tmp_path / "m", "--classes=-1,1")
+    assert LinearModel.load(tmp_path / "m").classes.tolist() == [-1, 1]
+
+
+def test_zero_based_ids_are_remembered_for_prediction(tmp_path: Path) -> None:
+    text = rows_of_text(3000, first_id=0)
+    source = write(tmp_path / "zero.svm", text)
+    polyak("train", source, "-q", "--model", tmp_path / "m")
+    # This file alone looks as if ids began at 1.
+    few = [line for line in text.splitlines() if " 0:" not in line][:50]
+    test = write(tmp_path / "test.svm", "\n".join(few) + "\n")
+    found = json.loads(polyak("evaluate", tmp_path / "m", test, "--json").stdout)
+    assert found["error"] < 0.25
+
+
+def test_skipped_lines_are_counted_and_the_first_reported(tmp_path: Path) -> None:
+    source = write(tmp_path / "bad.svm", rows_of_text(3000, bad=100))
+    message = fails("train", source, "--model", tmp_path / "m")
+    assert f"{source}, line 100: " in message
+    assert "3:x" in message
+    assert not (tmp_path / "m").exists()
+    done = polyak("train", source, "--model", tmp_path / "m", "--skip-bad-lines")
+    skipped = [line for line in done.stderr.splitlines() if "skipped" in line]
+    assert len(skipped) == 11
+    assert f"{source}, line 100: " in skipped[0]
+    assert "20 more" in skipped[-1]
+    assert "bad lines" in done.stdout
+    assert LinearModel.load(tmp_path / "m").about["bad_lines"] == 30
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["train"],
+        ["train", "x.svm"],
+        ["train", "x.svm", "--model", "m", "--loss", "cubic"],
+        ["train", "x.svm", "--model", "m", "--alpha", "much"],
+        ["train", "x.svm", "--model", "m", "--alpha", "-1"],
+        ["train", "x.svm", "--model", "m", "--passes", "0"],
+        ["train", "-", "--model", "m", "--passes", "2"],
+        ["train", "x.svm", "--model", "m", "--checkpoint-every", "often"],
+        ["train", "x.svm", "--model", "m", "--classes", "1"],
+        ["train", "x.svm", "--model", "m", "--frobnicate"],
+        ["frobnicate"],
+        ["predict", "m"],
+        ["inspect"],
+        ["inspect", "m", "--top", "-1"],
+    ],
+)
+def test_wrong_usage_is_exit_code_two(arguments: list[str], tmp_path: Path) -> None:
+    polyak(*arguments, code=2, cwd=tmp_path)
+
+
+def test_help_and_version() -> None:
+    assert "train" in polyak("--help").stdout
+    assert "--checkpoint" in polyak("train", "--help").stdout
+    assert polyak("--version").stdout.startswith("polyak 0.")
+
+
+def test_debug_shows_where(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*POLYAK, "inspect", str(tmp_path / "none"), "--debug"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_training_needs_numpy_and_the_core_alone(train_file: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from polyak.cli import main\n"
+        f"try: main(['train', {str(train_file)!r}, '-q', '--model', {str(tmp_path / 'm')!r}])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'scipy', 'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'rich', 'typer',\n"
+        "         'numpy.ma', 'numpy.random', 'inspect.never'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    import sys
+
+    subprocess.run([sys.executable, "-c", code], check=True)
