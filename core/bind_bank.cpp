@@ -115,7 +115,8 @@ class OwnedBank {
 
   void learn(const AnyRows &any, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores) {
+             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
+             bool checked) {
     const int64_t rows = any.count(), models = view_.models.count;
     if (rows <= 0) refuse("there are no rows to learn from");
     Task task{};
@@ -154,10 +155,13 @@ class OwnedBank {
     int64_t stopped;
     {
       nb::gil_scoped_release release;
-      check_targets(task, rows, classifies_);
-      check_weights(task, rows, models);
       check_order(task, rows);
+      if (!checked) {
+        check_targets(task, rows, classifies_);
+        check_weights(task, rows, models);
+      }
       stopped = any.visit([&](const auto &rows) {
+        if (checked) return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
         check_offsets(rows);
         return learn_at_once(rows, task) ? all_learned : learn_checked(rows, task);
       });
@@ -192,6 +196,27 @@ class OwnedBank {
   int64_t learn_checked(const Rows &rows, const Task &task) {
     grow(checked_features(rows, limit_));
     return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
+  }
+
+  // Refuses what `learn` would refuse, without learning, and makes room for all features.
+  void check(const AnyRows &any, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+    const int64_t rows = any.count();
+    Task task{};
+    task.outputs = 1;
+    if (targets) {
+      check_length("targets", targets->shape(0), rows);
+      task.targets = targets->data();
+      if (targets->ndim() > 1) task.outputs = static_cast<int64_t>(targets->shape(1));
+    }
+    if (weights) {
+      check_length("weights", weights->shape(0), rows);
+      task.weights = weights->data();
+      task.weight_stride = 1;
+    }
+    nb::gil_scoped_release release;
+    check_targets(task, rows, classifies_);
+    check_weights(task, rows, view_.models.count);
+    any.visit([&](const auto &typed) { grow(checked_features(typed, limit_)); });
   }
 
   void grow(int64_t features) {
@@ -356,11 +381,21 @@ void bind_owned(nb::module_ &m, const char *name) {
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores) {
-            self.learn({indptr, indices, values}, targets, classes, weights, order, scores);
+             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
+             bool checked) {
+            self.learn({indptr, indices, values}, targets, classes, weights, order, scores, checked);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none())
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(),
+          "checked"_a)
+      .def(
+          "check",
+          [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+            self.check({indptr, indices, values}, targets, weights);
+          },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(),
+          "weights"_a.none())
       .def("grow", &B::grow)
       .def("weights", &B::weights, "last"_a)
       .def("intercepts", &B::intercepts, "last"_a)
@@ -404,15 +439,6 @@ void bind_bank(nb::module_ &m) {
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
-  m.def("check_rows", [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-                         AnyArray values) {
-    const AnyRows any{indptr, indices, values};
-    nb::gil_scoped_release release;
-    return any.visit([&](const auto &rows) {
-      return checked_features(rows, std::numeric_limits<int64_t>::max());
-    });
-  }, "indptr"_a.none(), "indices"_a.none(), "values"_a,
-        "How many features the rows need; refuses rows that cannot be learned from.");
   m.def("squared_lengths", [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
                               AnyArray values) {
     const AnyRows any{indptr, indices, values};

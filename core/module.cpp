@@ -6,6 +6,8 @@ void bind_svmlight(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of polyak: the bank of averaged models and the svmlight parser.";
+  // A traceback that outlives the interpreter is no leak a user should read about.
+  nanobind::set_leak_warnings(false);
   bind_bank(m);
   bind_svmlight(m);
 }

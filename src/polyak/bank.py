@@ -162,6 +162,7 @@ class Bank:
         order: ArrayLike | None = None,
         scores: Floats | None = None,
         again: bool = False,
+        checked: bool = False,
     ) -> None:
         """Learn from rows, one after the other.
 
@@ -178,6 +179,8 @@ class Bank:
             Receives the averaged models' scores of each row before it was learned.
         again : bool
             The rows were learned before, so the progressive scores leave them out.
+        checked : bool
+            ``check`` has seen these rows, targets and weights: do not look at them again.
 
         Raises
         ------
@@ -197,11 +200,17 @@ class Bank:
         arrays = core_arrays(as_rows(X))
         honest = {name: self.field(name) for name in _PROGRESSIVE_FIELDS} if again else {}
         try:
-            self._core.learn(*arrays, targets, classes, weights, rows_in_order, scores)
+            self._core.learn(*arrays, targets, classes, weights, rows_in_order, scores, checked)
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from None
         if again:
             self._set_fields(**honest)
+
+    def check(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+        """Refuse what ``learn`` would refuse, without learning; make room for new features."""
+        targets = None if self.one_vs_rest else np.ascontiguousarray(y, dtype=np.float64)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
+        self._core.check(*core_arrays(as_rows(X)), targets, weights)
 
     # -- what was learned ----------------------------------------------------------------------
 

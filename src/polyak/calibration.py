@@ -69,6 +69,13 @@ class ScoreHistogram:
         while self.mark <= self.rows:
             self.mark *= 2
 
+    def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
+        """Give a histogram of only these models."""
+        chosen = ScoreHistogram(len(models))
+        chosen.counts = self.counts[:, models].copy()
+        chosen.rows, chosen.mark = self.rows, self.mark
+        return chosen
+
     def total(self) -> float:
         """How much has been counted, per model."""
         return float(self.counts[:, 0].sum())

@@ -13,21 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
-from polyak.calibration import ScoreHistogram
 from polyak.errors import DataError
-from polyak.labels import labels_from_json, labels_to_json
+from polyak.labels import distinct, labels_from_json, labels_to_json
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
 from polyak.recipes import Recipe
-from polyak.rows import Rows, SparseRows, as_rows, core_arrays, join_rows, take_rows
+from polyak.rows import Rows, SparseRows, as_rows, join_rows, take_rows
 from polyak.schedules import CALIBRATION_ROWS
 
 Floats = NDArray[np.float64]
-
-MOST_SCORES = 1 << 22
-"""How many progressive scores to hold at a time, so that memory stays bounded."""
 
 
 class Learner:
@@ -68,7 +63,6 @@ class Learner:
         self.n_features = n_features
         self.outputs = outputs
         self.race: Race | None = None
-        self.histogram: ScoreHistogram | None = None
         self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
 
     @property
@@ -111,18 +105,15 @@ class Learner:
                 rows, targets, weights = _join(parts)
                 order = None
             self._calibrate(rows, targets, order)
-        if again:
-            assert self.race is not None
-            self.race.learn(rows, self._encode(targets), weights, order, None, again=True)
-        else:
-            self._learn(rows, targets, weights, order)
+        assert self.race is not None
+        self.race.learn(rows, self._encode(targets), weights, order, again=again)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
         if self.race is None and self._kept:
             rows, targets, weights = _join(self._kept)
-            self._calibrate(rows, targets, None)
-            self._learn(rows, targets, weights, None)
+            race = self._calibrate(rows, targets, None)
+            race.learn(rows, self._encode(targets), weights, None)
 
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""
@@ -132,13 +123,14 @@ class Learner:
             provisional = copy.deepcopy(self)
             provisional.finish()
             return provisional.model()
-        _, bank, models = self.race.leader()
+        leader = self.race.leader()
+        coef, intercept = leader.bank.coef, leader.bank.intercept
         return LinearModel(
-            weights=np.ascontiguousarray(bank.coef[models].T),
-            intercept=bank.intercept[models],
+            weights=np.ascontiguousarray(coef[leader.models].T),
+            intercept=intercept[leader.models],
             loss=self.recipe.loss,
             classes=self.classes,
-            sigmoids=self.histogram.sigmoids() if self.histogram else None,
+            sigmoids=leader.sigmoids(),
             about=self.about(),
         )
 
@@ -146,8 +138,8 @@ class Learner:
         """Say in plain numbers what was found and how well it did on rows not yet learned."""
         if self.race is None:
             return {"rows": self.rows_seen}
-        candidate, bank, models = self.race.leader()
-        start = bank.average_start[models]
+        leader = self.race.leader()
+        candidate, start = leader.candidate, leader.bank.average_start[leader.models]
         return {
             "rows": self.race.clock,
             "recipe": asdict(self.recipe),
@@ -163,20 +155,18 @@ class Learner:
     @property
     def progressive_loss(self) -> float:
         """The model's mean loss on rows it had not learned yet, summed over outputs."""
-        if self.race is None:
-            return float("nan")
-        _, bank, models = self.race.leader()
-        return float(bank.progressive_loss[models].sum())
+        return self._progressive(1)
 
     @property
     def progressive_error(self) -> float:
         """The share of rows it would have got wrong, or its mean absolute error."""
+        return self._progressive(3)
+
+    def _progressive(self, what: int) -> float:
         if self.race is None:
             return float("nan")
-        _, bank, models = self.race.leader()
-        if bank.one_vs_rest:
-            return float(bank.progressive_confusion[models.start // self.race.outputs])
-        return float(bank.progressive_error[models].mean())
+        sums = self.race.sums()[self.race.leader().number]
+        return float(sums[what] / sums[0]) if sums[0] > 0 else float("nan")
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
 
@@ -194,9 +184,6 @@ class Learner:
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = self.race.state()
-        if self.histogram is not None:
-            page["histogram"] = {"rows": self.histogram.rows, "mark": self.histogram.mark}
-            arrays["histogram"] = self.histogram.counts
         if self._kept:
             rows, targets, weights = _join(self._kept)
             if isinstance(rows, SparseRows):
@@ -224,12 +211,6 @@ class Learner:
         )
         if "race" in page:
             learner.race = Race.from_state(page["race"], arrays, learner.recipe, page["n_features"])
-        if "histogram" in page:
-            counts = arrays["histogram"]
-            learner.histogram = ScoreHistogram(counts.shape[1])
-            learner.histogram.counts[:] = counts
-            learner.histogram.rows = page["histogram"]["rows"]
-            learner.histogram.mark = page["histogram"]["mark"]
         targets = arrays.get("kept.targets")
         if "kept_targets" in page:
             targets = labels_from_json(page["kept_targets"])
@@ -272,16 +253,9 @@ class Learner:
                     raise DataError("the learners know different classes; give them all classes")
             if first is not self:
                 copied = Learner.from_state(*first.state())
-                self.classes, self.race, self.histogram = (
-                    copied.classes,
-                    copied.race,
-                    copied.histogram,
-                )
+                self.classes, self.race = copied.classes, copied.race
             assert self.race is not None
             self.race.merge([other.race for other in started[1:] if other.race is not None])
-            for other in started[1:]:
-                if self.histogram is not None and other.histogram is not None:
-                    self.histogram.merge(other.histogram)
         for rows, targets, weights in kept:
             self.learn(rows, targets, weights)
 
@@ -289,13 +263,13 @@ class Learner:
 
     def _calibrate(
         self, rows: Rows, targets: NDArray[Any], order: NDArray[np.int64] | None
-    ) -> None:
+    ) -> Race:
         if order is not None:
             order = order[:CALIBRATION_ROWS]
             rows, targets = take_rows(rows, order), targets[order]
         rows, targets = rows[:CALIBRATION_ROWS], targets[:CALIBRATION_ROWS]
         if self.loss.classifies and self.classes is None:
-            self.classes = np.unique(targets)
+            self.classes = distinct(targets)
             if len(self.classes) < 2:
                 raise DataError(
                     f"the first {len(targets)} rows are all of class {self.classes[0]}; "
@@ -305,54 +279,16 @@ class Learner:
         outputs = len(self.classes) if several and self.classes is not None else self.outputs
         values = rows.values if hasattr(rows, "values") else rows
         self.race = Race(
-            self.recipe.candidates(rows),
+            self.recipe.candidates(rows, outputs),
             self.recipe,
             outputs=outputs,
             one_vs_rest=several,
             n_features=self.n_features,
             dtype=values.dtype,
+            calibrate=self.loss.classifies and self.loss.name != "log_loss",
         )
-        if self.loss.classifies and self.loss.name != "log_loss":
-            self.histogram = ScoreHistogram(outputs)
         self._kept = []
-
-    def _learn(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-    ) -> None:
-        assert self.race is not None
-        encoded = self._encode(targets)
-        total = len(rows) if order is None else len(order)
-        piece = max(1024, MOST_SCORES // self.race.outputs)
-        if self.histogram is None or total <= piece:
-            self._learn_piece(rows, encoded, weights, order)
-            return
-        _core.check_rows(*core_arrays(rows))  # all pieces are good, or none is learned
-        order = np.arange(total) if order is None else order
-        for begin in range(0, total, piece):
-            self._learn_piece(rows, encoded, weights, order[begin : begin + piece])
-
-    def _learn_piece(
-        self,
-        rows: Rows,
-        encoded: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-    ) -> None:
-        assert self.race is not None
-        if self.histogram is None:
-            self.race.learn(rows, encoded, weights, order, None)
-            return
-        n = len(rows) if order is None else len(order)
-        scores = np.empty((n, self.race.outputs))
-        self.race.learn(rows, encoded, weights, order, scores)
-        chosen = slice(None) if order is None else order
-        own = encoded[chosen, None]
-        positive = own > 0 if self.race.outputs == 1 else own == np.arange(self.race.outputs)
-        self.histogram.add(scores, positive, np.ones(n) if weights is None else weights[chosen])
+        return self.race
 
     def _encode(self, targets: NDArray[Any]) -> NDArray[Any]:
         """Turn labels into class numbers, or into -1 and +1 where there are two classes."""

@@ -1,8 +1,18 @@
-"""The race: candidates learn the same rows side by side, and the best one is the model."""
+"""The race: candidates learn the same rows side by side, and the best one is the model.
+
+Every candidate is scored on each row before it learns it. Each time the number of rows doubles,
+those whose loss since the last doubling was highest drop out, so that few are left when rows are
+many. A recipe with a single candidate, as the paper's, is a race of one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import math
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,20 +20,24 @@ from numpy.typing import NDArray
 
 from polyak.averaging import Averaging
 from polyak.bank import Bank
+from polyak.calibration import ScoreHistogram
 from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.rows import Rows
 from polyak.schedules import Polynomial
 
 Floats = NDArray[np.float64]
 
+FIRST_DECISION = 1000
+"""The first candidates drop out after this many rows, more at every doubling."""
+MARKS_PER_DOUBLING = 8
+MOST_SCORES = 1 << 22
+"""How many progressive scores to hold at a time, so that memory stays bounded."""
+
 _BANK_ARRAYS = ("lines", "squares", "models")
 
 
 class Race:
-    """Banks of candidates, and which of them leads.
-
-    A recipe with a single candidate, as the paper's, is a race of one.
-    """
+    """Banks of candidates, what each of them has achieved so far, and which of them leads."""
 
     def __init__(
         self,
@@ -34,32 +48,49 @@ class Race:
         one_vs_rest: bool,
         n_features: int | None,
         dtype: Any,
+        calibrate: bool,
     ) -> None:
+        self.candidates = candidates
         self.outputs = outputs
-        self.groups: list[list[Candidate]] = []
-        for candidate in candidates:
-            for group in self.groups:
-                if candidate.shares_bank_with(group[0]):
-                    group.append(candidate)
+        self.models_each = outputs * (1 + recipe.replicas)
+        self.entered = len(candidates)
+        self.lanes: list[list[int]] = []  # the candidates of each bank, by their numbers
+        for number, candidate in enumerate(candidates):
+            for lane in self.lanes:
+                if candidate.shares_bank_with(candidates[lane[0]]):
+                    lane.append(number)
                     break
             else:
-                self.groups.append([candidate])
-        self.banks: list[Bank] = [
+                self.lanes.append([number])
+        self.banks = [
             make_bank(
-                group,
+                [candidates[number] for number in lane],
                 recipe,
                 outputs=outputs,
                 one_vs_rest=one_vs_rest,
                 n_features=n_features,
                 dtype=dtype,
             )
-            for group in self.groups
+            for lane in self.lanes
         ]
+        self.histograms = [
+            ScoreHistogram(len(lane) * outputs) if calibrate else None for lane in self.lanes
+        ]
+        # What each candidate's rows, losses, squared losses and errors add up to, at each mark.
+        self.marks: list[int] = [0]
+        self.history: list[Floats] = [np.zeros((len(candidates), 4))]
 
     @property
     def clock(self) -> int:
         """How many rows of non-zero weight were learned."""
         return self.banks[0].clock
+
+    @property
+    def running(self) -> list[int]:
+        """The numbers of the candidates that have not dropped out."""
+        return [number for lane in self.lanes for number in lane]
+
+    # -- learning ------------------------------------------------------------------------------
 
     def learn(
         self,
@@ -67,26 +98,166 @@ class Race:
         targets: NDArray[Any],
         weights: Floats | None,
         order: NDArray[np.int64] | None,
-        scores: Floats | None,
         again: bool = False,
     ) -> None:
-        """Let every candidate learn the rows; ``scores`` receives the leader's."""
-        for bank in self.banks:
-            bank.learn(rows, targets, weights, order=order, scores=scores, again=again)
+        """Let every candidate learn the rows, all of them of non-zero weight.
+
+        ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
+        """
+        total = len(rows) if order is None else len(order)
+        done, checked = 0, False
+        while done < total:
+            take = total - done if again else min(total - done, self._longest_piece())
+            if take < total and not checked:
+                for bank in self.banks:  # all pieces are good, or none is learned
+                    bank.check(rows, targets, weights)
+                checked = True
+            span = slice(done, done + take)
+            some = None if weights is None else weights[span]
+            piece = (
+                (rows[span], targets[span], some, None)
+                if order is None
+                else (rows, targets, weights, order[span])
+            )
+            self._learn_piece(*piece, again=again, checked=checked)
+            done += take
+            if not again:
+                self._mark()
+
+    def _longest_piece(self) -> int:
+        """How many rows until something must be looked at."""
+        most = sys.maxsize
+        if self.histograms[0] is not None:
+            columns = max(len(bank) for bank in self.banks)
+            most = max(1024, MOST_SCORES // columns)
+        if len(self.running) > 1:
+            most = min(most, _next_mark(self.clock) - self.clock)
+        return most
+
+    def _learn_piece(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        checked: bool,
+    ) -> None:
+        def drive(number: int) -> None:
+            bank, histogram = self.banks[number], self.histograms[number]
+            if histogram is None or again:
+                bank.learn(rows, targets, weights, order=order, again=again, checked=checked)
+                return
+            n = len(rows) if order is None else len(order)
+            scores = np.empty((n, len(bank)))
+            bank.learn(rows, targets, weights, order=order, scores=scores, checked=checked)
+            chosen = slice(None) if order is None else order
+            own = targets[chosen, None]
+            positive = own == np.arange(self.outputs) if bank.one_vs_rest else own > 0
+            counted = np.ones(n) if weights is None else weights[chosen]
+            entries = len(self.lanes[number])
+            honest = scores.reshape(n, entries, self.models_each)[:, :, : self.outputs]
+            histogram.add(honest.reshape(n, -1), np.tile(positive, (1, entries)), counted)
+
+        if len(self.banks) == 1:
+            drive(0)
+        else:  # banks share nothing but the rows, so their number of threads leaves no trace
+            list(_threads().map(drive, range(len(self.banks))))
+
+    def _mark(self) -> None:
+        """Note where everybody stands; at a doubling, let the slowest drop out."""
+        if self.clock < _next_mark(self.marks[-1]) and self.marks[-1] > 0:
+            return
+        self.marks.append(self.clock)
+        self.history.append(self.sums())
+        keep = math.ceil(self.entered * (FIRST_DECISION / (2 * self.clock)) ** (2 / 3))
+        if len(self.running) > max(keep, 1) and _is_doubling(self.clock):
+            losses = self._losses_since(self.clock // 2)
+            best = sorted(self.running, key=lambda number: (losses[number], number))
+            self._drop_all_but(set(best[:keep]))
+
+    def _drop_all_but(self, chosen: set[int]) -> None:
+        lanes, banks, histograms = [], [], []
+        for lane, bank, histogram in zip(self.lanes, self.banks, self.histograms, strict=True):
+            places = [place for place, number in enumerate(lane) if number in chosen]
+            if not places:
+                continue
+            if len(places) < len(lane):
+                each = np.arange(self.models_each)
+                bank = bank.select(np.concatenate([p * self.models_each + each for p in places]))
+                if histogram is not None:
+                    outputs = np.arange(self.outputs)
+                    columns = np.concatenate([p * self.outputs + outputs for p in places])
+                    histogram = histogram.select(columns)
+            lanes.append([lane[place] for place in places])
+            banks.append(bank)
+            histograms.append(histogram)
+        self.lanes, self.banks, self.histograms = lanes, banks, histograms
+
+    # -- what came out -------------------------------------------------------------------------
+
+    def leader(self) -> Leader:
+        """Find the candidate with the lowest loss since half of the rows."""
+        losses = self._losses_since(self.clock / 2)
+        best = min(self.running, key=lambda number: (losses[number], number))
+        number = next(n for n, lane in enumerate(self.lanes) if best in lane)
+        return Leader(
+            number=best,
+            candidate=self.candidates[best],
+            bank=self.banks[number],
+            place=self.lanes[number].index(best),
+            outputs=self.outputs,
+            models_each=self.models_each,
+            histogram=self.histograms[number],
+        )
+
+    def sums(self) -> Floats:
+        """Give what each candidate's rows, losses, squared losses and errors add up to."""
+        sums = self.history[-1].copy()  # of those who dropped out, as they stood
+        for lane, bank in zip(self.lanes, self.banks, strict=True):
+            count, losses, squares = (
+                bank.field(name).reshape(len(lane), -1)[:, : self.outputs]
+                for name in ("weight", "loss", "loss_squared")
+            )
+            name = "confusion" if bank.one_vs_rest else "error"
+            errors = bank.field(name).reshape(len(lane), -1)[:, : self.outputs]
+            wrong = errors[:, 0] if bank.one_vs_rest else errors.mean(axis=1)
+            sums[lane] = np.stack(
+                [count[:, 0], losses.sum(axis=1), squares.sum(axis=1), wrong], axis=1
+            )
+        return sums
+
+    def _losses_since(self, rows: float) -> Floats:
+        then = max(place for place, mark in enumerate(self.marks) if mark <= rows)
+        gained = self.sums() - self.history[then]
+        losses = np.full(self.entered, np.inf)
+        np.divide(gained[:, 1], gained[:, 0], out=losses, where=gained[:, 0] > 0)
+        return losses
+
+    # -- stopping, going on, and learning in parts ---------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out the candidates and all they have learned: what JSON holds, and arrays."""
         page: dict[str, Any] = {
-            "candidates": [asdict(candidate) for group in self.groups for candidate in group],
+            "candidates": [asdict(candidate) for candidate in self.candidates],
+            "running": self.running,
             "outputs": self.outputs,
             "one_vs_rest": self.banks[0].one_vs_rest,
             "clock": self.clock,
+            "marks": self.marks,
+            "histograms": [
+                None if histogram is None else {"rows": histogram.rows, "mark": histogram.mark}
+                for histogram in self.histograms
+            ],
         }
-        arrays = {}
-        for number, bank in enumerate(self.banks):
+        arrays: dict[str, NDArray[Any]] = {"history": np.stack(self.history)}
+        for number, (bank, histogram) in enumerate(zip(self.banks, self.histograms, strict=True)):
             state = bank.state()
             for name in _BANK_ARRAYS:
                 arrays[f"bank{number}.{name}"] = state[name]
+            if histogram is not None:
+                arrays[f"bank{number}.histogram"] = histogram.counts
         return page, arrays
 
     @classmethod
@@ -105,22 +276,74 @@ class Race:
             one_vs_rest=page["one_vs_rest"],
             n_features=n_features,
             dtype=arrays["bank0.lines"].dtype,
+            calibrate=page["histograms"][0] is not None,
         )
-        for number, bank in enumerate(race.banks):
+        race._drop_all_but(set(page["running"]))
+        race.marks = list(page["marks"])
+        race.history = list(arrays["history"])
+        for number, (bank, histogram) in enumerate(zip(race.banks, race.histograms, strict=True)):
             state = {name: arrays[f"bank{number}.{name}"] for name in _BANK_ARRAYS}
             bank.set_state(state | {"clock": page["clock"]})
+            if histogram is not None:
+                histogram.counts[:] = arrays[f"bank{number}.histogram"]
+                histogram.rows = page["histograms"][number]["rows"]
+                histogram.mark = page["histograms"][number]["mark"]
         return race
 
     def merge(self, others: list[Race]) -> None:
-        """Become what these races learned together, each from rows of its own."""
-        if any(len(other.banks) != len(self.banks) for other in others):
-            raise ValueError("only races of the same candidates can be merged")
+        """Become what these races learned together, each from rows of its own.
+
+        Candidates correspond by their numbers, whatever rates each race's first rows gave them.
+        Only those that are still in every race go on.
+        """
+        if any(other.entered != self.entered for other in others):
+            raise ValueError("only races of as many candidates can be merged")
+        common = set(self.running).intersection(*(other.running for other in others))
+        if not common:
+            raise ValueError("the races have no candidate in common any more")
+        for race in (self, *others):
+            race._drop_all_but(common)
         for number, bank in enumerate(self.banks):
             bank.merge([other.banks[number] for other in others])
+            histogram = self.histograms[number]
+            for other in others:
+                theirs = other.histograms[number]
+                if histogram is not None and theirs is not None:
+                    histogram.merge(theirs)
+        self.marks = [0]
+        self.history = [np.zeros((self.entered, 4))]
 
-    def leader(self) -> tuple[Candidate, Bank, slice]:
-        """Find the best candidate, its bank, and its models within the bank."""
-        return self.groups[0][0], self.banks[0], slice(0, self.outputs)
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The candidate in front, and where its weights are."""
+
+    number: int
+    candidate: Candidate
+    bank: Bank
+    place: int
+    outputs: int
+    models_each: int
+    histogram: ScoreHistogram | None
+
+    @property
+    def models(self) -> slice:
+        """Its models in the bank, one an output."""
+        first = self.place * self.models_each
+        return slice(first, first + self.outputs)
+
+    @property
+    def replicas(self) -> slice:
+        """The models in the bank that are its replicas, an output after the other in each."""
+        first = self.place * self.models_each
+        return slice(first + self.outputs, first + self.models_each)
+
+    def sigmoids(self) -> Floats | None:
+        """Give the curves from its scores to probabilities, where a loss needs any."""
+        if self.histogram is None:
+            return None
+        columns = self.place * self.outputs + np.arange(self.outputs)
+        return self.histogram.select(columns).sigmoids()
 
 
 def _candidate(fields: dict[str, Any]) -> Candidate:
@@ -129,3 +352,23 @@ def _candidate(fields: dict[str, Any]) -> Candidate:
         "averaging": Averaging(**fields["averaging"]),
     }
     return Candidate(**fields | nested)
+
+
+def _next_mark(rows: int) -> int:
+    """Give the first mark beyond: eight of them, evenly spaced by ratio, to every doubling."""
+    place = math.floor(math.log2(max(rows, 1) / FIRST_DECISION) * MARKS_PER_DOUBLING) - 1
+    while True:
+        mark = round(FIRST_DECISION * 2.0 ** (place / MARKS_PER_DOUBLING))
+        if mark > rows:
+            return mark
+        place += 1
+
+
+def _is_doubling(rows: int) -> bool:
+    quotient, rest = divmod(rows, FIRST_DECISION)
+    return rest == 0 and quotient & (quotient - 1) == 0 and quotient > 0
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="polyak-race")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -11,36 +12,60 @@ from polyak.averaging import Averaging
 from polyak.bank import Bank, Step
 from polyak.losses import get_loss
 from polyak.rows import Rows
-from polyak.schedules import Polynomial, largest_squared_length
+from polyak.schedules import Polynomial, largest_squared_length, mean_squared_length
 
 Auto = Literal["auto"]
 DEFAULT_ALPHA = 1e-4
+REPLICAS = 32
+"""How many replicas of each model measure its standard errors."""
+MOST_BYTES = 1 << 26
+"""How much memory the weights of all candidates may take at the start of a race."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How to learn: whatever is "auto" is found from the data.
 
+    With ``recipe="paper"``, the paper's rules give the one candidate there is. With "auto",
+    candidates race; whatever is set to something else than "auto" is kept for all of them.
+
     Examples
     --------
-    >>> Recipe(loss="log_loss", alpha=1e-5).candidates(np.eye(3))
+    >>> Recipe(loss="log_loss", alpha=1e-5, recipe="paper").candidates(np.eye(3))
     [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
+    >>> len(Recipe(recipe="auto").candidates(np.eye(3)))
+    48
+    >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))}
+    {0.1}
     """
 
     loss: str = "squared_hinge"
     recipe: str = "paper"
-    alpha: float | Auto = DEFAULT_ALPHA
+    alpha: float | Auto = "auto"
     eta0: float | Auto = "auto"
     decay: float | Auto = "auto"
     power_t: float | Auto = "auto"
     average: Auto | bool | int = "auto"
-    step: Step = "explicit"
-    precondition: float = 0.0
+    step: Step | Auto = "auto"
+    precondition: float | Auto = "auto"
     fit_intercept: bool = True
+    intervals: bool = False
     seed: int = 0
 
-    def candidates(self, rows: Rows) -> list[Candidate]:
+    def candidates(self, rows: Rows, outputs: int = 1) -> list[Candidate]:
         """Look at the first rows and say what to learn with."""
+        if self.recipe == "paper":
+            return [self._paper(rows)]
+        if self.recipe == "auto":
+            return self._auto(rows, outputs)
+        raise ValueError(f"a recipe is 'paper' or 'auto', not {self.recipe!r}")
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas each candidate has."""
+        return REPLICAS if self.intervals else 0
+
+    def _paper(self, rows: Rows) -> Candidate:
         loss = get_loss(self.loss)
         alpha = DEFAULT_ALPHA if self.alpha == "auto" else float(self.alpha)
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
@@ -49,18 +74,64 @@ class Recipe:
             a=alpha if self.decay == "auto" else float(self.decay),
             c=loss.power if self.power_t == "auto" else float(self.power_t),
         )
-        return [
-            Candidate(
+        return Candidate(
+            alpha=alpha,
+            schedule=schedule,
+            averaging=_averaging(self.average) or Averaging("auto"),
+            step="explicit" if self.step == "auto" else self.step,
+            precondition=0.0 if self.precondition == "auto" else float(self.precondition),
+            # A learning rate the user set is used as it is, even where it overshoots.
+            capped=self.eta0 == "auto",
+            largest_squared_length=M,
+        )
+
+    def _auto(self, rows: Rows, outputs: int) -> list[Candidate]:
+        loss = get_loss(self.loss)
+        M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
+        step: Step = "implicit" if self.step == "auto" else self.step
+        weighted = Averaging(0, 1.0 if self.intervals else 3.0)
+        candidates = []
+        for alpha, rho, g, p in self._settings():
+            length = mean_squared_length(rows, p, fit_intercept=self.fit_intercept)
+            schedule = Polynomial(
+                gamma0=g / (loss.curvature * length) if self.eta0 == "auto" else float(self.eta0),
+                a=rho * loss.curvature * length if self.decay == "auto" else float(self.decay),
+                c=loss.power if self.power_t == "auto" else float(self.power_t),
+            )
+            candidate = Candidate(
                 alpha=alpha,
                 schedule=schedule,
-                averaging=_averaging(self.average),
-                step=self.step,
-                precondition=self.precondition,
-                # A learning rate the user set is used as it is, even where it overshoots.
-                capped=self.eta0 == "auto",
+                averaging=_averaging(self.average) or weighted,
+                step=step,
+                precondition=p,
+                capped=True,
                 largest_squared_length=M,
             )
+            overshoots = step == "explicit" and alpha * schedule.gamma0 >= 1
+            if candidate not in candidates and not overshoots:
+                candidates.append(candidate)
+        width = rows.shape[1] * outputs * (1 + self.replicas)
+        return candidates[: max(MOST_BYTES // (16 * width), 4)]
+
+    def _settings(self) -> list[tuple[float, float, float, float]]:
+        """List (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
+
+        The learning rate begins at g / (curvature * mean squared length) and decays by
+        a = rho * curvature * mean squared length.
+        """
+        powers = [0.5, 0.25, 1.0] if self.precondition == "auto" else [float(self.precondition)]
+        if self.intervals:  # these need a rate that decays, and a few candidates will do
+            alpha = 1e-6 if self.alpha == "auto" else float(self.alpha)
+            return [(alpha, 1e-2, g, p) for g, p in product((2.0, 0.5), powers[-1:])]
+        rates = [  # (rho, g)
+            *[(1e-3, 0.5), (1e-4, 2.0), (1e-3, 2.0), (1e-4, 0.5), (1e-2, 8.0), (1e-2, 2.0)],
+            *[(1e-3, 8.0), (1e-4, 8.0), (1e-3, 0.125), (1e-4, 0.125), (1e-2, 0.5), (1e-2, 0.125)],
         ]
+        if self.alpha != "auto":
+            return [(float(self.alpha), rho, g, p) for (rho, g), p in product(rates, powers)]
+        light = [(1e-6, rho, g, p) for (rho, g), p in product(rates, powers)]
+        heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
+        return light + heavy
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +163,16 @@ def make_bank(
     n_features: int | None,
     dtype: Any,
 ) -> Bank:
-    """Make a bank of candidates that can share one: for each, a model an output."""
+    """Make a bank of candidates that can share one.
+
+    Each has a model an output and, for intervals, as many again for every replica.
+    """
     first = candidates[0]
+    each = outputs * (1 + recipe.replicas)
     return Bank(
         loss=recipe.loss,
-        alpha=np.repeat([c.alpha for c in candidates], outputs),
-        schedule=[c.schedule for c in candidates for _ in range(outputs)],
+        alpha=np.repeat([c.alpha for c in candidates], each),
+        schedule=[c.schedule for c in candidates for _ in range(each)],
         averaging=first.averaging,
         step=first.step,
         precondition=first.precondition,
@@ -106,15 +181,17 @@ def make_bank(
         n_features=n_features,
         dtype=dtype,
         one_vs_rest=one_vs_rest,
-        outputs=np.tile(np.arange(outputs), len(candidates)),
+        outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
+        replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
         group=outputs,
         seed=recipe.seed,
     )
 
 
-def _averaging(average: Auto | bool | int) -> Averaging:
-    if average == "auto" and isinstance(average, str):
-        return Averaging("auto")
+def _averaging(average: Auto | bool | int) -> Averaging | None:
+    """Give the rule the user asked for, if any."""
+    if isinstance(average, str):
+        return None
     if average is False:
         return Averaging(None)
     return Averaging(0 if average is True else int(average))

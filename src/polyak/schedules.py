@@ -8,7 +8,7 @@ import numpy as np
 
 from polyak import _core
 from polyak.losses import Loss
-from polyak.rows import Rows, core_arrays
+from polyak.rows import Rows, SparseRows, core_arrays
 
 CALIBRATION_ROWS = 1000
 """How many of the first rows the paper's recipe looks at."""
@@ -67,3 +67,27 @@ def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
     lengths = _core.squared_lengths(*core_arrays(rows[:CALIBRATION_ROWS]))
     M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
     return M if M > 0 else 1.0
+
+
+def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = True) -> float:
+    """Measure the mean squared length of the first 1000 rows as a preconditioned step sees it.
+
+    That is the mean of ``sum_j d_j x_j^2`` with ``d_j = (mean of x_j^2) ** -p``.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 100.0], [1.0, -100.0]])
+    >>> mean_squared_length(rows), mean_squared_length(rows, p=1.0)
+    (10002.0, 3.0)
+    """
+    rows = rows[:CALIBRATION_ROWS]
+    if isinstance(rows, SparseRows):
+        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+        features, which = np.unique(rows.indices[span], return_inverse=True)
+        squares = np.bincount(which, np.square(rows.values[span], dtype=float), len(features))
+    else:
+        squares = np.square(rows, dtype=float).sum(axis=0)
+    # The mean over rows of sum_j d_j x_j^2 is the sum over j of (mean of x_j^2) ** (1 - p).
+    means = squares[squares > 0] / max(len(rows), 1)
+    length = float(np.sum(means ** (1.0 - p))) + float(fit_intercept)
+    return length if length > 0 else 1.0

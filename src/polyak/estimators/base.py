@@ -91,8 +91,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         """The weights of the last iterate, which is not averaged."""
         race = self._fitted().settled.race
         assert race is not None
-        _, bank, models = race.leader()
-        return self._shaped(bank.last_coef[models].T)
+        leader = race.leader()
+        return self._shaped(leader.bank.last_coef[leader.models].T)
 
     @property
     def t_(self) -> int:
