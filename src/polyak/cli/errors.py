@@ -38,14 +38,21 @@ def ending_in_a_sentence(debug: bool) -> Iterator[None]:
     except SystemExit:
         raise
     except BaseException as error:
-        if isinstance(error, BrokenPipeError):
-            # Whoever read our output has left; the interpreter must not try to write the rest.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
+        if isinstance(error, BrokenPipeError):  # whoever read our output has left, and knows
             sys.exit(FAILED)
         if debug:
             raise
         say(f"error: {_sentence(error)}")
         sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+
+
+def _let_go_of_output() -> None:
+    """If output cannot be written, keep the interpreter from trying once more as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: BaseException) -> str:

@@ -49,12 +49,13 @@ def run(options: Namespace) -> int:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
     from polyak.container import check_writable, writing
 
+    if path == "-":
+        with writing("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
     check_writable(path)
     with writing(path), open(path, "wb") as file:
         yield file

@@ -32,16 +32,17 @@ class Recent:
         self._snapshots: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], maxlen=snapshots)
 
     def measure(self, rows: int, loss: float, error: float) -> tuple[float, float]:
-        """Compare with the oldest snapshot, and take a new one."""
+        """Compare with the oldest snapshot."""
         rows_then, loss_then, error_then = self._snapshots[0]
         new = rows - rows_then
-        nan = float("nan")
-        means = (nan, nan)
-        if new > 0:
-            means = ((loss * rows - loss_then) / new, (error * rows - error_then) / new)
+        if new <= 0:
+            return float("nan"), float("nan")
+        return (loss * rows - loss_then) / new, (error * rows - error_then) / new
+
+    def keep(self, rows: int, loss: float, error: float) -> None:
+        """Take a snapshot."""
         if loss == loss:  # before calibration there is none
             self._snapshots.append((rows, loss * rows, error * rows))
-        return means
 
 
 class Lines(Quiet):
@@ -78,6 +79,7 @@ class Lines(Quiet):
             print(self.HEADER, file=self._out)
         loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
         recent_loss, recent_error = self._recent.measure(progress.rows, loss, error)
+        self._recent.keep(progress.rows, loss, error)
         rate, megabytes = speeds(progress)
         print(
             f"{progress.rows:>12,}  {recent_loss:>9.6f}  {loss:>9.6f}  {recent_error:>9.6f}"
@@ -89,52 +91,62 @@ class Lines(Quiet):
 
 
 class LiveLine(Quiet):
-    """One line on a terminal, redrawn in place; what it shows last stays."""
+    """One line on a terminal, redrawn in place; what it shows last stays.
+
+    The words are put together after every batch and drawn by a thread of their own, so that the
+    line is right even while the input stalls.
+    """
 
     def __init__(self) -> None:
         self._live: Any = None
-        self._next = 0.0
+        self._words = ""
+        self._next_snapshot = 0.0
         self._recent = Recent(UPDATES_A_SECOND * RECENT_SECONDS)
-        self._last: Progress | None = None
 
     def __call__(self, progress: Progress) -> None:
-        """Redraw the line if it is time to."""
-        self._last = progress
+        """Bring the line up to date."""
+        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
+        self._words = words(
+            progress, (loss, error), self._recent.measure(progress.rows, loss, error)
+        )
         now = time.monotonic()
-        if now >= self._next:
-            self._next = now + 1.0 / UPDATES_A_SECOND
-            self._draw(progress)
-
-    def close(self) -> None:
-        """Draw the line once more and leave it there."""
-        if self._last is not None:
-            self._draw(self._last)
-        if self._live is not None:
-            self._live.stop()
-
-    def _draw(self, progress: Progress) -> None:
-        from rich.text import Text
-
+        if now >= self._next_snapshot:
+            self._next_snapshot = now + 1.0 / UPDATES_A_SECOND
+            self._recent.keep(progress.rows, loss, error)
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), auto_refresh=False)
+            self._live = Live(
+                console=Console(stderr=True),
+                get_renderable=self._line,
+                refresh_per_second=UPDATES_A_SECOND,
+            )
             self._live.start()
-        line = Text(self._words(progress), no_wrap=True, overflow="ellipsis")
-        line.highlight_regex(r"\d[\d,.]*", "cyan")
-        self._live.update(line, refresh=True)
 
-    def _words(self, progress: Progress) -> str:
-        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
-        recent_loss, recent_error = self._recent.measure(progress.rows, loss, error)
-        rate, megabytes = speeds(progress)
-        words = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
-        if progress.share is not None:
-            words.append(f"{progress.share:.0%}{eta(progress)}")
-        words.append(f"loss {recent_loss:.4f} recent, {loss:.4f} overall")
-        words.append(f"error {recent_error:.4f}, {error:.4f}")
-        return " · ".join(words)
+    def close(self) -> None:
+        """Draw the line once more and leave it there."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _line(self) -> Any:
+        from rich.text import Text
+
+        line = Text(self._words, no_wrap=True, overflow="ellipsis")
+        line.highlight_regex(r"\d[\d,.]*", "cyan")
+        return line
+
+
+def words(progress: Progress, overall: tuple[float, float], recent: tuple[float, float]) -> str:
+    """Say how far a run has come, how fast it is, and how well it does."""
+    rate, megabytes = speeds(progress)
+    parts = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
+    if progress.share is not None:
+        parts.append(f"{progress.share:.0%}{eta(progress)}")
+    for name, now, all_rows in zip(("loss", "error"), recent, overall, strict=True):
+        if all_rows == all_rows:
+            parts.append(f"{name} {now:.4f} recent, {all_rows:.4f} overall")
+    return " · ".join(parts)
 
 
 def speeds(progress: Progress) -> tuple[float, float]:

@@ -1,0 +1,168 @@
+"""Killed at any moment, a run goes on from its last checkpoint and ends with the same bits."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from commands import POLYAK, on_terminal, polyak, rows_of_text, write
+
+from polyak.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS
+from polyak.container import read_file
+from polyak.model import LinearModel
+
+# Little is learned between two checkpoints, so that many kills come while one is written.
+SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")
+KINDS = {
+    "plain": (),
+    "gz": (),
+    "shuffled": ("--shuffle-buffer", "100"),
+    "passes": ("--passes", "2"),
+    "classes": ("--loss", "log_loss"),
+    "values": ("--loss", "squared_error", "--average", "200"),
+    "preconditioned": ("--step", "implicit", "--precondition", "0.5"),
+}
+
+
+def make_source(folder: Path, kind: str, rows: int) -> Path:
+    text = rows_of_text(rows, labels=(1, 2, 5) if kind == "classes" else (-1, 1))
+    if kind == "gz":
+        (folder / "rows.svm.gz").write_bytes(gzip.compress(text.encode()))
+        return folder / "rows.svm.gz"
+    return write(folder / "rows.svm", text)
+
+
+def kill_at_random(command: list[str], folder: Path, longest: float) -> bool:
+    """Start a run and kill it a random while after its first checkpoint; tell if it was alive."""
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while run.poll() is None and not (folder / NEWEST).exists():
+        time.sleep(0.002)
+    time.sleep(random.uniform(0, longest))
+    run.send_signal(signal.SIGKILL)
+    return run.wait() == -signal.SIGKILL
+
+
+def readable_checkpoints(folder: Path) -> int:
+    """Read whatever checkpoints there are; one that cannot be read is an error."""
+    paths = [folder / name for name in (NEWEST, PREVIOUS) if (folder / name).exists()]
+    return sum(read_file(path, KIND, FORMAT)[0]["rows"] > 0 for path in paths)
+
+
+def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -> int:
+    """Kill a run so many times, let it end, and compare with one never killed."""
+    source = make_source(tmp_path, kind, rows)
+    options = (str(source), *KINDS[kind])
+    polyak("train", *options, "-q", "--model", tmp_path / "whole")
+    folder, model = tmp_path / "checkpoints", tmp_path / "killed"
+    command = [*POLYAK, "train", *options, "--model", str(model), "--checkpoint", str(folder)]
+    alive = 0
+    for _ in range(kills):
+        if not kill_at_random([*command, *SMALL_STEPS], folder, longest):
+            break
+        alive += 1
+        assert readable_checkpoints(folder) >= 1
+    subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
+    assert model.read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not (folder / NEWEST).exists()  # a run that is complete has nothing to go on from
+    return alive
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dozen_kills(tmp_path: Path, kind: str) -> None:
+    random.seed(kind)
+    assert survives(tmp_path, kind, kills=2, rows=3000, longest=0.3) >= 1
+
+
+@pytest.mark.slow
+def test_two_hundred_kills(tmp_path: Path) -> None:
+    random.seed(0)
+    kinds = list(KINDS)
+    alive = 0
+    for number in range(250):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        alive += survives(folder, kinds[number % len(kinds)], kills=1, rows=3000, longest=0.4)
+        if alive == 200:
+            return
+    raise AssertionError(f"only {alive} of 250 kills came in time")
+
+
+def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
+    source = make_source(tmp_path, "plain", 3000)
+    folder = tmp_path / "checkpoints"
+    command = ["train", source, "--model", tmp_path / "m", "--checkpoint", folder]
+    random.seed(1)
+    assert kill_at_random([*POLYAK, *map(str, command), *SMALL_STEPS], folder, 0.1)
+    done = polyak(*command)
+    assert "going on from row" in done.stderr
+    assert "resumed at row" in done.stdout
+
+
+class TestInterrupted:
+    """Ctrl-C, and SIGTERM as schedulers send it: what was learned is saved."""
+
+    def test_ctrl_c_on_a_terminal(self, tmp_path: Path) -> None:
+        text = rows_of_text(4000)
+        polyak("train", write(tmp_path / "a.svm", text), "-q", "--model", tmp_path / "whole")
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        command = (
+            "train", pipe, "--model", tmp_path / "m", "--checkpoint", tmp_path / "c",
+            "--block-bytes", 2000,
+        )  # fmt: skip
+        # The pipe stalls in the middle, and never ends by itself.
+        writer = subprocess.Popen(
+            ["sh", "-c", f"head -2500 {tmp_path / 'a.svm'} > {tmp_path / 'half'}; "
+             f"exec 3> {pipe}; cat {tmp_path / 'half'} >&3; exec sleep 60"]
+        )  # fmt: skip
+        try:
+            shown = on_terminal(*command, code=1, ctrl_c_after="2,4")
+        finally:
+            writer.kill()
+            writer.wait()
+        assert "stopped at row 2,4" in shown
+        assert str(tmp_path / "m") in shown
+        assert 2400 <= LinearModel.load(tmp_path / "m").about["rows"] <= 2500
+        # The same command, and the pipe gives everything this time.
+        with subprocess.Popen(["sh", "-c", f"cat {tmp_path / 'a.svm'} > {pipe}"]):
+            polyak(*command, "-q")
+        assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_signals(self, tmp_path: Path, number: int) -> None:
+        source = make_source(tmp_path, "plain", 4000)
+        polyak("train", source, "-q", "--model", tmp_path / "whole")
+        folder = tmp_path / "checkpoints"
+        command = [*POLYAK, "train", str(source), "--model", str(tmp_path / "m")]
+        command += ["--checkpoint", str(folder)]
+        run = subprocess.Popen(
+            [*command, *SMALL_STEPS], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        while run.poll() is None and not (folder / NEWEST).exists():
+            time.sleep(0.002)
+        run.send_signal(number)
+        _, said = run.communicate()
+        assert run.returncode == 1
+        assert "stopped at row" in said
+        assert "the same command goes on" in said
+        assert LinearModel.load(tmp_path / "m").about["rows"] < 4000
+        subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
+        assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+    def test_before_anything_was_learned(self, tmp_path: Path) -> None:
+        run = subprocess.Popen(
+            [*POLYAK, "train", "-", "--model", str(tmp_path / "m"), "-q"],
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        time.sleep(1.5)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=20)
+        assert run.returncode == 1
+        assert "Traceback" not in said
+        assert not (tmp_path / "m").exists()
