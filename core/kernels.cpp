@@ -70,11 +70,74 @@ bool in_order(const DenseRow<Value> &row, int64_t features) {
   return row.size <= features;
 }
 
+// What of a dense row is not zero, as a sparse row. With bare arrays, since the builds of the
+// kernels must not share the code of a std::vector.
+template <class Value>
+struct Nonzeros {
+  int32_t *index = nullptr;
+  Value *value = nullptr;
+
+  // Whether they are few enough: counting is much quicker than collecting.
+  static bool few(const DenseRow<Value> &row) {
+    int32_t count = 0;
+    for (int64_t i = 0; i < row.size; ++i) count += row.value[i] != 0;
+    return 2 * int64_t(count) <= row.size;
+  }
+
+  SparseRow<Value, int32_t> of(const DenseRow<Value> &row) {  // all rows are of one size
+    if (!index) index = new int32_t[row.size];
+    if (!value) value = new Value[row.size];
+    int64_t count = 0;
+    for (int64_t i = 0; i < row.size; ++i) {  // no branch: which are zero is hard to guess
+      index[count] = static_cast<int32_t>(i);
+      value[count] = row.value[i];
+      count += row.value[i] != 0;
+    }
+    return {index, value, count};
+  }
+
+  ~Nonzeros() {
+    delete[] index;
+    delete[] value;
+  }
+};
+
+// Learns one row that is there. False if a score is no longer a number.
+template <class Loss, class W, class Row>
+bool learn_row(Bank<W> &bank, const Row &row) {
+  BankView<W> &view = bank.view;
+  const double p = view.settings.precondition;
+  const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
+  bank.lines.gather(row, view.sums);
+  if (p == 0.0) {
+    if (!bank.template advance<Loss>(squared_length<W>(row) + constant)) return false;
+    if (bank.moves()) bank.lines.scatter(row, view.step);
+  } else {
+    const double norm =
+        precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
+    if (!bank.template advance<Loss>(norm + constant)) return false;
+    if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
+  }
+  return true;
+}
+
+template <class Loss, class W, class Value, class Index>
+bool learn_row(Bank<W> &bank, const SparseRow<Value, Index> &row, Nonzeros<Value> &) {
+  return learn_row<Loss>(bank, row);
+}
+
+// A wide bank does much for every feature, so it pays to find out which are zero; one model does
+// not, and takes them eight at a time.
+template <class Loss, class W, class Value>
+bool learn_row(Bank<W> &bank, const DenseRow<Value> &row, Nonzeros<Value> &nonzeros) {
+  const bool worth = bank.K >= 4 && row.size <= INT32_MAX && Nonzeros<Value>::few(row);
+  return worth ? learn_row<Loss>(bank, nonzeros.of(row)) : learn_row<Loss>(bank, row);
+}
+
 template <class Loss, class W, class Rows>
 int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
   Bank<W> bank(view);
-  const double p = view.settings.precondition;
-  const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
+  Nonzeros<typename Rows::Number> nonzeros;
   const bool prefetch = bank.lines.worth_prefetching();
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
@@ -88,18 +151,8 @@ int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
     if (view.replicas) draw_replicas(view);
     if (prefetch && n + 1 < task.count)
       bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
-
-    bank.lines.gather(row, view.sums);
     if (task.scores) view.score = task.scores + n * view.models.count;
-    if (p == 0.0) {
-      if (!bank.template advance<Loss>(squared_length<W>(row) + constant)) return i;
-      if (bank.moves()) bank.lines.scatter(row, view.step);
-    } else {
-      const double norm =
-          precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
-      if (!bank.template advance<Loss>(norm + constant)) return i;
-      if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
-    }
+    if (!learn_row<Loss>(bank, row, nonzeros)) return i;
     if (task.classes && view.settings.progressive) bank.confuse(task.classes[i]);
     bank.settle();
   }

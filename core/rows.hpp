@@ -51,6 +51,7 @@ struct Offsets {
 
 template <class Value, class Index>
 struct SparseRows {
+  using Number = Value;
   using Row = SparseRow<Value, Index>;
   Offsets offsets;
   const Index *indices;
@@ -66,6 +67,7 @@ struct SparseRows {
 
 template <class Value>
 struct DenseRows {
+  using Number = Value;
   using Row = DenseRow<Value>;
   const Value *values;
   int64_t count;
