@@ -199,7 +199,9 @@ class Race:
 
     def leader(self) -> Leader:
         """Find the candidate with the lowest loss since half of the rows."""
-        losses = self._losses_since(self.clock / 2)
+        # Rows learned again move the clock, but nothing was scored on them.
+        scored = min(self.clock, _next_mark(self.marks[-1]))
+        losses = self._losses_since(scored / 2)
         best = min(self.running, key=lambda number: (losses[number], number))
         number = next(n for n, lane in enumerate(self.lanes) if best in lane)
         return Leader(

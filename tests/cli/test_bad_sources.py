@@ -84,7 +84,16 @@ class TestSources:
 
     def test_diverging(self, source: Path) -> None:
         assert "overflow" in self.train(
-            source, "-q", "--eta0", "1e30", "--alpha", "0", "--loss", "squared_error"
+            source,
+            "-q",
+            "--eta0",
+            "1e30",
+            "--alpha",
+            "0",
+            "--loss",
+            "squared_error",
+            "--recipe",
+            "paper",
         )
 
     def test_a_test_file_that_is_missing_does_not_cost_the_model(self, source: Path) -> None:

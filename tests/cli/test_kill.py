@@ -20,7 +20,8 @@ from polyak.model import LinearModel
 # Little is learned between two checkpoints, so that many kills come while one is written.
 SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")
 KINDS = {
-    "plain": (),
+    "plain": ("--recipe", "paper"),
+    "auto": (),
     "gz": (),
     "shuffled": ("--shuffle-buffer", "100"),
     "passes": ("--passes", "2"),

@@ -17,9 +17,11 @@ from polyak.recipes import Recipe
 from polyak.streams import open_stream
 
 
-def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path) -> None:
-    polyak("train", train_file, "--model", tmp_path / "m.polyak", "--loss", "log_loss")
-    learner = Learner(Recipe(loss="log_loss", alpha="auto"))
+@pytest.mark.parametrize("recipe", ["paper", "auto"])
+def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path, recipe: str) -> None:
+    options = ("--loss", "log_loss", "--recipe", recipe)
+    polyak("train", train_file, "--model", tmp_path / "m.polyak", *options)
+    learner = Learner(Recipe(loss="log_loss", recipe=recipe))
     for batch in open_stream(str(train_file)):
         learner.learn(batch.rows, batch.targets)
     model = LinearModel.load(tmp_path / "m.polyak")
@@ -97,8 +99,8 @@ def test_threads_and_block_size_leave_no_trace(train_file: Path, tmp_path: Path)
 
 
 def test_options_reach_the_learner(train_file: Path, tmp_path: Path) -> None:
-    options = "--alpha 0.001 --eta0 0.01 --decay 0.1 --power 0.5 --average 50 --step implicit "
-    options += "--precondition 0.25 --no-intercept --seed 7 --n-features 200"
+    options = "--recipe paper --alpha 0.001 --eta0 0.01 --decay 0.1 --power 0.5 --average 50 "
+    options += "--step implicit --precondition 0.25 --no-intercept --seed 7 --n-features 200"
     polyak("train", train_file, "-q", "--model", tmp_path / "m", *options.split())
     model = LinearModel.load(tmp_path / "m")
     assert model.about["alpha"] == 0.001
@@ -136,7 +138,7 @@ def test_regression(tmp_path: Path) -> None:
     source = write(tmp_path / "r.svm", "".join(f"{2 * v + 1:.4f} 1:{v:.4f}\n" for v in x.tolist()))
     done = polyak(
         "train", source, "--loss", "squared_error", "--model", tmp_path / "m", "--json",
-        "--test", source,
+        "--test", source, "--recipe", "paper",
     )  # fmt: skip
     assert json.loads(done.stdout)["test"]["r2"] > 0.99
     model = LinearModel.load(tmp_path / "m")

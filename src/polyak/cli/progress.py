@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import deque
@@ -100,19 +101,21 @@ class LiveLine(Quiet):
     def __init__(self) -> None:
         self._live: Any = None
         self._words = ""
-        self._next_snapshot = 0.0
+        self._last: Progress | None = None
+        self._next_look = 0.0
         self._recent = Recent(UPDATES_A_SECOND * RECENT_SECONDS)
+        self._scores = (math.nan, math.nan), (math.nan, math.nan)
 
     def __call__(self, progress: Progress) -> None:
-        """Bring the line up to date."""
-        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
-        self._words = words(
-            progress, (loss, error), self._recent.measure(progress.rows, loss, error)
-        )
+        """Bring the line up to date; its scores only as often as the eye can follow."""
         now = time.monotonic()
-        if now >= self._next_snapshot:
-            self._next_snapshot = now + 1.0 / UPDATES_A_SECOND
-            self._recent.keep(progress.rows, loss, error)
+        if now >= self._next_look:
+            self._next_look = now + 1.0 / UPDATES_A_SECOND
+            overall = progress.learner.progressive_loss, progress.learner.progressive_error
+            self._scores = overall, self._recent.measure(progress.rows, *overall)
+            self._recent.keep(progress.rows, *overall)
+        self._last = progress
+        self._words = words(progress, *self._scores)
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
@@ -126,7 +129,9 @@ class LiveLine(Quiet):
 
     def close(self) -> None:
         """Draw the line once more and leave it there."""
-        if self._live is not None:
+        if self._live is not None and self._last is not None:
+            self._next_look = 0.0
+            self(self._last)
             self._live.stop()
 
     def _line(self) -> Any:

@@ -45,14 +45,19 @@ def parser() -> Parser:
 
 
 def _add_learning(parser: Parser) -> None:
-    how = parser.add_argument_group("learning (what is auto is found from the first rows)")
+    how = parser.add_argument_group("learning (what is auto is found from the data)")
     how.add_argument(
         "--loss",
         choices=("squared_hinge", "log_loss", "hinge", "squared_error"),
         default="squared_hinge",
         help="what to minimise (squared_hinge)",
     )
-    how.add_argument("--recipe", choices=("paper",), default="paper", help="how to learn")
+    how.add_argument(
+        "--recipe",
+        choices=("auto", "paper"),
+        default="auto",
+        help="auto lets settings race in the same pass, paper follows the paper (auto)",
+    )
     for name, what in {
         "--alpha": "the strength of the penalty",
         "--eta0": "the first learning rate",
@@ -69,16 +74,16 @@ def _add_learning(parser: Parser) -> None:
     )
     how.add_argument(
         "--step",
-        choices=("explicit", "implicit"),
-        default="explicit",
+        choices=("auto", "explicit", "implicit"),
+        default="auto",
         help="implicit steps never overshoot",
     )
     how.add_argument(
         "--precondition",
-        type=float,
-        default=0.0,
-        metavar="P",
-        help="move features by their mean square to the power -P (0)",
+        type=number_or_auto,
+        default="auto",
+        metavar="P|auto",
+        help="move features by their mean square to the power -P",
     )
     how.add_argument(
         "--no-intercept", dest="intercept", action="store_false", help="learn no intercept"
