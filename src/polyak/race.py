@@ -247,7 +247,7 @@ class Race:
             "outputs": self.outputs,
             "one_vs_rest": self.banks[0].one_vs_rest,
             "clock": self.clock,
-            "marks": self.marks,
+            "marks": list(self.marks),
             "histograms": [
                 None if histogram is None else {"rows": histogram.rows, "mark": histogram.mark}
                 for histogram in self.histograms
@@ -259,7 +259,7 @@ class Race:
             for name in _BANK_ARRAYS:
                 arrays[f"bank{number}.{name}"] = state[name]
             if histogram is not None:
-                arrays[f"bank{number}.histogram"] = histogram.counts
+                arrays[f"bank{number}.histogram"] = histogram.counts.copy()
         return page, arrays
 
     @classmethod
