@@ -1,0 +1,69 @@
+"""Memory stays where it is, however long the input: it is read from a pipe, and never kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FEATURES = 1 << 18
+
+# The peak of the process itself: what the kernel tells its parent begins with the parent's.
+TRAIN = """
+import sys
+from polyak.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(next(line.split()[1] for line in open("/proc/self/status") if "VmHWM" in line))
+"""
+
+
+@pytest.fixture(scope="module")
+def megabyte() -> bytes:
+    random = np.random.default_rng(0)
+    lines = []
+    while sum(map(len, lines)) < 1_000_000:
+        ids = np.sort(random.choice(FEATURES, 70, replace=False)) + 1
+        words = " ".join(f"{i}:{v:.5f}" for i, v in zip(ids, random.random(70), strict=True))
+        lines.append(f"{random.choice((-1, 1))} {words}\n")
+    lines.append(f"1 {FEATURES}:0.5\n")
+    return "".join(lines).encode()
+
+
+def peak(megabyte: bytes, times: int, model: Path, recipe: str) -> float:
+    """Learn so many megabytes from a pipe; give the most memory it took, in MB."""
+    command = [sys.executable, "-c", TRAIN, "train", "-", "-q", "--recipe", recipe]
+    run = subprocess.Popen(
+        [*command, "--model", str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert run.stdin is not None
+    assert run.stdout is not None
+    for _ in range(times):
+        run.stdin.write(megabyte)
+    run.stdin.close()
+    kilobytes = int(run.stdout.read().split()[-1])
+    assert run.wait() == 0
+    return kilobytes / 1024
+
+
+def stays_flat(megabyte: bytes, few: int, many: int, model: Path, recipe: str) -> None:
+    first, last = (peak(megabyte, times, model, recipe) for times in (few, many))
+    assert last < 1.1 * first + 5
+    assert last < 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize("recipe", ["paper", "auto"])
+def test_memory_is_flat(megabyte: bytes, tmp_path: Path, recipe: str) -> None:
+    stays_flat(megabyte, 40, 200, tmp_path / "m", recipe)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize("recipe", ["paper", "auto"])
+def test_memory_is_flat_over_ten_gigabytes(megabyte: bytes, tmp_path: Path, recipe: str) -> None:
+    stays_flat(megabyte, 100, 10_000, tmp_path / "m", recipe)
