@@ -26,7 +26,6 @@ _AUTO = StrOptions({"auto"})
 _CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
     "accept_large_sparse": True,
-    "dtype": [np.float64, np.float32],
     "order": "C",
 }
 
@@ -141,7 +140,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Check rows, with scikit-learn's own errors."""
-        return _canonical(validate_data(self, X, reset=reset, **_CHECKS))
+        return _canonical(validate_data(self, X, reset=reset, dtype=_dtypes(X), **_CHECKS))
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
         if y is None:
@@ -149,7 +148,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        X, y = validate_data(self, X, y, reset=reset, **_CHECKS, **checks)
+        X, y = validate_data(self, X, y, reset=reset, dtype=_dtypes(X), **_CHECKS, **checks)
         return _canonical(X), y
 
     def _weights(self, sample_weight: Any, X: Any, *, partial: bool) -> Floats | None:
@@ -310,6 +309,16 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         while begin < len(order):
             yield order[begin:end]
             begin, end = end, 2 * end
+
+
+def _dtypes(X: Any) -> list[Any]:
+    """Say which types to keep; any other becomes the first."""
+    types = getattr(X, "dtypes", None)  # of a data frame's columns
+    if types is None:
+        types = getattr(getattr(X, "schema", None), "types", None)  # of an Arrow table's
+    # Of these, scikit-learn asks only pandas for the type, and takes the first for the others.
+    narrow = types is not None and {str(t).lower() for t in types} <= {"float32", "float"}
+    return [np.float32, np.float64] if narrow else [np.float64, np.float32]
 
 
 def _canonical(X: Any) -> Any:

@@ -1,0 +1,142 @@
+"""scikit-learn's own checks, and the tools that are built around its estimators."""
+
+from __future__ import annotations
+
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from estimator_problems import CLASSIFIERS, ESTIMATORS, assert_same_bits, problem
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from polyak import ASGDClassifier, ASGDRegressor, Learner
+
+DEPENDS_ON_ORDER = "a one-pass learner depends on the order of the rows; test_weights.py instead"
+VARIANTS = [
+    ASGDClassifier(),
+    ASGDClassifier(loss="log_loss"),
+    ASGDClassifier(loss="hinge"),
+    ASGDClassifier(step="implicit", precondition=0.5),
+    ASGDClassifier(average=False, shuffle=False),
+    ASGDRegressor(),
+    ASGDRegressor(step="implicit", precondition=1),
+]
+
+
+def expected_failures(estimator: object) -> dict[str, str]:
+    return {
+        "check_sample_weight_equivalence_on_dense_data": DEPENDS_ON_ORDER,
+        "check_sample_weight_equivalence_on_sparse_data": DEPENDS_ON_ORDER,
+    }
+
+
+@parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_tags():
+    classifier, regressor = get_tags(ASGDClassifier()), get_tags(ASGDRegressor())
+    assert is_classifier(ASGDClassifier())
+    assert is_regressor(ASGDRegressor())
+    assert classifier.input_tags.sparse
+    assert regressor.input_tags.sparse
+    assert classifier.classifier_tags.multi_class
+    assert regressor.target_tags.multi_output
+    assert not classifier.target_tags.multi_output
+    assert not classifier.classifier_tags.poor_score
+    assert not regressor.regressor_tags.poor_score
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_pickle_and_joblib_keep_every_bit_and_go_on(estimator, rows):
+    X, y = problem(estimator, rows=2 * rows)
+    estimator = clone(estimator)
+    classes = {"classes": np.unique(y)} if is_classifier(estimator) else {}
+    estimator.partial_fit(X[:rows], y[:rows], **classes)
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    for copy in (pickle.loads(pickle.dumps(estimator)), joblib.load(file)):
+        assert_same_bits(copy, estimator, X)
+        copy.partial_fit(X[rows:], y[rows:])
+    estimator.partial_fit(X[rows:], y[rows:])
+    assert_same_bits(copy, estimator, X)
+
+
+def test_clone_is_unfitted():
+    X, y = problem(ASGDClassifier())
+    fitted = ASGDClassifier(alpha=0.01, random_state=3).fit(X, y)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not copy.__sklearn_is_fitted__()
+    assert not hasattr(copy, "coef_")
+    check_is_fitted(fitted)
+
+
+def test_grid_search_and_cross_validation():
+    X, y = problem(ASGDClassifier(), classes=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), ASGDClassifier(random_state=0)),
+        {"asgdclassifier__alpha": [1e-5, 10.0], "asgdclassifier__loss": ["hinge", "log_loss"]},
+        scoring="neg_log_loss",
+        cv=3,
+    ).fit(X, y)
+    assert search.best_params_["asgdclassifier__alpha"] == 1e-5
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert (cross_val_score(ASGDClassifier(random_state=0), X, y, cv=3) > 0.5).all()
+    X, y = problem(ASGDRegressor())
+    assert np.isfinite(cross_val_score(ASGDRegressor(random_state=0), X, y, cv=3)).all()
+
+
+def test_text_pipeline():
+    texts = ["the cat sat", "a dog barked", "the cat slept", "a dog ran"] * 50
+    animals = ["cat", "dog", "cat", "dog"] * 50
+    model = make_pipeline(TfidfVectorizer(), ASGDClassifier(random_state=0)).fit(texts, animals)
+    assert model.predict(["one cat", "one dog"]).tolist() == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_inside_other_classifiers(classifier):
+    X, y = problem(classifier, classes=3)
+    for outer in (CalibratedClassifierCV(classifier, cv=3), OneVsRestClassifier(classifier)):
+        outer.fit(X, y)
+        assert outer.score(X, y) > 0.5
+        np.testing.assert_allclose(outer.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_small_batch_does_not_make_the_model(monkeypatch):
+    X, y = problem(ASGDRegressor(), rows=3000)
+    made = []
+    model = Learner.model
+    monkeypatch.setattr(Learner, "model", lambda self: made.append(1) or model(self))
+    regressor = ASGDRegressor()
+    for begin in range(0, 3000, 100):
+        regressor.partial_fit(X[begin : begin + 100], y[begin : begin + 100])
+    assert not made
+    for _ in range(3):
+        regressor.predict(X), regressor.coef_, regressor.progressive_loss_
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_sparsify_and_densify(estimator):
+    X, y = problem(estimator, classes=3)
+    estimator = clone(estimator).fit(X, y)
+    coef, predicted = estimator.coef_, estimator.predict(X)
+    assert estimator.sparsify() is estimator
+    np.testing.assert_array_equal(np.squeeze(estimator.coef_.toarray()), np.squeeze(coef))
+    np.testing.assert_array_equal(estimator.predict(X), predicted)
+    np.testing.assert_array_equal(estimator.densify().coef_, coef)

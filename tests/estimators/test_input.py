@@ -1,0 +1,240 @@
+"""What can be learned from: every container gives the same model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from scipy import sparse
+from sklearn.base import clone
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.bank import Bank
+
+NAMES = [f"feature {j}" for j in range(5)]
+
+
+def wide_indices(X):
+    matrix = sparse.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "container",
+    [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, wide_indices],
+)
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_sparse_is_dense(estimator, classes, container, dtype):
+    X, y = problem(estimator, 2500, classes=classes)
+    X = X.astype(dtype)
+    dense, thin = clone(estimator).fit(X, y), clone(estimator).fit(container(X), y)
+    assert thin.coef_.dtype == dtype
+    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-6)
+    np.testing.assert_allclose(thin.intercept_, dense.intercept_, atol=1e-6)
+    if isinstance(estimator, ASGDRegressor):
+        np.testing.assert_allclose(thin.predict(container(X)), dense.predict(X), atol=1e-5)
+    else:
+        assert np.mean(thin.predict(container(X)) == dense.predict(X)) > 0.999
+
+
+def test_indices_of_64_bits_stay_as_they_are():
+    X, y = problem(ASGDClassifier())
+    wide, narrow = wide_indices(X), sparse.csr_matrix(X)
+    one, other = ASGDClassifier(random_state=0), ASGDClassifier(random_state=0)
+    assert_same_bits(one.fit(wide, y), other.fit(narrow, y), narrow)
+    assert wide.indices.dtype == np.int64
+    np.testing.assert_array_equal(one.predict_proba(wide), one.predict_proba(narrow))
+
+
+def test_repeated_entries_add_up():
+    X, y = problem(ASGDRegressor())
+    matrix = sparse.csr_matrix(X)
+    halves = sparse.csr_matrix(
+        (np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), 2 * matrix.indptr), X.shape
+    )
+    stored = halves.data.copy()
+    one, other = (ASGDRegressor(random_state=0).fit(part, y) for part in (halves, matrix))
+    assert_same_bits(one, other, matrix)
+    np.testing.assert_array_equal(one.predict(halves), one.predict(matrix))
+    np.testing.assert_array_equal(halves.data, stored)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda X: pd.DataFrame(X, columns=NAMES),
+        lambda X: pl.DataFrame(X, schema=NAMES),
+        lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
+        lambda X: pa.Table.from_batches(
+            [
+                pa.record_batch(dict(zip(NAMES, part.T, strict=True)))
+                for part in np.array_split(X, 3)
+            ]
+        ),
+    ],
+    ids=["pandas", "polars", "arrow", "arrow in chunks"],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tables(table, dtype):
+    X, y = problem(ASGDClassifier(), classes=3)
+    X = X.astype(dtype)
+    plain = ASGDClassifier(random_state=0).fit(X, y)
+    named = ASGDClassifier(random_state=0).fit(table(X), y)
+    assert named.coef_.dtype == dtype
+    assert named.feature_names_in_.tolist() == NAMES
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_array_equal(named.coef_, plain.coef_)
+    np.testing.assert_array_equal(named.predict_proba(table(X)), plain.predict_proba(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.predict(pd.DataFrame(X, columns=[*NAMES[:4], "another"]))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pd.Series, pl.Series, pa.array, lambda y: pa.chunked_array(np.array_split(y, 3)), list],
+)
+def test_columns_of_targets_and_weights(column):
+    X, y = problem(ASGDRegressor())
+    weights = np.random.default_rng(0).random(len(y))
+    plain = ASGDRegressor(random_state=0).fit(X, y, weights)
+    assert_same_bits(ASGDRegressor(random_state=0).fit(X, column(y), column(weights)), plain, X)
+
+
+def test_labels_in_a_column_of_categories():
+    X, y = problem(ASGDClassifier(), classes=3)
+    one = ASGDClassifier(random_state=0).fit(X, y)
+    other = ASGDClassifier(random_state=0).fit(X, pd.Series(y, dtype="category"))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize(
+    "convert", [np.asfortranarray, lambda X: X.tolist(), lambda X: np.repeat(X, 2, axis=0)[::2]]
+)
+def test_memory_layouts(convert):
+    X, y = problem(ASGDRegressor())
+    one, other = (ASGDRegressor(random_state=0) for _ in range(2))
+    assert_same_bits(one.fit(convert(X), y), other.fit(X, y), X)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16])
+def test_other_numbers_are_learned_as_doubles(dtype):
+    X, y = problem(ASGDRegressor())
+    X = (X > 0).astype(dtype)
+    assert ASGDRegressor().fit(X, y).coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_rows_are_not_copied(container, dtype, monkeypatch):
+    X, y = problem(ASGDClassifier(), rows=5000)
+    X = container(X.astype(dtype))
+    seen = []
+    learn = Bank.learn
+
+    def watched(self, X, *rest, **options):
+        seen.append(X)
+        learn(self, X, *rest, **options)
+
+    monkeypatch.setattr(Bank, "learn", watched)
+    ASGDClassifier().fit(X, y)
+    values = X.data if sparse.issparse(X) else X
+    assert np.shares_memory(getattr(seen[-1], "values", seen[-1]), values)
+
+
+class TestRefused:
+    """With scikit-learn's own words where it has some."""
+
+    X, y = problem(ASGDClassifier())
+
+    def refuse(self, match, X=None, y=None, estimator=None, error=ValueError):
+        estimator = ASGDClassifier() if estimator is None else estimator
+        with pytest.raises(error, match=match):
+            estimator.fit(self.X if X is None else X, self.y if y is None else y)
+
+    def test_another_number_of_features(self):
+        fitted = ASGDClassifier().fit(self.X, self.y)
+        for method in (fitted.predict, fitted.decision_function, fitted.predict_proba):
+            with pytest.raises(
+                ValueError, match="X has 4 features, but ASGDClassifier is expecting"
+            ):
+                method(self.X[:, :4])
+        with pytest.raises(ValueError, match="X has 6 features"):
+            fitted.partial_fit(np.ones((3, 6)), self.y[:3])
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+    def test_values_that_are_not_finite(self, value, container):
+        X = self.X.copy()
+        X[7, 2] = value
+        self.refuse("contains NaN|contains infinity", X=container(X))
+
+    def test_missing_values_of_tables(self):
+        columns = dict(zip(NAMES, self.X.T.tolist(), strict=True))
+        columns[NAMES[1]][3] = None
+        for table in (pa.table(columns), pl.DataFrame(columns), pd.DataFrame(columns)):
+            self.refuse("contains NaN", X=table)
+
+    def test_complex_numbers(self):
+        self.refuse("Complex data not supported", X=self.X + 1j)
+
+    def test_words(self):
+        self.refuse("could not convert string to float", X=self.X.astype(str).astype(object) + "?")
+
+    def test_one_class(self):
+        self.refuse("The number of classes has to be greater than one; got 1 class", y=["a"] * 1500)
+
+    def test_numbers_as_classes(self):
+        self.refuse("Unknown label type", y=self.X[:, 0])
+
+    def test_targets_of_another_length(self):
+        self.refuse("inconsistent numbers of samples", y=self.y[:-1])
+
+    def test_targets_that_are_not_finite(self):
+        self.refuse("Input y contains NaN", y=np.full(1500, np.nan), estimator=ASGDRegressor())
+
+    def test_no_rows(self):
+        self.refuse("minimum of 1 is required", X=self.X[:0], y=self.y[:0])
+
+    def test_unknown_label(self):
+        classifier = ASGDClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
+        with pytest.raises(ValueError, match="previously unseen labels"):
+            classifier.partial_fit(self.X[:1], ["perhaps"])
+
+    def test_no_classes_at_first(self):
+        with pytest.raises(ValueError, match="classes must be passed on the first call"):
+            ASGDClassifier().partial_fit(self.X, self.y)
+
+    def test_other_classes_later(self):
+        classifier = ASGDClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
+        with pytest.raises(ValueError, match="not the same as on last call"):
+            classifier.partial_fit(self.X, self.y, classes=["no", "perhaps"])
+
+    def test_a_penalty_that_pushes_past_zero(self):
+        self.refuse("alpha = 20.0 and gamma0 = 0.1", estimator=ASGDClassifier(alpha=20, eta0=0.1))
+
+    @pytest.mark.parametrize(
+        "parameter",
+        [
+            {"loss": "squared_error"},
+            {"alpha": -1.0},
+            {"recipe": "soup"},
+            {"eta0": 0.0},
+            {"decay": -0.1},
+            {"power_t": 1.5},
+            {"average": -1},
+            {"step": "both"},
+            {"precondition": 0.3},
+            {"max_iter": 0},
+            {"class_weight": "heavy"},
+        ],
+        ids=str,
+    )
+    def test_parameters(self, parameter):
+        (name,) = parameter
+        self.refuse(f"The '{name}' parameter", estimator=ASGDClassifier(**parameter))

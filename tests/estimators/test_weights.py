@@ -1,0 +1,102 @@
+"""Sample weights, in place of the two checks of scikit-learn that no one-pass learner can pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+from polyak import ASGDClassifier, ASGDRegressor
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"shuffle": False, "max_iter": 3},
+        {"class_weight": "balanced"},
+        {"class_weight": {"no": 2.0, "so": 0.0}},
+        {"precondition": 0.5, "step": "implicit"},
+        {"eta0": 0.01},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("rows", [500, 2500])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_weight_zero_is_removal(estimator, rows, settings, container):
+    if not is_classifier(estimator) and "class_weight" in settings:
+        pytest.skip("only classes have class weights")
+    X, y = problem(estimator, rows, classes=3)
+    rng = np.random.default_rng(1)
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], size=rows)
+    there = weights != 0
+    X[~there] *= 1e6  # must not be seen at calibration either
+    if is_classifier(estimator):
+        y[~there] = rng.choice(["so", "unheard of"], size=(~there).sum())
+    estimator = clone(estimator).set_params(**settings)
+    with_zeros = clone(estimator).fit(container(X), y, sample_weight=weights)
+    without = clone(estimator).fit(container(X[there]), y[there], sample_weight=weights[there])
+    assert_same_bits(with_zeros, without, container(X))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_weight_zero_is_removal_batch_by_batch(class_weight):
+    X, y = problem(ASGDClassifier(), 3000, classes=3)
+    weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], size=len(y))
+    weights[200:300] = 0.0  # a batch that is not there at all
+    batches = np.split(np.arange(len(y)), 30)
+    one, other = (ASGDClassifier(class_weight=class_weight) for _ in range(2))
+    for rows in batches:
+        one.partial_fit(X[rows], y[rows], np.unique(y), weights[rows])
+        rows = rows[weights[rows] != 0]
+        if len(rows):
+            other.partial_fit(X[rows], y[rows], np.unique(y), weights[rows])
+    assert_same_bits(one, other, X)
+
+
+def test_a_weight_of_one_is_no_weight():
+    for estimator in ESTIMATORS:
+        X, y = problem(estimator)
+        assert_same_bits(clone(estimator).fit(X, y), clone(estimator).fit(X, y, np.ones(len(y))), X)
+
+
+# One step of weight two is two steps but for terms of the order of their length, which averaging
+# over shuffles does not remove. So the steps are short, and nothing else counts rows: no penalty,
+# no decay, and the average begins at once.
+SHORT_STEPS = {"eta0": 0.002, "alpha": 0.0, "average": True}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_integer_weights_match_repeated_rows_on_the_mean_of_200_shuffles(estimator):
+    rows = 300
+    X, y = problem(estimator, rows, seed=2)
+    weights = np.random.default_rng(0).integers(0, 4, size=rows)
+    repeated = np.repeat(np.arange(rows), weights)
+
+    def coefficients(X, y, weights):
+        runs = [clone(estimator).set_params(**SHORT_STEPS, random_state=s) for s in range(200)]
+        fitted = [run.fit(X, y, sample_weight=weights) for run in runs]
+        return np.array([np.r_[np.ravel(run.coef_), run.intercept_] for run in fitted])
+
+    weighted = coefficients(X, y, weights)
+    longer = coefficients(X[repeated], y[repeated], None)
+    error = np.sqrt((weighted.var(axis=0, ddof=1) + longer.var(axis=0, ddof=1)) / 200)
+    apart = (weighted.mean(axis=0) - longer.mean(axis=0)) / error
+    assert np.abs(apart).max() < 3
+    plain = coefficients(X[weights > 0], y[weights > 0], None)  # the test can tell the difference
+    assert np.abs((plain.mean(axis=0) - longer.mean(axis=0)) / error).max() > 10
+
+
+def test_bad_weights():
+    X, y = problem(ASGDRegressor())
+    with pytest.raises(ValueError, match="Negative values"):
+        ASGDRegressor().fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError, match="zero"):
+        ASGDRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="NaN"):
+        ASGDRegressor().fit(X, y, sample_weight=np.full(len(y), np.nan))
+    with pytest.raises(ValueError, match="sample_weight"):
+        ASGDRegressor().fit(X, y, sample_weight=np.ones(3))
