@@ -22,10 +22,12 @@ double inner_product(const A *a, const B *b, int64_t size) {
   for (; i + 16 <= size; i += 16)
     for (int u = 0; u < 2; ++u)
       partial[u].add_product(Pack<W, 8>::load(a + i + 8 * u), Pack<W, 8>::load(b + i + 8 * u));
+  for (; i + 8 <= size; i += 8)
+    partial[1].add_product(Pack<W, 8>::load(a + i), Pack<W, 8>::load(b + i));
+  W rest = 0;
+  for (; i < size; ++i) rest += static_cast<W>(a[i]) * static_cast<W>(b[i]);
   partial[0].add_product(Pack<W, 8>::all(1), partial[1]);
-  double sum = partial[0].sum();
-  for (; i < size; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
+  return static_cast<double>(partial[0].sum() + rest);
 }
 
 template <class W, class Row>

@@ -118,11 +118,14 @@ struct Lines {
   void scatter_block(const Row &row, int64_t c, const W *step) {
     constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N;
     using Part = Pack<W, N>;
+    // Copies, since for all the compiler knows a store to a line could change the originals.
+    const Row local = row;
+    W *const lines = data;
     Part steps[P];
     for (int p = 0; p < P; ++p) steps[p] = Part::load(step + p * N);
-    for (int64_t i = 0; i < row.size; ++i) {
-      const Part x = Part::all(static_cast<W>(row.value[i]));
-      W *line = data + row.feature(i) * Columns::stride(width) + c;
+    for (int64_t i = 0; i < local.size; ++i) {
+      const Part x = Part::all(static_cast<W>(local.value[i]));
+      W *line = lines + local.feature(i) * Columns::stride(width) + c;
       for (int p = 0; p < P; ++p) {
         Part part = Part::load(line + p * N);
         part.add_product(x, steps[p]);
