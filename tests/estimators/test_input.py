@@ -43,6 +43,16 @@ def test_sparse_is_dense(estimator, classes, container, dtype):
         assert np.mean(thin.predict(container(X)) == dense.predict(X)) > 0.999
 
 
+@pytest.mark.parametrize("precondition", [0, 0.5])
+def test_wide_banks_skip_zeros_to_the_bit(precondition):
+    # With four models or more, a dense row that is mostly zero is learned as a sparse one.
+    X, y = problem(ASGDClassifier(), 2500, classes=4)
+    X = np.hstack([X, np.zeros((2500, 20))])
+    X[::7, 11] = 1.0
+    one, other = (ASGDClassifier(random_state=0, precondition=precondition) for _ in range(2))
+    assert_same_bits(one.fit(X, y), other.fit(sparse.csr_array(X), y), sparse.csr_array(X))
+
+
 def test_indices_of_64_bits_stay_as_they_are():
     X, y = problem(ASGDClassifier())
     wide, narrow = wide_indices(X), sparse.csr_matrix(X)
