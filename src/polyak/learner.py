@@ -131,6 +131,7 @@ class Learner:
             loss=self.recipe.loss,
             classes=self.classes,
             sigmoids=leader.sigmoids(),
+            replicas=_replicas(coef[leader.replicas], intercept[leader.replicas], leader.outputs),
             about=self.about(),
         )
 
@@ -150,6 +151,9 @@ class Learner:
             "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
             "progressive_loss": self.progressive_loss,
             "progressive_error": self.progressive_error,
+            "recent": self.race.recent(leader.number),
+            "best_candidate": leader.number,
+            "candidates": self.race.table(),
         }
 
     @property
@@ -311,6 +315,14 @@ def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
     if some is None or others is None:
         return some is others
     return np.array_equal(some, others)
+
+
+def _replicas(coef: NDArray[Any], intercept: Floats, outputs: int) -> NDArray[Any] | None:
+    """Arrange the replicas as (replicas, features + 1, outputs), the intercept last."""
+    if len(coef) == 0:
+        return None
+    whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
+    return np.ascontiguousarray(whole.reshape(-1, outputs, whole.shape[1]).transpose(0, 2, 1))
 
 
 def _take(

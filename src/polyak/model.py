@@ -30,6 +30,9 @@ class LinearModel:
         positive scores mean the second class. None for regression.
     sigmoids : array of shape (outputs, 2) or None
         For margin losses: slope and offset that turn a score into the logarithm of the odds.
+    replicas : array of shape (replicas, features + 1, outputs) or None
+        The same model learned with random row weights, the intercept last: how far they spread
+        is how uncertain the model is.
     about : dict
         What else is known: rows seen, the learning rate found, progressive scores. Only numbers,
         strings, lists and dicts.
@@ -48,6 +51,7 @@ class LinearModel:
     loss: str
     classes: NDArray[Any] | None = None
     sigmoids: Floats | None = None
+    replicas: NDArray[Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -230,9 +230,59 @@ class Race:
             )
         return sums
 
+    def recent(self, number: int) -> dict[str, float]:
+        """Say how a candidate has done since half of the rows.
+
+        Gives its mean loss on rows it had not learned, the standard error of that, and its errors.
+        """
+        then = self._mark_before(self.clock / 2)
+        count, loss, squares, errors = self.sums()[number] - self.history[then][number]
+        if not count > 0:
+            return {"rows": 0, "loss": math.nan, "loss_std_err": math.nan, "error": math.nan}
+        variance = max(squares / count - (loss / count) ** 2, 0.0)
+        return {
+            "rows": self.clock - self.marks[then],
+            "loss": float(loss / count),
+            "loss_std_err": math.sqrt(variance / count),
+            "error": float(errors / count),
+        }
+
+    def table(self) -> list[dict[str, Any]]:
+        """List every candidate: its settings, the rows it survived, its loss and its curve.
+
+        The curve is its mean loss between one mark and the next, as long as it ran.
+        """
+        sums = self.sums()
+        steps = np.diff(np.stack([*self.history, sums]), axis=0)
+        marks = [*self.marks[1:], self.clock]
+        running = set(self.running)
+        rows = []
+        for number, candidate in enumerate(self.candidates):
+            ran = steps[:, number, 0] > 0
+            means = steps[ran, number, 1] / steps[ran, number, 0]
+            weight = sums[number, 0]
+            rows.append(
+                asdict(candidate)
+                | {
+                    "number": number,
+                    "running": number in running,
+                    "rows": max(
+                        (mark for mark, yes in zip(marks, ran, strict=True) if yes), default=0
+                    ),
+                    "progressive_loss": float(sums[number, 1] / weight) if weight > 0 else None,
+                    "curve": [
+                        [mark, float(f"{mean:.6g}")]
+                        for mark, mean in zip(np.array(marks)[ran].tolist(), means, strict=True)
+                    ],
+                }
+            )
+        return rows
+
+    def _mark_before(self, rows: float) -> int:
+        return max(place for place, mark in enumerate(self.marks) if mark <= rows)
+
     def _losses_since(self, rows: float) -> Floats:
-        then = max(place for place, mark in enumerate(self.marks) if mark <= rows)
-        gained = self.sums() - self.history[then]
+        gained = self.sums() - self.history[self._mark_before(rows)]
         losses = np.full(self.entered, np.inf)
         np.divide(gained[:, 1], gained[:, 0], out=losses, where=gained[:, 0] > 0)
         return losses
