@@ -38,6 +38,7 @@ MODELS = {
     "regression": model(loss="squared_error", classes=None),
     "outputs": model(outputs=2, loss="squared_error", classes=None),
     "sigmoids": model(loss="hinge", sigmoids=RANDOM.normal(size=(1, 2))),
+    "replicas": model(replicas=RANDOM.normal(size=(4, 21, 1)).astype(np.float32)),
     "no features": model(features=0),
 }
 
@@ -53,6 +54,10 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     assert (loaded.sigmoids is None) == (saved.sigmoids is None)
     if saved.sigmoids is not None:
         np.testing.assert_array_equal(loaded.sigmoids, saved.sigmoids)
+    assert (loaded.replicas is None) == (saved.replicas is None)
+    if saved.replicas is not None:
+        assert loaded.replicas.dtype == saved.replicas.dtype
+        np.testing.assert_array_equal(loaded.replicas, saved.replicas)
     assert (loaded.loss, loaded.about) == (saved.loss, saved.about)
     if saved.classes is None:
         assert loaded.classes is None
@@ -188,6 +193,8 @@ class TestRefused:
             {"intercept": np.ones(2)},
             {"intercept": np.ones(1, np.float32)},
             {"sigmoids": np.ones((2, 2))},
+            {"replicas": np.ones((4, 20, 1), np.float32)},
+            {"replicas": np.ones((4, 21, 1))},
             {"weights": None, "indices": np.array([0, 20]), "values": np.ones((2, 1))},
             {"weights": None, "indices": np.array([-1, 2]), "values": np.ones((2, 1))},
             {"weights": None, "indices": np.array([1.0, 2.0]), "values": np.ones((2, 1))},
@@ -214,7 +221,7 @@ class TestRefused:
 
 def fuzz(tmp_path: Path, count: int) -> None:
     path = tmp_path / "m"
-    for name in ("two classes", "names", "sigmoids"):
+    for name in ("two classes", "names", "sigmoids", "replicas"):
         MODELS[name].save(path)
         whole = path.read_bytes()
         for data in mutants(whole, count):

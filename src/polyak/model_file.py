@@ -1,7 +1,7 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
-The page of JSON says what the model is; the arrays are ``intercept``, perhaps ``sigmoids``, and
-the weights: either ``weights`` whole (features x outputs), or, where most features weigh nothing,
+The page of JSON says what the model is; the arrays are ``intercept``, perhaps ``sigmoids`` and
+``replicas``, and the weights: either ``weights`` whole (features x outputs), or, where most features weigh nothing,
 ``indices`` of those that do and their ``values``. `polyak.container` has the rest.
 """
 
@@ -36,6 +36,8 @@ def save_model(model: LinearModel, path: str | os.PathLike[str]) -> None:
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     if model.sigmoids is not None:
         arrays["sigmoids"] = model.sigmoids
+    if model.replicas is not None:
+        arrays["replicas"] = model.replicas
     write_file(path, page, arrays)
 
 
@@ -65,7 +67,22 @@ def _model(page: Page, arrays: Arrays) -> LinearModel:
         _check_shape("sigmoids", sigmoids, (outputs, 2))
     if not isinstance(page["about"], dict):
         raise ValueError("what is told about it is not a dict")
-    return LinearModel(weights, intercept, page["loss"], classes, sigmoids, page["about"])
+    replicas = arrays.get("replicas")
+    if replicas is not None and (
+        replicas.ndim != 3
+        or replicas.shape[1:] != (len(weights) + 1, outputs)
+        or replicas.dtype != weights.dtype
+    ):
+        raise ValueError("its replicas have the wrong shape or type")
+    return LinearModel(
+        weights=weights,
+        intercept=intercept,
+        loss=page["loss"],
+        classes=classes,
+        sigmoids=sigmoids,
+        replicas=replicas,
+        about=page["about"],
+    )
 
 
 def _weights_to_arrays(weights: NDArray[Any]) -> Arrays:

@@ -7,6 +7,7 @@ from typing import Any
 
 from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
+from polyak.cli.memory import keep_freed_memory
 
 
 def parser() -> Parser:
@@ -20,6 +21,7 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
+    keep_freed_memory()
     from polyak.cli.output import print_figures
     from polyak.model import LinearModel
 

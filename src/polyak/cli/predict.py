@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import say
+from polyak.cli.memory import keep_freed_memory
 
 
 def parser() -> Parser:
@@ -31,6 +32,7 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
+    keep_freed_memory()
     from polyak.cli.source import open_for
     from polyak.model import LinearModel
     from polyak.predictions import line_writer

@@ -16,6 +16,7 @@ from polyak.cli.arguments import (
     rows_or_seconds,
 )
 from polyak.cli.errors import FAILED, UsageError, say
+from polyak.cli.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from polyak.training import Job, Outcome
@@ -128,6 +129,7 @@ def _add_data(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Do it."""
+    keep_freed_memory()
     from polyak.container import check_writable
 
     job = _job(options)

@@ -71,7 +71,7 @@ class SvmlightReader:
             base = parsed[5]
             yield block, parsed
         yield from in_order(
-            lambda block: (block, self._parse(block, base)),
+            lambda block: (block.without_text(), self._parse(block, base)),
             blocks,
             self._options.number_of_threads(),
         )
