@@ -1,8 +1,9 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
 The page of JSON says what the model is; the arrays are ``intercept``, perhaps ``sigmoids`` and
-``replicas``, and the weights: either ``weights`` whole (features x outputs), or, where most features weigh nothing,
-``indices`` of those that do and their ``values``. `polyak.container` has the rest.
+``replicas``, and the weights: either ``weights`` whole (features x outputs) or, where most
+features weigh nothing, ``indices`` of those that do and their ``values``. `polyak.container` has
+the rest.
 """
 
 from __future__ import annotations
