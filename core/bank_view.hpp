@@ -56,6 +56,7 @@ struct BankView {
   Settings settings;
   double *squares;  // sum of x_j^2 over all rows, for the preconditioner
   int64_t clock;    // rows of non-zero weight so far
+  int64_t looked;   // rows that `squares` has seen but nobody has learned
   bool shared_rate; // every model has the same learning rate
   bool replicas;    // some model has random row weights
   // Room for one row: 2K numbers each, then K each, then one per nonzero.

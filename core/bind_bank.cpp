@@ -219,6 +219,22 @@ class OwnedBank {
     any.visit([&](const auto &typed) { grow(checked_features(typed, limit_)); });
   }
 
+  // Counts rows into the preconditioner's sums of squares without learning from them.
+  void look(const AnyRows &any) {
+    if (view_.settings.precondition == 0.0) return;
+    any.visit([&](const auto &rows) {
+      grow(checked_features(rows, limit_));
+      for (int64_t i = 0; i < rows.count; ++i) {
+        const auto row = rows[i];
+        for (int64_t e = 0; e < row.size; ++e) {
+          const double x = static_cast<double>(row.value[e]);
+          squares_[static_cast<size_t>(row.feature(e))] += x * x;
+        }
+      }
+      view_.looked += rows.count;
+    });
+  }
+
   void grow(int64_t features) {
     if (features <= features_) return;
     if (features > limit_) refuse("a bank of ", limit_, " features cannot hold ", features);
@@ -272,6 +288,7 @@ class OwnedBank {
     out["squares"] = copy(squares_, {squares_.size()});
     out["models"] = models();
     out["clock"] = view_.clock;
+    out["looked"] = view_.looked;
     return out;
   }
 
@@ -282,7 +299,7 @@ class OwnedBank {
   }
 
   void set_state(nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig> lines,
-                 Doubles squares, Doubles models, int64_t clock) {
+                 Doubles squares, Doubles models, int64_t clock, int64_t looked) {
     const int64_t features = static_cast<int64_t>(lines.shape(0));
     if (static_cast<int64_t>(lines.shape(1)) != 2 * view_.models.count || features > limit_)
       refuse("the state's weights do not fit this bank");
@@ -293,6 +310,7 @@ class OwnedBank {
     squares_.assign(squares.data(), squares.data() + squares.size());
     features_ = features;
     view_.clock = clock;
+    view_.looked = looked;
   }
 
   int64_t clock() const { return view_.clock; }
@@ -396,11 +414,17 @@ void bind_owned(nb::module_ &m, const char *name) {
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(),
           "weights"_a.none())
+      .def(
+          "look",
+          [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+             AnyArray values) { self.look({indptr, indices, values}); },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a)
       .def("grow", &B::grow)
       .def("weights", &B::weights, "last"_a)
       .def("intercepts", &B::intercepts, "last"_a)
       .def("state", &B::state)
-      .def("set_state", &B::set_state, "lines"_a, "squares"_a, "models"_a, "clock"_a)
+      .def("set_state", &B::set_state, "lines"_a, "squares"_a, "models"_a, "clock"_a,
+           "looked"_a)
       .def("models", &B::models)
       .def("set_models", &B::set_models, "models"_a)
       .def_prop_ro("clock", &B::clock)

@@ -113,8 +113,8 @@ bool learn_row(Bank<W> &bank, const Row &row) {
     if (!bank.template advance<Loss>(squared_length<W>(row) + constant)) return false;
     if (bank.moves()) bank.lines.scatter(row, view.step);
   } else {
-    const double norm =
-        precondition(row, p, static_cast<double>(view.clock), view.squares, view.scaled);
+    const double rows = static_cast<double>(view.clock + view.looked);
+    const double norm = precondition(row, p, rows, view.squares, view.scaled);
     if (!bank.template advance<Loss>(norm + constant)) return false;
     if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
   }

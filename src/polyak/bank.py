@@ -212,6 +212,14 @@ class Bank:
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
         self._core.check(*core_arrays(as_rows(X)), targets, weights)
 
+    def look(self, X: Any) -> None:
+        """Show the preconditioner some rows before any is learned.
+
+        Otherwise its first means are of a row or two, and a value that happens to be close to
+        zero makes its feature's first step enormous.
+        """
+        self._core.look(*core_arrays(as_rows(X)))
+
     # -- what was learned ----------------------------------------------------------------------
 
     @property
@@ -285,7 +293,9 @@ class Bank:
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a state that ``state`` gave."""
-        self._core.set_state(state["lines"], state["squares"], state["models"], state["clock"])
+        self._core.set_state(
+            state["lines"], state["squares"], state["models"], state["clock"], state["looked"]
+        )
 
     def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
         """Give a bank of only these models, each as it stands."""
@@ -346,7 +356,8 @@ class Bank:
                 squares[:has] += bank.state()["squares"]
         start, total, unit = self._merged_averaging(banks, before, clock)
         lines = np.hstack([iterate, average * total]).astype(self.dtype)
-        self._core.set_state(lines, squares, self._core.models(), clock)
+        looked = sum(bank.state()["looked"] for bank in banks)
+        self._core.set_state(lines, squares, self._core.models(), clock, looked)
         self._set_fields(
             start=start,
             scale=1.0,

@@ -291,6 +291,7 @@ class Learner:
             dtype=values.dtype,
             calibrate=self.loss.classifies and self.loss.name != "log_loss",
         )
+        self.race.look(rows)
         self._kept = []
         return self.race
 

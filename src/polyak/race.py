@@ -90,6 +90,11 @@ class Race:
         """The numbers of the candidates that have not dropped out."""
         return [number for lane in self.lanes for number in lane]
 
+    def look(self, rows: Rows) -> None:
+        """Show the candidates the rows that calibration looks at, before any is learned."""
+        for bank in self.banks:
+            bank.look(rows)
+
     # -- learning ------------------------------------------------------------------------------
 
     def learn(
@@ -297,6 +302,7 @@ class Race:
             "outputs": self.outputs,
             "one_vs_rest": self.banks[0].one_vs_rest,
             "clock": self.clock,
+            "looked": [bank.state()["looked"] for bank in self.banks],
             "marks": list(self.marks),
             "histograms": [
                 None if histogram is None else {"rows": histogram.rows, "mark": histogram.mark}
@@ -335,7 +341,7 @@ class Race:
         race.history = list(arrays["history"])
         for number, (bank, histogram) in enumerate(zip(race.banks, race.histograms, strict=True)):
             state = {name: arrays[f"bank{number}.{name}"] for name in _BANK_ARRAYS}
-            bank.set_state(state | {"clock": page["clock"]})
+            bank.set_state(state | {"clock": page["clock"], "looked": page["looked"][number]})
             if histogram is not None:
                 histogram.counts[:] = arrays[f"bank{number}.histogram"]
                 histogram.rows = page["histograms"][number]["rows"]
