@@ -135,9 +135,7 @@ class Race:
         if self.histograms[0] is not None:
             columns = max(len(bank) for bank in self.banks)
             most = max(1024, MOST_SCORES // columns)
-        if len(self.running) > 1:
-            most = min(most, _next_mark(self.clock) - self.clock)
-        return most
+        return min(most, _next_mark(self.clock) - self.clock)
 
     def _learn_piece(
         self,
@@ -416,7 +414,7 @@ def _next_mark(rows: int) -> int:
     """Give the first mark beyond: eight of them, evenly spaced by ratio, to every doubling."""
     place = math.floor(math.log2(max(rows, 1) / FIRST_DECISION) * MARKS_PER_DOUBLING) - 1
     while True:
-        mark = round(FIRST_DECISION * 2.0 ** (place / MARKS_PER_DOUBLING))
+        mark: int = round(FIRST_DECISION * 2.0 ** (place / MARKS_PER_DOUBLING))
         if mark > rows:
             return mark
         place += 1
