@@ -57,8 +57,12 @@ struct AnyRows {
       if (array->ndim() != 1 || (array->shape(0) > 1 && array->stride(0) != 1))
         throw nb::type_error("indptr, indices and values must be one-dimensional and contiguous");
     if (indptr->shape(0) == 0) throw nb::value_error("indptr is empty");
-    if (indices->shape(0) != values.shape(0)) throw nb::value_error("indices and values differ in length");
-    return {{indptr->data(), wide}, static_cast<const I *>(indices->data()), data, count(),
+    if (indices->shape(0) != values.shape(0))
+      throw nb::value_error("indices and values differ in length");
+    return {{indptr->data(), wide},
+            static_cast<const I *>(indices->data()),
+            data,
+            count(),
             static_cast<int64_t>(values.shape(0))};
   }
 };

@@ -108,8 +108,7 @@ struct Bank {
       const double gamma = learning_rate(m.gamma0[0], m.decay[0], c, t);
       for (int64_t k = 0; k < K; ++k) view.gamma[k] = gamma;
     } else {
-      for (int64_t k = 0; k < K; ++k)
-        view.gamma[k] = learning_rate(m.gamma0[k], m.decay[k], c, t);
+      for (int64_t k = 0; k < K; ++k) view.gamma[k] = learning_rate(m.gamma0[k], m.decay[k], c, t);
     }
   }
 

@@ -20,23 +20,23 @@ struct Settings {
 
 // What each model has of its own; every pointer is to `count` numbers. Everything that changes is
 // listed in POLYAK_MODEL_FIELDS, so that a state saved and put back is complete by construction.
-#define POLYAK_MODEL_FIELDS(F)                                                               \
-  F(alpha)           /* the penalty lambda */                                                \
-  F(gamma0)          /* the learning rate's first value */                                   \
-  F(decay)           /* a of the learning rate */                                            \
-  F(start)           /* averaging begins after this row; negative: the detector will say */  \
-  F(scale)           /* s: the iterate is s v */                                             \
-  F(tau)             /* the sum of the iterates is tau v + u ... */                          \
-  F(total)           /* ... and this the sum of their weights */                             \
-  F(unit)            /* what a weight of one counts, kept so that total stays in range */    \
-  F(bias)            /* the intercept of the iterate */                                      \
-  F(bias_sum)        /* the weighted sum of the intercepts */                                \
-  F(running_iterate) /* the detector's running loss of the iterate */                        \
-  F(running_average) /* the same of the exponential average */                               \
-  F(weight)          /* progressive validation: the rows' weights, */                        \
-  F(loss)            /* the weighted losses of the averaged model, */                        \
-  F(loss_squared)    /* their squares, */                                                    \
-  F(error)           /* its errors, */                                                       \
+#define POLYAK_MODEL_FIELDS(F)                                                              \
+  F(alpha)           /* the penalty lambda */                                               \
+  F(gamma0)          /* the learning rate's first value */                                  \
+  F(decay)           /* a of the learning rate */                                           \
+  F(start)           /* averaging begins after this row; negative: the detector will say */ \
+  F(scale)           /* s: the iterate is s v */                                            \
+  F(tau)             /* the sum of the iterates is tau v + u ... */                         \
+  F(total)           /* ... and this the sum of their weights */                            \
+  F(unit)            /* what a weight of one counts, kept so that total stays in range */   \
+  F(bias)            /* the intercept of the iterate */                                     \
+  F(bias_sum)        /* the weighted sum of the intercepts */                               \
+  F(running_iterate) /* the detector's running loss of the iterate */                       \
+  F(running_average) /* the same of the exponential average */                              \
+  F(weight)          /* progressive validation: the rows' weights, */                       \
+  F(loss)            /* the weighted losses of the averaged model, */                       \
+  F(loss_squared)    /* their squares, */                                                   \
+  F(error)           /* its errors, */                                                      \
   F(confusion)       /* and, a group's first model: rows where a wrong class scored highest */
 
 struct Models {
@@ -54,11 +54,11 @@ struct BankView {
   int64_t features;
   Models models;
   Settings settings;
-  double *squares;  // sum of x_j^2 over all rows, for the preconditioner
-  int64_t clock;    // rows of non-zero weight so far
-  int64_t looked;   // rows that `squares` has seen but nobody has learned
-  bool shared_rate; // every model has the same learning rate
-  bool replicas;    // some model has random row weights
+  double *squares;   // sum of x_j^2 over all rows, for the preconditioner
+  int64_t clock;     // rows of non-zero weight so far
+  int64_t looked;    // rows that `squares` has seen but nobody has learned
+  bool shared_rate;  // every model has the same learning rate
+  bool replicas;     // some model has random row weights
   // Room for one row: 2K numbers each, then K each, then one per nonzero.
   W *sums, *step;
   double *gamma, *y, *w, *score;
@@ -67,7 +67,7 @@ struct BankView {
 
 // One call's targets, weights and order of rows, all optional but the targets.
 struct Task {
-  const double *targets;  // row i, output o at [i * outputs + o]; or null where classes are given
+  const double *targets;   // row i, output o at [i * outputs + o]; or null where classes are given
   const int64_t *classes;  // row i's class: model k's target is +1 where it is its own, else -1
   int64_t outputs;
   const double *weights;  // row i, model k at [i * weight_stride + k * weight_step]; or null

@@ -17,7 +17,7 @@ class BigInteger {
   }
   void multiply_add(uint32_t factor, uint32_t addend) {
     uint64_t carry = addend;
-    for (uint32_t& limb : limbs_) {
+    for (uint32_t &limb : limbs_) {
       carry += static_cast<uint64_t>(limb) * factor;
       limb = static_cast<uint32_t>(carry);
       carry >>= 32;
@@ -34,7 +34,7 @@ class BigInteger {
     limbs_.insert(limbs_.begin(), static_cast<size_t>(n / 32), 0);
   }
   // Negative, zero or positive as this is below, equal to or above the other.
-  int compare(const BigInteger& other) const {
+  int compare(const BigInteger &other) const {
     if (limbs_.size() != other.limbs_.size()) return limbs_.size() < other.limbs_.size() ? -1 : 1;
     for (size_t i = limbs_.size(); i-- > 0;)
       if (limbs_[i] != other.limbs_[i]) return limbs_[i] < other.limbs_[i] ? -1 : 1;

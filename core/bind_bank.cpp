@@ -1,380 +1,18 @@
-// The bank as Python sees it: owns the memory, checks what comes in, and calls the kernels.
+// The bank as Python sees it: nothing but bindings.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "any_rows.hpp"
-#include "bank_view.hpp"
-#include "check.hpp"
-#include "kernels.hpp"
-#include "losses.hpp"
+#include "owned_bank.hpp"
 #include "random.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 using namespace polyak;
 
 namespace {
-
-using Doubles = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
-using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-
-bool use_avx2 = false;
-
-#ifdef POLYAK_HAS_AVX2
-#define POLYAK_CALL(...) (use_avx2 ? avx2::__VA_ARGS__ : portable::__VA_ARGS__)
-#else
-#define POLYAK_CALL(...) portable::__VA_ARGS__
-#endif
-
-template <class T>
-nb::ndarray<nb::numpy, T> new_array(std::initializer_list<size_t> shape) {
-  size_t size = 1;
-  for (size_t s : shape) size *= s;
-  auto data = std::make_unique<T[]>(size);
-  nb::capsule owner(data.get(), [](void *p) noexcept { delete[] static_cast<T *>(p); });
-  return {data.release(), shape.size(), shape.begin(), owner};
-}
-
-// How many features the rows need; refuses rows that cannot be learned from.
-template <class Rows>
-int64_t checked_features(const Rows &rows, int64_t limit) {
-  check_offsets(rows);
-  const int64_t features = POLYAK_CALL(scan(rows, limit));
-  return features == looks_wrong ? check_rows(rows, limit) : features;
-}
-
-void check_targets(const Task &task, int64_t rows, bool classifies) {
-  for (int64_t i = 0; i < rows && task.targets; ++i)
-    for (int64_t o = 0; o < task.outputs; ++o) {
-      const double y = task.targets[i * task.outputs + o];
-      if (!std::isfinite(y)) refuse("row ", i, " has the target ", y);
-      if (classifies && y != 1.0 && y != -1.0)
-        refuse("row ", i, " has the target ", y, "; a classification loss needs -1 or +1");
-    }
-}
-
-void check_weights(const Task &task, int64_t rows, int64_t models) {
-  if (!task.weights) return;
-  const int64_t columns = task.weight_step ? models : 1;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < columns; ++k) {
-      const double w = task.weights[i * task.weight_stride + k];
-      if (!std::isfinite(w) || w < 0.0) refuse("row ", i, " has the weight ", w);
-    }
-}
-
-void check_order(const Task &task, int64_t rows) {
-  for (int64_t n = 0; n < task.count && task.order; ++n)
-    if (task.order[n] < 0 || task.order[n] >= rows)
-      refuse("the order asks for row ", task.order[n], " of ", rows);
-}
-
-void check_length(const char *what, size_t length, int64_t rows) {
-  if (static_cast<int64_t>(length) != rows)
-    refuse("there are ", rows, " rows but ", length, " ", what);
-}
-
-#define POLYAK_FIELD(name) #name,
-const std::vector<std::string> field_names{POLYAK_MODEL_FIELDS(POLYAK_FIELD)};
-#undef POLYAK_FIELD
-const size_t field_count = field_names.size();
-
-template <class W>
-class OwnedBank {
- public:
-  OwnedBank(std::string loss, int64_t models, int64_t limit, const Settings &settings,
-            std::vector<int64_t> output, std::vector<int64_t> replica)
-      : loss_(std::move(loss)), limit_(limit), output_(std::move(output)), replica_(std::move(replica)) {
-    portable::each_loss([&](const char *name, auto kind) {
-      if (loss_ == name) classifies_ = decltype(kind)::classifies, known_ = true;
-    });
-    if (!known_) refuse("there is no loss called '", loss_, "'");
-    if (models < 1) refuse("a bank needs at least one model");
-    view_.settings = settings;
-    view_.models.count = models;
-    sums_.resize(4 * models);
-    row_.resize(4 * models);
-    fields_.resize(field_count * models);
-    double *next = fields_.data();
-#define POLYAK_FIELD(name) view_.models.name = next, next += models;
-    POLYAK_MODEL_FIELDS(POLYAK_FIELD)
-#undef POLYAK_FIELD
-    view_.models.output = output_.data();
-    view_.models.replica = replica_.data();
-    for (int64_t r : replica_) view_.replicas = view_.replicas || r >= 0;
-  }
-
-  void learn(const AnyRows &any, std::optional<Doubles> targets, std::optional<Integers> classes,
-             std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-             bool checked) {
-    const int64_t rows = any.count(), models = view_.models.count;
-    if (rows <= 0) refuse("there are no rows to learn from");
-    Task task{};
-    task.outputs = 1;
-    if (targets) {
-      check_length("targets", targets->shape(0), rows);
-      task.targets = targets->data();
-      if (targets->ndim() > 2) refuse("targets have one or two dimensions, not ", targets->ndim());
-      if (targets->ndim() > 1) task.outputs = static_cast<int64_t>(targets->shape(1));
-    } else if (classes) {
-      check_length("targets", classes->shape(0), rows);
-      task.classes = classes->data();
-    } else {
-      refuse("there are no targets");
-    }
-    for (int64_t o : output_)
-      if (o < 0 || (task.targets && o >= task.outputs))
-        refuse("a model wants output ", o, " of ", task.outputs);
-    if (weights) {
-      check_length("weights", weights->shape(0), rows);
-      task.weights = weights->data();
-      if (weights->ndim() > 2) refuse("weights have one or two dimensions, not ", weights->ndim());
-      task.weight_step = weights->ndim() > 1;
-      task.weight_stride = task.weight_step ? models : 1;
-      if (task.weight_step && static_cast<int64_t>(weights->shape(1)) != models)
-        refuse("there are ", models, " models but ", weights->shape(1), " columns of weights");
-    }
-    task.count = order ? static_cast<int64_t>(order->shape(0)) : rows;
-    task.order = order ? order->data() : nullptr;
-    if (scores) {
-      check_length("rows of room for scores", scores->shape(0), task.count);
-      if (static_cast<int64_t>(scores->shape(1)) != models) refuse("scores need a column a model");
-      task.scores = scores->data();
-    }
-
-    int64_t stopped;
-    {
-      nb::gil_scoped_release release;
-      check_order(task, rows);
-      if (!checked) {
-        check_targets(task, rows, classifies_);
-        check_weights(task, rows, models);
-      }
-      stopped = any.visit([&](const auto &rows) {
-        if (checked) return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
-        check_offsets(rows);
-        return learn_at_once(rows, task) ? all_learned : learn_checked(rows, task);
-      });
-    }
-    if (stopped != all_learned) {
-      PyErr_Format(PyExc_ArithmeticError, "the weights overflowed at row %lld",
-                   static_cast<long long>(stopped));
-      throw nb::python_error();
-    }
-  }
-
-  // Reads the rows only once: learns from them as they come and, should one turn out not to be in
-  // order, puts everything back. False if so. Only where a copy of the state is cheap and all rows
-  // have their turn: an order may leave some out.
-  template <class Rows>
-  bool learn_at_once(const Rows &rows, Task task) {
-    if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
-    const auto lines = lines_;
-    const auto squares = squares_, fields = fields_;
-    const int64_t clock = view_.clock;
-    task.unchecked = true;
-    if (POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task)) == all_learned) return true;
-    std::copy(lines.begin(), lines.end(), lines_.begin());
-    std::copy(squares.begin(), squares.end(), squares_.begin());
-    std::copy(fields.begin(), fields.end(), fields_.begin());
-    view_.clock = clock;
-    return false;
-  }
-
-  // Looks at all rows before it learns from the first.
-  template <class Rows>
-  int64_t learn_checked(const Rows &rows, const Task &task) {
-    grow(checked_features(rows, limit_));
-    return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
-  }
-
-  // Refuses what `learn` would refuse, without learning, and makes room for all features.
-  void check(const AnyRows &any, std::optional<Doubles> targets, std::optional<Doubles> weights) {
-    const int64_t rows = any.count();
-    Task task{};
-    task.outputs = 1;
-    if (targets) {
-      check_length("targets", targets->shape(0), rows);
-      task.targets = targets->data();
-      if (targets->ndim() > 1) task.outputs = static_cast<int64_t>(targets->shape(1));
-    }
-    if (weights) {
-      check_length("weights", weights->shape(0), rows);
-      task.weights = weights->data();
-      task.weight_stride = 1;
-    }
-    nb::gil_scoped_release release;
-    check_targets(task, rows, classifies_);
-    check_weights(task, rows, view_.models.count);
-    any.visit([&](const auto &typed) { grow(checked_features(typed, limit_)); });
-  }
-
-  // Counts rows into the preconditioner's sums of squares without learning from them.
-  void look(const AnyRows &any) {
-    if (view_.settings.precondition == 0.0) return;
-    any.visit([&](const auto &rows) {
-      grow(checked_features(rows, limit_));
-      for (int64_t i = 0; i < rows.count; ++i) {
-        const auto row = rows[i];
-        for (int64_t e = 0; e < row.size; ++e) {
-          const double x = static_cast<double>(row.value[e]);
-          squares_[static_cast<size_t>(row.feature(e))] += x * x;
-        }
-      }
-      view_.looked += rows.count;
-    });
-  }
-
-  void grow(int64_t features) {
-    if (features <= features_) return;
-    if (features > limit_) refuse("a bank of ", limit_, " features cannot hold ", features);
-    const int64_t width = 2 * view_.models.count;
-    if (features > static_cast<int64_t>(lines_.max_size()) / width)
-      refuse("no memory can hold ", features, " features");
-    // Both or neither, should memory run out.
-    if (view_.settings.precondition != 0.0) squares_.reserve(features);
-    lines_.resize(static_cast<size_t>(features * width), W(0));
-    if (view_.settings.precondition != 0.0) squares_.resize(features, 0.0);
-    features_ = features;
-  }
-
-  // The weights as features x models: of the average (or of the iterate, before averaging began)
-  // or of the last iterate.
-  auto weights(bool last) {
-    const Models &m = view_.models;
-    const int64_t K = m.count;
-    auto out = new_array<W>({static_cast<size_t>(features_), static_cast<size_t>(K)});
-    W *to = out.data();
-    for (int64_t k = 0; k < K; ++k) {
-      const bool mean = !last && averaged(k);
-      const double of_v = mean ? m.tau[k] / m.total[k] : m.scale[k];
-      const double of_u = mean ? 1.0 / m.total[k] : 0.0;
-      for (int64_t j = 0; j < features_; ++j) {
-        const W *line = lines_.data() + j * 2 * K;
-        to[j * K + k] = static_cast<W>(of_v * line[k] + of_u * line[K + k]);
-      }
-    }
-    return out;
-  }
-
-  auto intercepts(bool last) {
-    const Models &m = view_.models;
-    auto out = new_array<double>({static_cast<size_t>(m.count)});
-    for (int64_t k = 0; k < m.count; ++k)
-      out.data()[k] = !last && averaged(k) ? m.bias_sum[k] / m.total[k] : m.bias[k];
-    return out;
-  }
-
-  // Every field of every model: a row a field, a column a model.
-  auto models() const {
-    return copy(fields_, {field_count, static_cast<size_t>(view_.models.count)});
-  }
-
-  // The whole state, by name, in arrays of its own.
-  nb::dict state() {
-    nb::dict out;
-    out["lines"] = copy(lines_, {static_cast<size_t>(features_),
-                                 static_cast<size_t>(2 * view_.models.count)});
-    out["squares"] = copy(squares_, {squares_.size()});
-    out["models"] = models();
-    out["clock"] = view_.clock;
-    out["looked"] = view_.looked;
-    return out;
-  }
-
-  void set_models(Doubles models) {
-    if (models.size() != fields_.size())
-      refuse("the state has ", models.size(), " numbers for its models, the bank ", fields_.size());
-    std::copy(models.data(), models.data() + models.size(), fields_.begin());
-  }
-
-  void set_state(nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig> lines,
-                 Doubles squares, Doubles models, int64_t clock, int64_t looked) {
-    const int64_t features = static_cast<int64_t>(lines.shape(0));
-    if (static_cast<int64_t>(lines.shape(1)) != 2 * view_.models.count || features > limit_)
-      refuse("the state's weights do not fit this bank");
-    if (squares.size() != (view_.settings.precondition != 0.0 ? lines.shape(0) : 0))
-      refuse("the state's sums of squares do not fit this bank");
-    set_models(models);
-    lines_.assign(lines.data(), lines.data() + lines.size());
-    squares_.assign(squares.data(), squares.data() + squares.size());
-    features_ = features;
-    view_.clock = clock;
-    view_.looked = looked;
-  }
-
-  int64_t clock() const { return view_.clock; }
-  int64_t features() const { return features_; }
-
- private:
-  bool averaged(int64_t k) const { return view_.models.start[k] >= 0.0 && view_.models.total[k] > 0.0; }
-
-  template <class T>
-  static auto copy(const std::vector<T> &from, std::initializer_list<size_t> shape) {
-    auto out = new_array<T>(shape);
-    std::copy(from.begin(), from.end(), out.data());
-    return out;
-  }
-
-  template <class V, class I>
-  static int64_t longest(const SparseRows<V, I> &rows) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < rows.count; ++i) most = std::max(most, rows[i].size);
-    return most;
-  }
-  template <class V>
-  static int64_t longest(const DenseRows<V> &rows) {
-    return rows.features;
-  }
-
-  template <class V, class I>
-  static size_t bytes(const SparseRows<V, I> &rows) {
-    return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) * (sizeof(V) + sizeof(I));
-  }
-  template <class V>
-  static size_t bytes(const DenseRows<V> &rows) {
-    return static_cast<size_t>(rows.count * rows.features) * sizeof(V);
-  }
-
-  template <class Rows>
-  BankView<W> &prepare(const Rows &rows) {
-    if (view_.settings.precondition != 0.0) scaled_.resize(longest(rows));
-    const int64_t K = view_.models.count;
-    view_.lines = lines_.data();
-    view_.features = features_;
-    view_.squares = squares_.data();
-    view_.scaled = scaled_.data();
-    view_.sums = sums_.data();
-    view_.step = sums_.data() + 2 * K;
-    view_.gamma = row_.data();
-    view_.y = row_.data() + K;
-    view_.w = row_.data() + 2 * K;
-    view_.score = row_.data() + 3 * K;
-    const Models &m = view_.models;
-    view_.shared_rate = true;
-    for (int64_t k = 1; k < K; ++k)
-      view_.shared_rate &= m.gamma0[k] == m.gamma0[0] && m.decay[k] == m.decay[0];
-    return view_;
-  }
-
-  std::string loss_;
-  bool known_ = false, classifies_ = false;
-  int64_t limit_, features_ = 0;
-  std::vector<int64_t> output_, replica_;
-  BankView<W> view_{};
-  std::vector<W> lines_, sums_, scaled_;
-  std::vector<double> squares_, row_, fields_;
-};
 
 template <class W>
 void bind_owned(nb::module_ &m, const char *name) {
@@ -384,16 +22,16 @@ void bind_owned(nb::module_ &m, const char *name) {
           "__init__",
           [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
              double power, double average_power, double precondition, bool intercept, bool implicit,
-             bool capped, bool progressive, int64_t group, uint64_t seed, std::vector<int64_t> output,
-             std::vector<int64_t> replica) {
-            const Settings settings{power,    average_power, precondition, intercept,
-                                    implicit, capped,        progressive,  group,     seed};
-            new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()), settings,
-                         std::move(output), std::move(replica));
+             bool capped, bool progressive, int64_t group, uint64_t seed,
+             std::vector<int64_t> output, std::vector<int64_t> replica) {
+            const Settings settings{power,  average_power, precondition, intercept, implicit,
+                                    capped, progressive,   group,        seed};
+            new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
+                         settings, std::move(output), std::move(replica));
           },
           nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
-          "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a, "seed"_a,
-          "output"_a, "replica"_a)
+          "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a,
+          "seed"_a, "output"_a, "replica"_a)
       .def(
           "learn",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -401,19 +39,18 @@ void bind_owned(nb::module_ &m, const char *name) {
              std::optional<Doubles> weights, std::optional<Integers> order,
              std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
              bool checked) {
-            self.learn({indptr, indices, values}, targets, classes, weights, order, scores, checked);
+            self.learn({indptr, indices, values}, targets, classes, weights, order, scores,
+                       checked);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(),
-          "checked"_a)
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "checked"_a)
       .def(
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
             self.check({indptr, indices, values}, targets, weights);
           },
-          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(),
-          "weights"_a.none())
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
       .def(
           "look",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -423,8 +60,7 @@ void bind_owned(nb::module_ &m, const char *name) {
       .def("weights", &B::weights, "last"_a)
       .def("intercepts", &B::intercepts, "last"_a)
       .def("state", &B::state)
-      .def("set_state", &B::set_state, "lines"_a, "squares"_a, "models"_a, "clock"_a,
-           "looked"_a)
+      .def("set_state", &B::set_state, "lines"_a, "squares"_a, "models"_a, "clock"_a, "looked"_a)
       .def("models", &B::models)
       .def("set_models", &B::set_models, "models"_a)
       .def_prop_ro("clock", &B::clock)
@@ -452,9 +88,7 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
 }  // namespace
 
 void bind_bank(nb::module_ &m) {
-#ifdef POLYAK_HAS_AVX2
-  use_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
+  use_avx2 = has_avx2();
   m.attr("model_fields") = nb::cast(field_names);
   bind_owned<float>(m, "BankF32");
   bind_owned<double>(m, "BankF64");
@@ -463,21 +97,24 @@ void bind_bank(nb::module_ &m) {
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
-  m.def("squared_lengths", [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-                              AnyArray values) {
-    const AnyRows any{indptr, indices, values};
-    auto out = new_array<double>({static_cast<size_t>(any.count())});
-    any.visit([&](const auto &rows) {
-      checked_features(rows, std::numeric_limits<int64_t>::max());
-      for (int64_t i = 0; i < rows.count; ++i) {
-        double sum = 0.0;
-        const auto row = rows[i];
-        for (int64_t e = 0; e < row.size; ++e) sum += double(row.value[e]) * double(row.value[e]);
-        out.data()[i] = sum;
-      }
-    });
-    return out;
-  }, "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared length of every row.");
+  m.def(
+      "squared_lengths",
+      [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values) {
+        const AnyRows any{indptr, indices, values};
+        auto out = new_array<double>({static_cast<size_t>(any.count())});
+        any.visit([&](const auto &rows) {
+          checked_features(rows, std::numeric_limits<int64_t>::max());
+          for (int64_t i = 0; i < rows.count; ++i) {
+            double sum = 0.0;
+            const auto row = rows[i];
+            for (int64_t e = 0; e < row.size; ++e)
+              sum += double(row.value[e]) * double(row.value[e]);
+            out.data()[i] = sum;
+          }
+        });
+        return out;
+      },
+      "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared length of every row.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
   portable::each_loss([&](const char *name, auto kind) {
     using Loss = decltype(kind);
@@ -489,8 +126,12 @@ void bind_bank(nb::module_ &m) {
     sub.def("implicit_slope", &Loss::implicit_slope, "score"_a, "target"_a, "q"_a);
   });
   m.attr("kernels") = use_avx2 ? "avx2" : "portable";
-  m.def("use_kernels", [](const std::string &name) {
-    if (name != "portable" && name != "avx2") refuse("there are no kernels called '", name, "'");
-    use_avx2 = name == "avx2";
-  }, "name"_a, "Chooses the build of the kernels; for tests.");
+  m.def(
+      "use_kernels",
+      [](const std::string &name) {
+        if (name != "portable" && name != "avx2")
+          refuse("there are no kernels called '", name, "'");
+        use_avx2 = name == "avx2";
+      },
+      "name"_a, "Chooses the build of the kernels; for tests.");
 }

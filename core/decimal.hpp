@@ -91,7 +91,7 @@ struct Significand {
   }
 };
 
-inline double nearest_by_big_decimal(const char* text, const Significand& s) {
+inline double nearest_by_big_decimal(const char *text, const Significand &s) {
   // 10^-350 * 10^19 is below half the smallest double, 10^310 above the largest.
   if (s.exponent < -350) return 0.0;
   if (s.exponent > 310) return std::numeric_limits<double>::infinity();
@@ -115,7 +115,7 @@ inline double nearest_by_big_decimal(const char* text, const Significand& s) {
   return BigDecimal(digits, exponent).nearest(guess);
 }
 
-inline double nearest(const char* text, const Significand& s) {
+inline double nearest(const char *text, const Significand &s) {
   if (s.w == 0) return 0.0;
   if (!s.cut && s.w <= (uint64_t{1} << 53)) {
     double w = static_cast<double>(s.w);
@@ -133,7 +133,7 @@ inline double nearest(const char* text, const Significand& s) {
 }
 
 // Adds the digits at p, however many there are.
-inline const char* read_digits(const char* p, Significand& s) {
+inline const char *read_digits(const char *p, Significand &s) {
   for (; is_digit(*p); ++p) {
     s.add(*p - '0');
     while (s.kept > 0 && s.kept + 8 <= Significand::kDigits) {
@@ -148,13 +148,13 @@ inline const char* read_digits(const char* p, Significand& s) {
 }
 
 // Reads [digits][.digits][e[sign]digits]; null if there is no such number.
-inline const char* read_unsigned(const char* p, double& number) {
-  const char* text = p;
+inline const char *read_unsigned(const char *p, double &number) {
+  const char *text = p;
   Significand s;
   p = read_digits(p, s);
   bool any = p > text;
   if (*p == '.') {
-    const char* fraction = p + 1;
+    const char *fraction = p + 1;
     p = read_digits(fraction, s);
     s.exponent -= p - fraction;
     any |= p > fraction;
@@ -176,7 +176,7 @@ inline const char* read_unsigned(const char* p, double& number) {
 
 // Reads a number with an optional sign and returns where it ends, or null if there is none. The
 // number is infinite if the text is too large.
-inline const char* read_number(const char* p, double& number) {
+inline const char *read_number(const char *p, double &number) {
   bool minus = *p == '-';
   if (minus || *p == '+') ++p;
   p = read_unsigned(p, number);

@@ -26,7 +26,7 @@ inline unsigned lowest_bit(uint64_t bits) {
 }
 
 // The first character ends up in the lowest byte on every machine.
-inline uint64_t eight_chars(const char* p) {
+inline uint64_t eight_chars(const char *p) {
   uint64_t chars;
   std::memcpy(&chars, p, 8);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -60,10 +60,10 @@ inline uint64_t digits_to_number(uint64_t chars, unsigned n) {
 // then be told far ahead, instead of each waiting for the one before: this makes the parser half
 // as fast again. SSE2 is part of every x86-64 and worth another third.
 #if defined(__SSE2__)
-inline uint64_t non_digits(const char* p) {
+inline uint64_t non_digits(const char *p) {
   uint64_t bits = 0;
   for (int i = 0; i < 64; i += 16) {
-    __m128i chars = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+    __m128i chars = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p + i));
     __m128i d = _mm_sub_epi8(chars, _mm_set1_epi8('0'));
     __m128i above_nine = _mm_cmpeq_epi8(_mm_max_epu8(d, _mm_set1_epi8(10)), d);
     bits |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(above_nine))) << i;
@@ -71,7 +71,7 @@ inline uint64_t non_digits(const char* p) {
   return bits;
 }
 #else
-inline uint64_t non_digits(const char* p) {
+inline uint64_t non_digits(const char *p) {
   uint64_t bits = 0;
   for (int i = 0; i < 64; i += 8) {
     uint64_t flags = flag_non_digits(eight_chars(p + i)) >> 7;

@@ -20,8 +20,7 @@ bool present(BankView<W> &view, const Task &task, int64_t i) {
   for (int64_t k = 0; k < m.count; ++k) {
     view.y[k] = task.classes ? (task.classes[i] == m.output[k] ? 1.0 : -1.0)
                              : task.targets[i * task.outputs + m.output[k]];
-    view.w[k] =
-        task.weights ? task.weights[i * task.weight_stride + k * task.weight_step] : 1.0;
+    view.w[k] = task.weights ? task.weights[i * task.weight_stride + k * task.weight_step] : 1.0;
     any = any || view.w[k] > 0.0;
   }
   return any;
@@ -235,12 +234,12 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
 #define INSTANTIATE(W, ROWS)                                                                \
   template int64_t learn<W, ROWS>(const char *, BankView<W> &, const ROWS &, const Task &); \
   template void score<W, ROWS>(const W *, int64_t, int64_t, const ROWS &, W *);
-#define INSTANTIATE_ROWS(W, V)                              \
-  INSTANTIATE(W, DenseRows<V>)                              \
-  INSTANTIATE(W, SparseRows<V POLYAK_COMMA int32_t>)        \
+#define INSTANTIATE_ROWS(W, V)                       \
+  INSTANTIATE(W, DenseRows<V>)                       \
+  INSTANTIATE(W, SparseRows<V POLYAK_COMMA int32_t>) \
   INSTANTIATE(W, SparseRows<V POLYAK_COMMA int64_t>)
-#define INSTANTIATE_SCAN(V)                                               \
-  template int64_t scan(const DenseRows<V> &, int64_t);                   \
+#define INSTANTIATE_SCAN(V)                                                   \
+  template int64_t scan(const DenseRows<V> &, int64_t);                       \
   template int64_t scan(const SparseRows<V POLYAK_COMMA int32_t> &, int64_t); \
   template int64_t scan(const SparseRows<V POLYAK_COMMA int64_t> &, int64_t);
 #define POLYAK_COMMA ,

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Every build of the kernels shares these types, so their few functions must never exist on their own.
+// Every build of the kernels shares these types, so their few functions must never exist on their
+// own.
 #if defined(__GNUC__)
 #define POLYAK_INLINE __attribute__((always_inline)) inline
 #else

@@ -27,11 +27,11 @@ struct Options {
 struct BadLine {
   int64_t line;  // counted from zero
   std::string text;
-  const char* reason;
+  const char *reason;
 };
 
 struct Free {
-  void operator()(void* p) const { std::free(p); }
+  void operator()(void *p) const { std::free(p); }
 };
 template <class T>
 using Array = std::unique_ptr<T[], Free>;
@@ -52,7 +52,7 @@ struct Rows {
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
 
-inline bool is_not_finite(const char* p) {
+inline bool is_not_finite(const char *p) {
   if (*p == '-' || *p == '+') ++p;
   auto lower = [&](int i) { return p[i] | 0x20; };
   return (lower(0) == 'n' && lower(1) == 'a' && lower(2) == 'n') ||
@@ -67,13 +67,13 @@ enum class Outcome { kDone, kWideIds, kIdZero };
 template <class Index, class Value>
 class Parser {
  public:
-  Parser(const Options& options, int base, bool base_is_sure)
+  Parser(const Options &options, int base, bool base_is_sure)
       : options_(options), base_(base), base_is_sure_(base_is_sure) {}
 
-  Outcome run(const char* text, size_t size) {
+  Outcome run(const char *text, size_t size) {
     size_t most = size / 4 + 2;  // a feature takes four characters, as in " 1:2"
-    rows.indices.reset(static_cast<Index*>(std::malloc(most * sizeof(Index))));
-    rows.values.reset(static_cast<Value*>(std::malloc(most * sizeof(Value))));
+    rows.indices.reset(static_cast<Index *>(std::malloc(most * sizeof(Index))));
+    rows.values.reset(static_cast<Value *>(std::malloc(most * sizeof(Value))));
     if (!rows.indices || !rows.values) throw std::bad_alloc();
 
     if (size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
@@ -92,10 +92,10 @@ class Parser {
 
  private:
   // False if the parse is to end. The text ends with a newline.
-  bool parse_lines(const char* p, const char* end) {
+  bool parse_lines(const char *p, const char *end) {
     end_ = end;
     for (; p < end; ++rows.lines) {
-      const char* next = parse_row(p);
+      const char *next = parse_row(p);
       if (outcome_ != Outcome::kDone) return false;
       if (!next) {
         if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
@@ -107,26 +107,26 @@ class Parser {
     return true;
   }
 
-  const char* newline(const char* p) const {
-    return static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(end_ - p)));
+  const char *newline(const char *p) const {
+    return static_cast<const char *>(std::memchr(p, '\n', static_cast<size_t>(end_ - p)));
   }
 
   // Remembers what is wrong with a line; null, which is what parse_row says of a bad line.
-  const char* bad(std::string text, const char* reason) {
+  const char *bad(std::string text, const char *reason) {
     bad_text_ = std::move(text);
     reason_ = reason;
     return nullptr;
   }
-  const char* bad(const char* token, const char* reason) {
-    const char* end = token;
+  const char *bad(const char *token, const char *reason) {
+    const char *end = token;
     while (!ends_token(*end) && end < token + 200) ++end;
     return bad(std::string(token, end), reason);
   }
 
   // The row being read.
   struct Row {
-    Index* indices;
-    Value* values;
+    Index *indices;
+    Value *values;
     int64_t end;
     int64_t previous = -1;
     bool ascending = true;
@@ -141,12 +141,12 @@ class Parser {
   };
 
   // One line: returns where the next begins, or null if this one is bad.
-  const char* parse_row(const char* p) {
+  const char *parse_row(const char *p) {
     while (is_blank(*p)) ++p;
     if (*p == '\n') return p + 1;
     if (*p == '#') return newline(p) + 1;
 
-    const char* label = p;
+    const char *label = p;
     double target = 0;
     p = read_number(p, target);
     if (!p || !ends_token(*p)) return bad_label(label, p);
@@ -156,7 +156,7 @@ class Parser {
     Row row{rows.indices.get(), rows.values.get(), begin};
     for (;;) {
       p = read_plain_features(p, row);
-      const char* feature = p;
+      const char *feature = p;
       if (*p == '\n') break;
       if (is_blank(*p)) {
         ++p;
@@ -209,27 +209,27 @@ class Parser {
   // Reads on while features are as nearly all are: an id of up to eight digits, a colon, perhaps
   // a minus, one digit, perhaps a point and up to eight digits, then a space or the line's end.
   // Returns where that ceased to be so: behind a space, or at the line's end.
-  const char* read_plain_features(const char* p, Row& so_far) {
+  const char *read_plain_features(const char *p, Row &so_far) {
     Row row = so_far;  // in registers
     if (*p == ' ') ++p;
     for (;;) {
-      const char* const window = p;
+      const char *const window = p;
       // Each round of the loop below takes the lowest bits off: the ends of the feature's parts.
       // If they run out, the window moves on.
       uint64_t ends = non_digits(window);
       auto next_end = [&] {
-        const char* end = window + lowest_bit(ends);
+        const char *end = window + lowest_bit(ends);
         ends &= ends - 1;
         return end;
       };
       for (;;) {
         if (!ends) break;
-        const char* colon = next_end();
+        const char *colon = next_end();
         if (!ends) break;
-        const char* end = next_end();
+        const char *end = next_end();
         unsigned id_digits = static_cast<unsigned>(colon - p);
         if (id_digits - 1 >= 8 || *colon != ':') break;
-        const char* digit = colon + 1;
+        const char *digit = colon + 1;
         bool minus = *digit == '-';
         if (minus) {
           if (!ends) break;
@@ -240,7 +240,7 @@ class Parser {
         double value = *digit - '0';
         if (*end == '.') {
           if (!ends) break;
-          const char* fraction = end + 1;
+          const char *fraction = end + 1;
           end = next_end();
           unsigned n = static_cast<unsigned>(end - fraction);
           if (n - 1 >= 8) break;
@@ -267,7 +267,7 @@ class Parser {
     scratch_.clear();
     for (int64_t i = begin; i < end; ++i) scratch_.emplace_back(rows.indices[i], rows.values[i]);
     std::sort(scratch_.begin(), scratch_.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+              [](const auto &a, const auto &b) { return a.first < b.first; });
     for (int64_t i = begin; i < end; ++i) {
       std::tie(rows.indices[i], rows.values[i]) = scratch_[static_cast<size_t>(i - begin)];
       if (i > begin && rows.indices[i] == rows.indices[i - 1]) return rows.indices[i];
@@ -276,7 +276,7 @@ class Parser {
   }
 
   // Null if there is no whole number, or one of 2^63 and more.
-  static const char* read_id(const char* p, int64_t& id) {
+  static const char *read_id(const char *p, int64_t &id) {
     if (!is_digit(*p)) return nullptr;
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     for (id = 0; is_digit(*p); ++p) {
@@ -288,20 +288,20 @@ class Parser {
   }
 
   // `qid:n` groups rows for ranking; it is checked and passed over.
-  static const char* read_query(const char* p) {
+  static const char *read_query(const char *p) {
     if (std::memcmp(p, "qid:", 4) != 0 || !is_digit(p[4])) return nullptr;
     for (p += 4; is_digit(*p);) ++p;
     return ends_token(*p) ? p : nullptr;
   }
 
-  const char* bad_label(const char* label, const char* end) {
+  const char *bad_label(const char *label, const char *end) {
     if (is_not_finite(label)) return bad(label, "the label is not finite");
     if (end && *end == ',') return bad(label, "a row may have one label only");
     if (end && *end == ':') return bad(label, "the line does not begin with a label");
     return bad(label, "the label is not a number");
   }
-  const char* bad_value(const char* feature) {
-    const char* value = feature;
+  const char *bad_value(const char *feature) {
+    const char *value = feature;
     while (*value++ != ':') {
     }
     if (is_not_finite(value)) return bad(feature, "a value is not finite");
@@ -312,15 +312,15 @@ class Parser {
   const int64_t base_;
   const bool base_is_sure_;
   Outcome outcome_ = Outcome::kDone;
-  const char* end_ = nullptr;
+  const char *end_ = nullptr;
   std::string bad_text_;
-  const char* reason_ = nullptr;
+  const char *reason_ = nullptr;
   std::vector<std::pair<Index, Value>> scratch_;
 };
 
 // The rows of a block of whole lines; false if their ids need a wider Index.
 template <class Index, class Value>
-bool parse(const char* text, size_t size, const Options& options, Rows<Index, Value>& rows) {
+bool parse(const char *text, size_t size, const Options &options, Rows<Index, Value> &rows) {
   bool base_is_sure = options.base >= 0;
   for (int base = base_is_sure ? options.base : 1;; base = 0, base_is_sure = true) {
     Parser<Index, Value> parser(options, base, base_is_sure);

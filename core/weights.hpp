@@ -34,8 +34,7 @@ struct Lines {
   POLYAK_NOINLINE void scatter(const Row &row, const W *step) {
     if constexpr (Row::dense)
       if (width == 2) return scatter_pairs(row, step);
-    in_blocks(
-        [&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
+    in_blocks([&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
   }
 
   // Brings a row's lines towards the processor while it still works on an earlier row. Pays only

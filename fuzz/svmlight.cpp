@@ -17,7 +17,7 @@ void require(bool holds) {
 }
 
 template <class Index, class Value>
-bool check(const char* text, size_t size, const Options& options, Rows<Index, Value>& rows) {
+bool check(const char *text, size_t size, const Options &options, Rows<Index, Value> &rows) {
   if (!parse(text, size, options, rows)) return false;
   require(rows.indptr.size() == rows.targets.size() + 1);
   require(static_cast<int64_t>(rows.targets.size()) + rows.bad_lines <= rows.lines + 1);
@@ -37,7 +37,7 @@ bool check(const char* text, size_t size, const Options& options, Rows<Index, Va
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // A copy of exactly this size, so that a read one byte behind it is seen.
   std::vector<char> text(data, data + size);
   Options options;

@@ -55,6 +55,18 @@ class _Bank:
         weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         scores: NDArray[np.float64] | None,
+        checked: bool,
+    ) -> None: ...
+    def check(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64] | None,
+        weights: NDArray[np.float64] | None,
+    ) -> None: ...
+    def look(
+        self, indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
     ) -> None: ...
     def grow(self, features: int, /) -> None: ...
     def weights(self, last: bool) -> NDArray[Any]: ...
@@ -66,6 +78,7 @@ class _Bank:
         squares: NDArray[np.float64],
         models: NDArray[np.float64],
         clock: int,
+        looked: int,
     ) -> None: ...
     def models(self) -> NDArray[np.float64]: ...
     def set_models(self, models: NDArray[np.float64]) -> None: ...
@@ -83,9 +96,6 @@ def score_rows(
     values: NDArray[Any],
     matrix: NDArray[Any],
 ) -> NDArray[Any]: ...
-def check_rows(
-    indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
-) -> int: ...
 def squared_lengths(
     indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
 ) -> NDArray[np.float64]: ...

@@ -129,4 +129,5 @@ class LinearModel:
             return np.hstack([np.exp(-np.logaddexp(0.0, odds)), positive])
         total = positive.sum(axis=1, keepdims=True)
         even = np.full_like(positive, 1.0 / positive.shape[1])  # where no class is possible at all
-        return np.divide(positive, total, out=even, where=total > 0)
+        np.divide(positive, total, out=even, where=total > 0)
+        return even

@@ -76,6 +76,7 @@ class Race:
         self.histograms = [
             ScoreHistogram(len(lane) * outputs) if calibrate else None for lane in self.lanes
         ]
+        self.scored = 0  # how many rows were scored; those learned again were not
         # What each candidate's rows, losses, squared losses and errors add up to, at each mark.
         self.marks: list[int] = [0]
         self.history: list[Floats] = [np.zeros((len(candidates), 4))]
@@ -127,6 +128,7 @@ class Race:
             self._learn_piece(*piece, again=again, checked=checked)
             done += take
             if not again:
+                self.scored += take
                 self._mark()
 
     def _longest_piece(self) -> int:
@@ -135,7 +137,7 @@ class Race:
         if self.histograms[0] is not None:
             columns = max(len(bank) for bank in self.banks)
             most = max(1024, MOST_SCORES // columns)
-        return min(most, _next_mark(self.clock) - self.clock)
+        return min(most, _next_mark(self.scored) - self.scored)
 
     def _learn_piece(
         self,
@@ -170,13 +172,13 @@ class Race:
 
     def _mark(self) -> None:
         """Note where everybody stands; at a doubling, let the slowest drop out."""
-        if self.clock < _next_mark(self.marks[-1]) and self.marks[-1] > 0:
+        if self.scored < _next_mark(self.marks[-1]) and self.marks[-1] > 0:
             return
-        self.marks.append(self.clock)
+        self.marks.append(self.scored)
         self.history.append(self.sums())
-        keep = math.ceil(self.entered * (FIRST_DECISION / (2 * self.clock)) ** (2 / 3))
-        if len(self.running) > max(keep, 1) and _is_doubling(self.clock):
-            losses = self._losses_since(self.clock // 2)
+        keep = math.ceil(self.entered * (FIRST_DECISION / (2 * self.scored)) ** (2 / 3))
+        if len(self.running) > max(keep, 1) and _is_doubling(self.scored):
+            losses = self._losses_since(self.scored // 2)
             best = sorted(self.running, key=lambda number: (losses[number], number))
             self._drop_all_but(set(best[:keep]))
 
@@ -202,9 +204,7 @@ class Race:
 
     def leader(self) -> Leader:
         """Find the candidate with the lowest loss since half of the rows."""
-        # Rows learned again move the clock, but nothing was scored on them.
-        scored = min(self.clock, _next_mark(self.marks[-1]))
-        losses = self._losses_since(scored / 2)
+        losses = self._losses_since(self.scored / 2)
         best = min(self.running, key=lambda number: (losses[number], number))
         number = next(n for n, lane in enumerate(self.lanes) if best in lane)
         return Leader(
@@ -233,22 +233,28 @@ class Race:
             )
         return sums
 
-    def recent(self, number: int) -> dict[str, float]:
-        """Say how a candidate has done since half of the rows.
+    def measure(self, number: int, since: float = 0) -> dict[str, float]:
+        """Say how a candidate has done since so many rows.
 
-        Gives its mean loss on rows it had not learned, the standard error of that, and its errors.
+        Gives its mean loss on rows it had not learned, the standard error of that (with several
+        outputs a bound on it, since what their losses have in common is not known), and its
+        errors.
         """
-        then = self._mark_before(self.clock / 2)
-        count, loss, squares, errors = self.sums()[number] - self.history[then][number]
-        if not count > 0:
+        then = self._mark_before(since)
+        count, loss, squares, errors = self._gained(then)[number]
+        if not (count > 0 and math.isfinite(loss)):
             return {"rows": 0, "loss": math.nan, "loss_std_err": math.nan, "error": math.nan}
-        variance = max(squares / count - (loss / count) ** 2, 0.0)
+        variance = max(self.outputs * squares / count - (loss / count) ** 2, 0.0)
         return {
-            "rows": self.clock - self.marks[then],
+            "rows": self.scored - self.marks[then],
             "loss": float(loss / count),
             "loss_std_err": math.sqrt(variance / count),
             "error": float(errors / count),
         }
+
+    def recent(self, number: int) -> dict[str, float]:
+        """Say how a candidate has done since half of the rows."""
+        return self.measure(number, self.scored / 2)
 
     def table(self) -> list[dict[str, Any]]:
         """List every candidate: its settings, the rows it survived, its loss and its curve.
@@ -256,8 +262,9 @@ class Race:
         The curve is its mean loss between one mark and the next, as long as it ran.
         """
         sums = self.sums()
-        steps = np.diff(np.stack([*self.history, sums]), axis=0)
-        marks = [*self.marks[1:], self.clock]
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(np.stack([*self.history, sums]), axis=0)
+        marks = [*self.marks[1:], self.scored]
         running = set(self.running)
         rows = []
         for number, candidate in enumerate(self.candidates):
@@ -284,10 +291,15 @@ class Race:
     def _mark_before(self, rows: float) -> int:
         return max(place for place, mark in enumerate(self.marks) if mark <= rows)
 
+    def _gained(self, mark: int) -> Floats:
+        with np.errstate(invalid="ignore"):  # what has overflowed is noticed elsewhere
+            return self.sums() - self.history[mark]
+
     def _losses_since(self, rows: float) -> Floats:
-        gained = self.sums() - self.history[self._mark_before(rows)]
+        gained = self._gained(self._mark_before(rows))
         losses = np.full(self.entered, np.inf)
         np.divide(gained[:, 1], gained[:, 0], out=losses, where=gained[:, 0] > 0)
+        losses[np.isnan(losses)] = np.inf
         return losses
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
@@ -300,6 +312,7 @@ class Race:
             "outputs": self.outputs,
             "one_vs_rest": self.banks[0].one_vs_rest,
             "clock": self.clock,
+            "scored": self.scored,
             "looked": [bank.state()["looked"] for bank in self.banks],
             "marks": list(self.marks),
             "histograms": [
@@ -335,6 +348,7 @@ class Race:
             calibrate=page["histograms"][0] is not None,
         )
         race._drop_all_but(set(page["running"]))
+        race.scored = page["scored"]
         race.marks = list(page["marks"])
         race.history = list(arrays["history"])
         for number, (bank, histogram) in enumerate(zip(race.banks, race.histograms, strict=True)):
@@ -366,6 +380,7 @@ class Race:
                 theirs = other.histograms[number]
                 if histogram is not None and theirs is not None:
                     histogram.merge(theirs)
+        self.scored += sum(other.scored for other in others)
         self.marks = [0]
         self.history = [np.zeros((self.entered, 4))]
 
