@@ -5,7 +5,7 @@ PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
 
-.PHONY: install demo test test-all lint bench asan clean
+.PHONY: install demo test test-all lint bench bench-quick asan fuzz clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
@@ -16,11 +16,13 @@ test-all: $(VENV)/.installed-test
 	$(PY) -m pytest -m "slow or not slow"
 bench: $(VENV)/.installed-bench
 	$(PY) -m benchmarks
+bench-quick: $(VENV)/.installed-bench
+	$(PY) -m benchmarks --quick
 lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp)
+	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp fuzz/*.cpp)
 
 $(VENV)/.tools:
 	python3 -m venv $(VENV)
@@ -37,13 +39,24 @@ $(VENV)/.installed-%: $(VENV)/.installed
 # The core's tests against a core built with the sanitizers, in an environment of its own.
 asan: .venv-asan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 .venv-asan/bin/python -m pytest tests/core
+	  ASAN_OPTIONS=detect_leaks=0 .venv-asan/bin/python -m pytest tests/core tests/streams
 .venv-asan/.installed: $(CORE)
 	test -d .venv-asan || python3 -m venv .venv-asan
 	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
 	.venv-asan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=ON \
 	  -C build-dir=build/asan -e ".[test]"
 	@touch $@
+
+# Coverage-guided fuzzing: the parser under the sanitizers, then the readers of our own files.
+# Needs clang with its runtime (Debian: clang libclang-rt-14-dev); `make fuzz FUZZ_SECONDS=600`.
+FUZZ_SECONDS ?= 30
+fuzz: build/fuzz-svmlight $(VENV)/.installed-fuzz
+	build/fuzz-svmlight -max_total_time=$(FUZZ_SECONDS) -max_len=400 -dict=fuzz/svmlight.dict \
+	  -verbosity=0 -print_final_stats=1
+	$(PY) fuzz/loaders.py -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1
+build/fuzz-svmlight: fuzz/svmlight.cpp $(wildcard core/*.hpp)
+	@mkdir -p build
+	clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined $< -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan build dist

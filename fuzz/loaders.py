@@ -1,0 +1,66 @@
+"""Coverage-guided fuzzing of what reads model and checkpoint files.
+
+Whatever the bytes, a loader gives a model or raises `ModelFileError`; anything else is a finding.
+
+    python fuzz/loaders.py -max_total_time=600
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["polyak", "json"]):
+    import numpy as np
+
+    from polyak.checkpoint import CheckpointFolder
+    from polyak.errors import ModelFileError
+    from polyak.learner import Learner
+    from polyak.model import LinearModel
+    from polyak.model_file import load_model
+    from polyak.recipes import Recipe
+
+_FOLDER = Path(tempfile.mkdtemp(prefix="polyak-fuzz-"))
+
+
+def _seeds(folder: Path) -> None:
+    """Begin with real files: a sparse model, a dense one with classes, and their bytes cut."""
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    learner = Learner(Recipe(loss="squared_hinge"))
+    rows = rng.normal(size=(1200, 3))
+    learner.learn(rows, np.where(rows[:, 0] > 0, "yes", "no"))
+    learner.model().save(folder / "dense")
+    weights = np.zeros((5000, 1), np.float32)
+    weights[7] = 1.0
+    LinearModel(weights, np.zeros(1), "squared_error").save(folder / "sparse")
+    for name in ("dense", "sparse"):
+        data = (folder / name).read_bytes()
+        (folder / f"{name}-cut").write_bytes(data[: len(data) // 2])
+
+
+def one_input(data: bytes) -> None:
+    """Offer the same bytes as a model and as a checkpoint."""
+    model = _FOLDER / "model.polyak"
+    model.write_bytes(data)
+    checkpoints = _FOLDER / "checkpoints"
+    checkpoints.mkdir(exist_ok=True)
+    (checkpoints / "checkpoint.polyak").write_bytes(data)
+    for load in (
+        lambda: load_model(model),
+        lambda: CheckpointFolder(checkpoints).load("data", {}),
+    ):
+        try:
+            load()
+        except ModelFileError:
+            pass
+
+
+if __name__ == "__main__":
+    corpus = _FOLDER / "corpus"
+    _seeds(corpus)
+    atheris.Setup([*sys.argv, str(corpus), "-max_len=20000"], one_input)
+    atheris.Fuzz()
