@@ -13,6 +13,7 @@
 #include "any_rows.hpp"
 #include "bank_view.hpp"
 #include "check.hpp"
+#include "huge_pages.hpp"
 #include "kernel_choice.hpp"
 #include "losses.hpp"
 
@@ -146,7 +147,8 @@ class OwnedBank {
   bool learn_at_once(const Rows &rows, Task task) {
     if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
     const auto lines = lines_;
-    const auto squares = squares_, fields = fields_;
+    const auto squares = squares_;
+    const auto fields = fields_;
     const int64_t clock = view_.clock;
     task.unchecked = true;
     if (POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task)) == all_learned) return true;
@@ -304,9 +306,9 @@ class OwnedBank {
     return view_.models.start[k] >= 0.0 && view_.models.total[k] > 0.0;
   }
 
-  template <class T>
-  static auto copy(const std::vector<T> &from, std::initializer_list<size_t> shape) {
-    auto out = new_array<T>(shape);
+  template <class Vector>
+  static auto copy(const Vector &from, std::initializer_list<size_t> shape) {
+    auto out = new_array<typename Vector::value_type>(shape);
     std::copy(from.begin(), from.end(), out.data());
     return out;
   }
@@ -358,8 +360,10 @@ class OwnedBank {
   int64_t limit_, features_ = 0;
   std::vector<int64_t> output_, replica_;
   BankView<W> view_{};
-  std::vector<W> lines_, sums_, scaled_;
-  std::vector<double> squares_, row_, fields_;
+  std::vector<W, HugePages<W>> lines_;
+  std::vector<double, HugePages<double>> squares_;
+  std::vector<W> sums_, scaled_;
+  std::vector<double> row_, fields_;
 };
 
 }  // namespace polyak
