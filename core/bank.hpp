@@ -88,7 +88,7 @@ struct Bank {
   // After the lines were written: keep scale and total in range.
   void settle() {
     for (int64_t k = 0; k < K; ++k) {
-      if (m.scale[k] < 0.5) {
+      while (m.scale[k] < 0.5 && m.scale[k] > 0.0) {  // a strong penalty needs several folds a row
         lines.fold(k, K + k, m.tau[k]);
         m.scale[k] *= 2.0;
         m.tau[k] = 0.0;

@@ -150,6 +150,7 @@ class Learner:
             "precondition": candidate.precondition,
             "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
             "progressive_loss": self.progressive_loss,
+            "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
             "progressive_error": self.progressive_error,
             "recent": self.race.recent(leader.number),
             "best_candidate": leader.number,

@@ -242,12 +242,13 @@ class Race:
         """
         then = self._mark_before(since)
         count, loss, squares, errors = self._gained(then)[number]
-        if not (count > 0 and math.isfinite(loss)):
+        if not (count > 0 and math.isfinite(squares)):
             return {"rows": 0, "loss": math.nan, "loss_std_err": math.nan, "error": math.nan}
-        variance = max(self.outputs * squares / count - (loss / count) ** 2, 0.0)
+        mean = loss / count
+        variance = max(self.outputs * squares / count - mean * mean, 0.0)
         return {
             "rows": self.scored - self.marks[then],
-            "loss": float(loss / count),
+            "loss": float(mean),
             "loss_std_err": math.sqrt(variance / count),
             "error": float(errors / count),
         }

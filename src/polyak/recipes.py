@@ -60,6 +60,13 @@ class Recipe:
     intervals: bool = False
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.intervals and self.recipe == "paper":
+            raise ValueError(
+                "intervals need recipe='auto': where the learning rate hardly decays, as under the "
+                "paper's with a small alpha, they would be too narrow"
+            )
+
     def candidates(self, rows: Rows, outputs: int = 1) -> list[Candidate]:
         """Look at the first rows and say what to learn with."""
         if self.recipe == "paper":
@@ -98,9 +105,14 @@ class Recipe:
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
         step: Step = "implicit" if self.step == "auto" else self.step
         weighted = Averaging(0, 1.0 if self.intervals else 3.0)
+        settings = self._settings()
+        lengths = {
+            p: mean_squared_length(rows, p, fit_intercept=self.fit_intercept)
+            for p in {p for *_, p in settings}
+        }
         candidates = []
-        for alpha, rho, g, p in self._settings():
-            length = mean_squared_length(rows, p, fit_intercept=self.fit_intercept)
+        for alpha, rho, g, p in settings:
+            length = lengths[p]
             decay = INTERVAL_DECAY if self.intervals else rho * length
             schedule = Polynomial(
                 gamma0=g / (loss.curvature * length) if self.eta0 == "auto" else float(self.eta0),
@@ -119,6 +131,11 @@ class Recipe:
             overshoots = step == "explicit" and alpha * schedule.gamma0 >= 1
             if candidate not in candidates and not overshoots:
                 candidates.append(candidate)
+        if not candidates:
+            raise ValueError(
+                f"alpha * eta0 must be below 1 for explicit steps, but alpha = {self.alpha} and "
+                f"eta0 = {self.eta0}: the penalty alone would push the weights past zero"
+            )
         width = rows.shape[1] * outputs * (1 + self.replicas)
         return candidates[: max(MOST_BYTES // (16 * width), 4)]
 

@@ -60,6 +60,8 @@ class Job:
     def __post_init__(self) -> None:
         if self.passes < 1:
             raise ValueError(f"passes must be at least 1, not {self.passes}")
+        if self.passes > 1 and self.recipe.intervals:
+            raise ValueError("intervals are for rows that are read once, in one pass")
         sources = self.source if isinstance(self.source, list | tuple) else [self.source]
         if self.passes > 1 and "-" in sources:
             raise ValueError("standard input can be read once only; passes needs files")

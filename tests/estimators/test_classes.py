@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_problems import CLASSIFIERS, assert_same_bits, problem
+from estimator_problems import CLASSIFIERS, PaperClassifier, assert_same_bits, problem
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-
-from polyak import ASGDClassifier
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
@@ -54,82 +52,82 @@ def test_probabilities_of_rare_classes():
 
 
 def test_labels_of_any_type():
-    X, y = problem(ASGDClassifier(), classes=3)
+    X, y = problem(PaperClassifier(), classes=3)
     names, numbers = np.unique(y, return_inverse=True)
-    word = ASGDClassifier(random_state=0).fit(X, y)
+    word = PaperClassifier(random_state=0).fit(X, y)
     for labels in (np.array([-5, 0, 7]), np.array([0.5, 1.5, 2.5]), names.astype(object)):
         labels = labels[[0, 1, 2]]
         if labels.dtype.kind == "f":
             continue  # scikit-learn takes fractions for a regression
-        other = ASGDClassifier(random_state=0).fit(X, labels[numbers])
+        other = PaperClassifier(random_state=0).fit(X, labels[numbers])
         np.testing.assert_array_equal(other.classes_, labels)
         np.testing.assert_array_equal(
             other.predict(X), labels[np.searchsorted(names, word.predict(X))]
         )
         np.testing.assert_array_equal(other.coef_, word.coef_)
-    truth = ASGDClassifier(random_state=0).fit(X, y == "no")
+    truth = PaperClassifier(random_state=0).fit(X, y == "no")
     assert truth.predict(X).dtype == bool
 
 
 def test_class_weights_are_row_weights():
-    X, y = problem(ASGDClassifier(), classes=3)
+    X, y = problem(PaperClassifier(), classes=3)
     by_class = {"no": 0.5, "so": 2.0, "yes": 1.0}
     rows = np.array([by_class[label] for label in y])
-    one = ASGDClassifier(class_weight=by_class, random_state=0).fit(X, y)
-    other = ASGDClassifier(random_state=0).fit(X, y, rows)
+    one = PaperClassifier(class_weight=by_class, random_state=0).fit(X, y)
+    other = PaperClassifier(random_state=0).fit(X, y, rows)
     assert_same_bits(one, other, X)
-    twice = ASGDClassifier(class_weight=by_class, random_state=0).fit(X, y, 2 * rows)
-    assert_same_bits(twice, ASGDClassifier(random_state=0).fit(X, y, 2 * rows * rows), X)
-    parts = ASGDClassifier(class_weight=by_class)
+    twice = PaperClassifier(class_weight=by_class, random_state=0).fit(X, y, 2 * rows)
+    assert_same_bits(twice, PaperClassifier(random_state=0).fit(X, y, 2 * rows * rows), X)
+    parts = PaperClassifier(class_weight=by_class)
     for rows in np.split(np.arange(len(y)), 5):
         parts.partial_fit(X[rows], y[rows], classes=np.unique(y))
-    whole = ASGDClassifier(class_weight=by_class, shuffle=False).fit(X, y)
+    whole = PaperClassifier(class_weight=by_class, shuffle=False).fit(X, y)
     assert_same_bits(parts, whole, X)
 
 
 def test_balanced_as_scikit_learn_counts():
-    X, y = problem(ASGDClassifier(), classes=3)
+    X, y = problem(PaperClassifier(), classes=3)
     labels, counts = np.unique(y, return_counts=True)
     by_class = dict(zip(labels, len(y) / (3 * counts), strict=True))
-    one = ASGDClassifier(class_weight="balanced", random_state=0).fit(X, y)
-    other = ASGDClassifier(class_weight=by_class, random_state=0).fit(X, y)
+    one = PaperClassifier(class_weight="balanced", random_state=0).fit(X, y)
+    other = PaperClassifier(class_weight=by_class, random_state=0).fit(X, y)
     assert_same_bits(one, other, X)
 
 
 def test_balanced_counts_a_row_of_weight_two_twice():
-    X, y = problem(ASGDClassifier())
+    X, y = problem(PaperClassifier())
     twice = np.where(y == "no", 2.0, 1.0)
     shares = np.array([twice[y == label].sum() for label in ("no", "so")])
     by_class = dict(zip(("no", "so"), twice.sum() / (2 * shares), strict=True))
-    one = ASGDClassifier(class_weight="balanced", random_state=0).fit(X, y, twice)
-    other = ASGDClassifier(class_weight=by_class, random_state=0).fit(X, y, twice)
+    one = PaperClassifier(class_weight="balanced", random_state=0).fit(X, y, twice)
+    other = PaperClassifier(class_weight=by_class, random_state=0).fit(X, y, twice)
     assert_same_bits(one, other, X)
 
 
 def test_balanced_progressively():
-    X, y = problem(ASGDClassifier(), classes=3)
+    X, y = problem(PaperClassifier(), classes=3)
     count, weights = dict.fromkeys(np.unique(y), 0), []
     for t, label in enumerate(y, start=1):  # the rows so far, this one included
         count[label] += 1
         weights.append(t / (3 * count[label]))
-    one = ASGDClassifier(class_weight="balanced").partial_fit(X, y, np.unique(y))
-    other = ASGDClassifier().partial_fit(X, y, np.unique(y), weights)
+    one = PaperClassifier(class_weight="balanced").partial_fit(X, y, np.unique(y))
+    other = PaperClassifier().partial_fit(X, y, np.unique(y), weights)
     assert_same_bits(one, other, X)
 
 
 def test_balanced_finds_a_rare_class():
     X, y = make_classification(5000, weights=[0.97], flip_y=0, class_sep=0.4, random_state=0)
-    plain = ASGDClassifier(random_state=0).fit(X, y)
-    whole = ASGDClassifier(class_weight="balanced", random_state=0).fit(X, y)
-    stream = ASGDClassifier(class_weight="balanced").partial_fit(X, y, [0, 1])
+    plain = PaperClassifier(random_state=0).fit(X, y)
+    whole = PaperClassifier(class_weight="balanced", random_state=0).fit(X, y)
+    stream = PaperClassifier(class_weight="balanced").partial_fit(X, y, [0, 1])
     found = [model.predict(X)[y == 1].mean() for model in (plain, whole, stream)]
     assert found[1] > found[0] + 0.1
     assert found[2] > found[0] + 0.1
 
 
 def test_a_class_that_has_not_come_yet():
-    X, y = problem(ASGDClassifier(), classes=3)
-    classifier = ASGDClassifier(class_weight="balanced")
+    X, y = problem(PaperClassifier(), classes=3)
+    classifier = PaperClassifier(class_weight="balanced")
     early = y != "yes"
     classifier.partial_fit(X[early], y[early], classes=["no", "so", "yes"])
     assert np.isfinite(classifier.predict_proba(X)).all()

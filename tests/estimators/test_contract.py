@@ -27,10 +27,17 @@ VARIANTS = [
     ASGDClassifier(),
     ASGDClassifier(loss="log_loss"),
     ASGDClassifier(loss="hinge"),
-    ASGDClassifier(step="implicit", precondition=0.5),
-    ASGDClassifier(average=False, shuffle=False),
+    ASGDClassifier(intervals=True),
+    ASGDClassifier(step="explicit", precondition=0),
     ASGDRegressor(),
-    ASGDRegressor(step="implicit", precondition=1),
+    ASGDRegressor(intervals=True),
+    ASGDClassifier(recipe="paper"),
+    ASGDClassifier(recipe="paper", loss="log_loss"),
+    ASGDClassifier(recipe="paper", loss="hinge"),
+    ASGDClassifier(recipe="paper", step="implicit", precondition=0.5),
+    ASGDClassifier(recipe="paper", average=False, shuffle=False),
+    ASGDRegressor(recipe="paper"),
+    ASGDRegressor(recipe="paper", step="implicit", precondition=1),
 ]
 
 

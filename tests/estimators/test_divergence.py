@@ -7,14 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
-from estimator_problems import problem
+from estimator_problems import PaperClassifier, PaperRegressor, problem
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from polyak import ASGDClassifier, ASGDRegressor
 from polyak.errors import DivergenceError
 
-TOO_FAST = [ASGDRegressor(eta0=100.0, alpha=0.0), ASGDClassifier(eta0=1e4, alpha=0.0)]
+TOO_FAST = [PaperRegressor(eta0=100.0, alpha=0.0), PaperClassifier(eta0=1e4, alpha=0.0)]
 
 
 def diverge(learn):
@@ -46,15 +45,15 @@ def test_the_warning_says_what_would_have_been_safe(estimator, dtype, rows):
 
 
 def test_weights_count_in_what_is_safe():
-    X, y = problem(ASGDRegressor())
-    _, longest, safe = diverge(lambda: ASGDRegressor(eta0=9.0).fit(X, y, np.full(len(y), 4.0)))
+    X, y = problem(PaperRegressor())
+    _, longest, safe = diverge(lambda: PaperRegressor(eta0=9.0).fit(X, y, np.full(len(y), 4.0)))
     assert safe == pytest.approx(1 / (4 * longest), rel=1e-4)
 
 
 def test_batch_by_batch():
-    X, y = problem(ASGDRegressor(), 6000)
+    X, y = problem(PaperRegressor(), 6000)
     X[0] = 30.0  # the longest row comes first and is remembered
-    regressor = ASGDRegressor(eta0=2.0)
+    regressor = PaperRegressor(eta0=2.0)
 
     def learn():
         for rows in np.split(np.arange(6000), 60):
@@ -71,8 +70,8 @@ def test_on_the_last_row():
     X, y = np.zeros((1200, 2), np.float32), np.ones(1200)
     X[-1] = 1e30  # no later row meets these weights
     for regressor in (
-        ASGDRegressor(eta0=1e10, alpha=0),
-        ASGDRegressor(eta0=1e10, alpha=0, average=False),
+        PaperRegressor(eta0=1e10, alpha=0),
+        PaperRegressor(eta0=1e10, alpha=0, average=False),
     ):
         diverge(
             lambda regressor=regressor: regressor.set_params(
@@ -82,15 +81,15 @@ def test_on_the_last_row():
 
 
 def test_with_a_preconditioner():
-    X, y = problem(ASGDRegressor())
+    X, y = problem(PaperRegressor())
     with (
         pytest.warns(ConvergenceWarning, match='eta0=100 is too large.*use step="implicit"'),
         pytest.raises(DivergenceError),
     ):
-        ASGDRegressor(eta0=100.0, precondition=0.5).fit(X, y)
+        PaperRegressor(eta0=100.0, precondition=0.5).fit(X, y)
 
 
-@pytest.mark.parametrize("estimator", [ASGDRegressor(), ASGDClassifier()], ids=str)
+@pytest.mark.parametrize("estimator", [PaperRegressor(), PaperClassifier()], ids=str)
 def test_the_recipe_cannot_diverge(estimator):
     X, y = problem(estimator, 3000)
     X[2000] *= 1e6  # after calibration, a row far longer than any before

@@ -7,7 +7,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from estimator_problems import (
+    ESTIMATORS,
+    PaperClassifier,
+    PaperRegressor,
+    assert_same_bits,
+    problem,
+)
 from scipy import sparse
 from sklearn.base import clone
 
@@ -46,30 +52,30 @@ def test_sparse_is_dense(estimator, classes, container, dtype):
 @pytest.mark.parametrize("precondition", [0, 0.5])
 def test_wide_banks_skip_zeros_to_the_bit(precondition):
     # With four models or more, a dense row that is mostly zero is learned as a sparse one.
-    X, y = problem(ASGDClassifier(), 2500, classes=4)
+    X, y = problem(PaperClassifier(), 2500, classes=4)
     X = np.hstack([X, np.zeros((2500, 20))])
     X[::7, 11] = 1.0
-    one, other = (ASGDClassifier(random_state=0, precondition=precondition) for _ in range(2))
+    one, other = (PaperClassifier(random_state=0, precondition=precondition) for _ in range(2))
     assert_same_bits(one.fit(X, y), other.fit(sparse.csr_array(X), y), sparse.csr_array(X))
 
 
 def test_indices_of_64_bits_stay_as_they_are():
-    X, y = problem(ASGDClassifier())
+    X, y = problem(PaperClassifier())
     wide, narrow = wide_indices(X), sparse.csr_matrix(X)
-    one, other = ASGDClassifier(random_state=0), ASGDClassifier(random_state=0)
+    one, other = PaperClassifier(random_state=0), PaperClassifier(random_state=0)
     assert_same_bits(one.fit(wide, y), other.fit(narrow, y), narrow)
     assert wide.indices.dtype == np.int64
     np.testing.assert_array_equal(one.predict_proba(wide), one.predict_proba(narrow))
 
 
 def test_repeated_entries_add_up():
-    X, y = problem(ASGDRegressor())
+    X, y = problem(PaperRegressor())
     matrix = sparse.csr_matrix(X)
     halves = sparse.csr_matrix(
         (np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), 2 * matrix.indptr), X.shape
     )
     stored = halves.data.copy()
-    one, other = (ASGDRegressor(random_state=0).fit(part, y) for part in (halves, matrix))
+    one, other = (PaperRegressor(random_state=0).fit(part, y) for part in (halves, matrix))
     assert_same_bits(one, other, matrix)
     np.testing.assert_array_equal(one.predict(halves), one.predict(matrix))
     np.testing.assert_array_equal(halves.data, stored)
@@ -92,10 +98,10 @@ def test_repeated_entries_add_up():
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_tables(table, dtype):
-    X, y = problem(ASGDClassifier(), classes=3)
+    X, y = problem(PaperClassifier(), classes=3)
     X = X.astype(dtype)
-    plain = ASGDClassifier(random_state=0).fit(X, y)
-    named = ASGDClassifier(random_state=0).fit(table(X), y)
+    plain = PaperClassifier(random_state=0).fit(X, y)
+    named = PaperClassifier(random_state=0).fit(table(X), y)
     assert named.coef_.dtype == dtype
     assert named.feature_names_in_.tolist() == NAMES
     assert not hasattr(plain, "feature_names_in_")
@@ -110,16 +116,16 @@ def test_tables(table, dtype):
     [pd.Series, pl.Series, pa.array, lambda y: pa.chunked_array(np.array_split(y, 3)), list],
 )
 def test_columns_of_targets_and_weights(column):
-    X, y = problem(ASGDRegressor())
+    X, y = problem(PaperRegressor())
     weights = np.random.default_rng(0).random(len(y))
-    plain = ASGDRegressor(random_state=0).fit(X, y, weights)
-    assert_same_bits(ASGDRegressor(random_state=0).fit(X, column(y), column(weights)), plain, X)
+    plain = PaperRegressor(random_state=0).fit(X, y, weights)
+    assert_same_bits(PaperRegressor(random_state=0).fit(X, column(y), column(weights)), plain, X)
 
 
 def test_labels_in_a_column_of_categories():
-    X, y = problem(ASGDClassifier(), classes=3)
-    one = ASGDClassifier(random_state=0).fit(X, y)
-    other = ASGDClassifier(random_state=0).fit(X, pd.Series(y, dtype="category"))
+    X, y = problem(PaperClassifier(), classes=3)
+    one = PaperClassifier(random_state=0).fit(X, y)
+    other = PaperClassifier(random_state=0).fit(X, pd.Series(y, dtype="category"))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
@@ -127,22 +133,22 @@ def test_labels_in_a_column_of_categories():
     "convert", [np.asfortranarray, lambda X: X.tolist(), lambda X: np.repeat(X, 2, axis=0)[::2]]
 )
 def test_memory_layouts(convert):
-    X, y = problem(ASGDRegressor())
-    one, other = (ASGDRegressor(random_state=0) for _ in range(2))
+    X, y = problem(PaperRegressor())
+    one, other = (PaperRegressor(random_state=0) for _ in range(2))
     assert_same_bits(one.fit(convert(X), y), other.fit(X, y), X)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16])
 def test_other_numbers_are_learned_as_doubles(dtype):
-    X, y = problem(ASGDRegressor())
+    X, y = problem(PaperRegressor())
     X = (X > 0).astype(dtype)
-    assert ASGDRegressor().fit(X, y).coef_.dtype == np.float64
+    assert PaperRegressor().fit(X, y).coef_.dtype == np.float64
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 def test_rows_are_not_copied(container, dtype, monkeypatch):
-    X, y = problem(ASGDClassifier(), rows=5000)
+    X, y = problem(PaperClassifier(), rows=5000)
     X = container(X.astype(dtype))
     seen = []
     learn = Bank.learn
@@ -152,7 +158,7 @@ def test_rows_are_not_copied(container, dtype, monkeypatch):
         learn(self, X, *rest, **options)
 
     monkeypatch.setattr(Bank, "learn", watched)
-    ASGDClassifier().fit(X, y)
+    PaperClassifier().fit(X, y)
     values = X.data if sparse.issparse(X) else X
     assert np.shares_memory(getattr(seen[-1], "values", seen[-1]), values)
 
@@ -160,7 +166,7 @@ def test_rows_are_not_copied(container, dtype, monkeypatch):
 class TestRefused:
     """With scikit-learn's own words where it has some."""
 
-    X, y = problem(ASGDClassifier())
+    X, y = problem(PaperClassifier())
 
     def refuse(self, match, X=None, y=None, estimator=None, error=ValueError):
         estimator = ASGDClassifier() if estimator is None else estimator
@@ -168,7 +174,7 @@ class TestRefused:
             estimator.fit(self.X if X is None else X, self.y if y is None else y)
 
     def test_another_number_of_features(self):
-        fitted = ASGDClassifier().fit(self.X, self.y)
+        fitted = PaperClassifier().fit(self.X, self.y)
         for method in (fitted.predict, fitted.decision_function, fitted.predict_proba):
             with pytest.raises(
                 ValueError, match="X has 4 features, but ASGDClassifier is expecting"
@@ -206,27 +212,27 @@ class TestRefused:
         self.refuse("inconsistent numbers of samples", y=self.y[:-1])
 
     def test_targets_that_are_not_finite(self):
-        self.refuse("Input y contains NaN", y=np.full(1500, np.nan), estimator=ASGDRegressor())
+        self.refuse("Input y contains NaN", y=np.full(1500, np.nan), estimator=PaperRegressor())
 
     def test_no_rows(self):
         self.refuse("minimum of 1 is required", X=self.X[:0], y=self.y[:0])
 
     def test_unknown_label(self):
-        classifier = ASGDClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
+        classifier = PaperClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
         with pytest.raises(ValueError, match="previously unseen labels"):
             classifier.partial_fit(self.X[:1], ["perhaps"])
 
     def test_no_classes_at_first(self):
         with pytest.raises(ValueError, match="classes must be passed on the first call"):
-            ASGDClassifier().partial_fit(self.X, self.y)
+            PaperClassifier().partial_fit(self.X, self.y)
 
     def test_other_classes_later(self):
-        classifier = ASGDClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
+        classifier = PaperClassifier().partial_fit(self.X, self.y, classes=np.unique(self.y))
         with pytest.raises(ValueError, match="not the same as on last call"):
             classifier.partial_fit(self.X, self.y, classes=["no", "perhaps"])
 
     def test_a_penalty_that_pushes_past_zero(self):
-        self.refuse("alpha = 20.0 and gamma0 = 0.1", estimator=ASGDClassifier(alpha=20, eta0=0.1))
+        self.refuse("alpha = 20.0 and gamma0 = 0.1", estimator=PaperClassifier(alpha=20, eta0=0.1))
 
     @pytest.mark.parametrize(
         "parameter",
@@ -247,4 +253,4 @@ class TestRefused:
     )
     def test_parameters(self, parameter):
         (name,) = parameter
-        self.refuse(f"The '{name}' parameter", estimator=ASGDClassifier(**parameter))
+        self.refuse(f"The '{name}' parameter", estimator=PaperClassifier(**parameter))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from estimator_problems import (
+    ESTIMATORS,
+    PaperClassifier,
+    PaperRegressor,
+    assert_same_bits,
+    problem,
+)
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
@@ -74,7 +80,7 @@ def test_only_the_first_pass_is_measured(estimator):
 def test_progressive_scores_are_honest():
     # So many features that the rows are learned by heart: only a score taken before can tell.
     X, y = make_classification(4000, 300, n_informative=10, flip_y=0.2, random_state=0)
-    fitted = ASGDClassifier(random_state=0, alpha=0, max_iter=20).fit(X[:600], y[:600])
+    fitted = PaperClassifier(random_state=0, alpha=0, max_iter=20).fit(X[:600], y[:600])
     test = fitted.score(X[2000:], y[2000:])
     assert fitted.score(X[:600], y[:600]) > test + 0.15
     assert fitted.progressive_score_ < test + 0.05
@@ -84,39 +90,39 @@ def test_progressive_score_of_a_regression():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 5))
     y = np.stack([X @ rng.normal(size=5) + rng.normal(size=20_000), X[:, 0] + 2.0], axis=1)
-    fitted = ASGDRegressor(random_state=0).fit(X[:10_000], y[:10_000])
+    fitted = PaperRegressor(random_state=0).fit(X[:10_000], y[:10_000])
     assert fitted.progressive_score_ == pytest.approx(fitted.score(X[10_000:], y[10_000:]), abs=0.1)
-    parts = ASGDRegressor()
+    parts = PaperRegressor()
     for rows in np.split(np.arange(10_000), 100):
         parts.partial_fit(X[rows], y[rows])
-    whole = ASGDRegressor(shuffle=False).fit(X[:10_000], y[:10_000])
+    whole = PaperRegressor(shuffle=False).fit(X[:10_000], y[:10_000])
     assert_same_bits(parts, whole, X)
 
 
 def test_several_outputs_are_several_models():
-    X, _ = problem(ASGDRegressor(), 3000)
+    X, _ = problem(PaperRegressor(), 3000)
     y = X @ np.random.default_rng(0).normal(size=(5, 3))
-    together = ASGDRegressor(random_state=0).fit(X, y)
+    together = PaperRegressor(random_state=0).fit(X, y)
     assert together.predict(X).shape == y.shape
     assert together.coef_.shape == (3, 5)
     for output in range(3):
-        alone = ASGDRegressor(random_state=0).fit(X, y[:, output])
+        alone = PaperRegressor(random_state=0).fit(X, y[:, output])
         assert alone.coef_.shape == (5,)
         assert alone.predict(X).shape == (3000,)
         np.testing.assert_allclose(together.coef_[output], alone.coef_, rtol=1e-9)
-    column = ASGDRegressor(random_state=0).fit(X, y[:, :1])
+    column = PaperRegressor(random_state=0).fit(X, y[:, :1])
     assert column.predict(X).shape == (3000, 1)
     with pytest.raises(ValueError, match="y has 2 outputs, but there were 3"):
         together.partial_fit(X, y[:, :2])
 
 
 def test_shuffling():
-    X, y = problem(ASGDClassifier())
-    first, same, other = (ASGDClassifier(random_state=s).fit(X, y) for s in (0, 0, 1))
+    X, y = problem(PaperClassifier())
+    first, same, other = (PaperClassifier(random_state=s).fit(X, y) for s in (0, 0, 1))
     assert_same_bits(first, same, X)
     assert not np.array_equal(first.coef_, other.coef_)
     order = np.argsort(y, kind="stable")  # one class after the other
-    sorted_rows = ASGDClassifier(random_state=0).fit(X[order], y[order])
+    sorted_rows = PaperClassifier(random_state=0).fit(X[order], y[order])
     assert sorted_rows.score(X, y) > first.score(X, y) - 0.03
 
 
@@ -131,8 +137,8 @@ def test_fit_forgets_but_partial_fit_does_not(estimator):
 
 
 def test_parameters_cannot_change_on_the_way():
-    X, y = problem(ASGDRegressor())
-    regressor = ASGDRegressor(warm_start=True).fit(X, y).set_params(alpha=0.5)
+    X, y = problem(PaperRegressor())
+    regressor = PaperRegressor(alpha=1e-4, warm_start=True).fit(X, y).set_params(alpha=0.5)
     for learn in (regressor.fit, regressor.partial_fit):
         with pytest.raises(ValueError, match=r"began with alpha=0.0001 and cannot .* alpha=0.5"):
             learn(X, y)
@@ -140,8 +146,8 @@ def test_parameters_cannot_change_on_the_way():
 
 
 def test_a_fit_that_fails_leaves_no_model():
-    X, y = problem(ASGDClassifier())
-    classifier = ASGDClassifier().fit(X, y)
+    X, y = problem(PaperClassifier())
+    classifier = PaperClassifier().fit(X, y)
     with pytest.raises(ValueError, match="got 1 class"):
         classifier.set_params(alpha=1.0).fit(X[:, :3], np.ones(len(y)))
     classifier.set_params(alpha=100.0, eta0=0.1)
@@ -152,10 +158,10 @@ def test_a_fit_that_fails_leaves_no_model():
 
 
 def test_verbose_changes_nothing_and_prints_as_rows_double(capsys):
-    X, y = problem(ASGDClassifier(), 5000, classes=3)
-    quiet = ASGDClassifier(random_state=0).fit(X, y)
+    X, y = problem(PaperClassifier(), 5000, classes=3)
+    quiet = PaperClassifier(random_state=0).fit(X, y)
     assert capsys.readouterr().out == ""
-    loud = ASGDClassifier(random_state=0, verbose=1).fit(X, y)
+    loud = PaperClassifier(random_state=0, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines] == ["1000", "2000", "4000", "5000"]
     assert f"progressive loss {loud.progressive_loss_:.6g}" in lines[-1]

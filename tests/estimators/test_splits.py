@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from estimator_problems import ESTIMATORS, PaperClassifier, assert_same_bits, problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-
-from polyak import ASGDClassifier
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -50,8 +48,8 @@ def test_any_split_gives_the_same_bits(estimator, data):
 
 @pytest.mark.parametrize("sizes", [[1] * 1200, [999, 1, 1, 199], [600, 600]], ids=len)
 def test_progressive_class_weights_do_not_depend_on_the_split(sizes):
-    X, y = problem(ASGDClassifier(), 1200, classes=4)
-    whole, parts = (ASGDClassifier(class_weight="balanced") for _ in range(2))
+    X, y = problem(PaperClassifier(), 1200, classes=4)
+    whole, parts = (PaperClassifier(class_weight="balanced") for _ in range(2))
     whole.partial_fit(X, y, np.unique(y))
     for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
         parts.partial_fit(X[begin : begin + size], y[begin : begin + size], np.unique(y))

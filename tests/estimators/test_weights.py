@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_problems import ESTIMATORS, assert_same_bits, problem
+from estimator_problems import (
+    ESTIMATORS,
+    PaperClassifier,
+    PaperRegressor,
+    assert_same_bits,
+    problem,
+)
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-
-from polyak import ASGDClassifier, ASGDRegressor
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
@@ -44,11 +48,11 @@ def test_weight_zero_is_removal(estimator, rows, settings, container):
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_weight_zero_is_removal_batch_by_batch(class_weight):
-    X, y = problem(ASGDClassifier(), 3000, classes=3)
+    X, y = problem(PaperClassifier(), 3000, classes=3)
     weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], size=len(y))
     weights[200:300] = 0.0  # a batch that is not there at all
     batches = np.split(np.arange(len(y)), 30)
-    one, other = (ASGDClassifier(class_weight=class_weight) for _ in range(2))
+    one, other = (PaperClassifier(class_weight=class_weight) for _ in range(2))
     for rows in batches:
         one.partial_fit(X[rows], y[rows], np.unique(y), weights[rows])
         rows = rows[weights[rows] != 0]
@@ -91,12 +95,12 @@ def test_integer_weights_match_repeated_rows_on_the_mean_of_200_shuffles(estimat
 
 
 def test_bad_weights():
-    X, y = problem(ASGDRegressor())
+    X, y = problem(PaperRegressor())
     with pytest.raises(ValueError, match="Negative values"):
-        ASGDRegressor().fit(X, y, sample_weight=-np.ones(len(y)))
+        PaperRegressor().fit(X, y, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="zero"):
-        ASGDRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
+        PaperRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="NaN"):
-        ASGDRegressor().fit(X, y, sample_weight=np.full(len(y), np.nan))
+        PaperRegressor().fit(X, y, sample_weight=np.full(len(y), np.nan))
     with pytest.raises(ValueError, match="sample_weight"):
-        ASGDRegressor().fit(X, y, sample_weight=np.ones(3))
+        PaperRegressor().fit(X, y, sample_weight=np.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,7 +16,9 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from polyak.errors import DivergenceError
+from polyak.estimators.passes import FEW_ROWS, learn_while_it_helps
 from polyak.estimators.run import Run
+from polyak.intervals import standard_errors, weight_interval
 from polyak.learner import Learner
 from polyak.model import LinearModel
 from polyak.recipes import Recipe
@@ -34,16 +37,17 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     """Averaged stochastic gradient descent behind scikit-learn's interface."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "recipe": [StrOptions({"paper"})],
+        "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
+        "recipe": [StrOptions({"auto", "paper"})],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
         "decay": [_AUTO, Interval(Real, 0, None, closed="left")],
         "power_t": [_AUTO, Interval(Real, 0, 1, closed="both")],
         "average": [_AUTO, "boolean", Interval(Integral, 0, None, closed="left")],
-        "step": [StrOptions({"explicit", "implicit"})],
-        "precondition": [Options(Real, {0, 0.25, 0.5, 1})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "step": [StrOptions({"auto", "explicit", "implicit"})],
+        "precondition": [_AUTO, Options(Real, {0, 0.25, 0.5, 1})],
+        "max_iter": [_AUTO, Interval(Integral, 1, None, closed="left")],
+        "intervals": ["boolean"],
         "shuffle": ["boolean"],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -114,6 +118,51 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         """The mean loss on rows not yet learned, summed over the models."""
         return float(self._about("progressive_loss"))
 
+    @property
+    def progressive_loss_std_err_(self) -> float:
+        """The standard error of ``progressive_loss_``."""
+        return float(self._about("progressive_loss_std_err"))
+
+    @property
+    def recent_(self) -> Bunch:
+        """The same over the later half of the rows: ``rows, loss, loss_std_err, error``."""
+        return Bunch(**self._about("recent"))
+
+    @property
+    def candidates_(self) -> list[dict[str, Any]]:
+        """Every candidate of the race: its settings, the rows it survived, its loss."""
+        return list(self._about("candidates"))
+
+    @property
+    def best_candidate_(self) -> dict[str, Any]:
+        """The candidate that won, as ``candidates_`` has it."""
+        best: dict[str, Any] = self._about("candidates")[self._about("best_candidate")]
+        return best
+
+    @property
+    def coef_std_err_(self) -> Floats:
+        """The standard error of each weight, where ``intervals`` asked for it."""
+        return self._shaped(standard_errors(self._with_replicas())[0])
+
+    @property
+    def intercept_std_err_(self) -> Floats:
+        """The standard error of each intercept, where ``intervals`` asked for it."""
+        return standard_errors(self._with_replicas())[1]
+
+    def coef_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Give the interval that holds each weight with this confidence.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+
+        Returns
+        -------
+        low, high : two arrays in the shape of ``coef_``
+        """
+        low, high = weight_interval(self._with_replicas(), level)
+        return self._shaped(low), self._shaped(high)
+
     def sparsify(self) -> Self:
         """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
 
@@ -169,6 +218,12 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._run
 
+    def _with_replicas(self) -> LinearModel:
+        model = self._fitted().model
+        if model.replicas is None:
+            raise AttributeError("this model was learned without intervals=True")
+        return model
+
     def _about(self, name: str) -> Any:
         about = self._fitted().model.about
         if name not in about:
@@ -197,14 +252,15 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         return Recipe(
             loss=self.loss,
             recipe=self.recipe,
-            alpha=float(self.alpha),
+            alpha=_auto_or_float(self.alpha),
             eta0=_auto_or_float(self.eta0),
             decay=_auto_or_float(self.decay),
             power_t=_auto_or_float(self.power_t),
             average=bool(average) if isinstance(average, np.bool_) else average,
             step=self.step,
-            precondition=float(self.precondition),
+            precondition=_auto_or_float(self.precondition),
             fit_intercept=bool(self.fit_intercept),
+            intervals=bool(self.intervals),
             seed=seed,
         )
 
@@ -254,17 +310,46 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Learn ``max_iter`` passes, each in an order of its own."""
         present = None if weights is None or weights.all() else np.flatnonzero(weights)
-        for number in range(self.max_iter):
-            order = present
-            if self.shuffle:  # of the rows that are there: the others must leave no trace
-                order = rng.permutation(X.shape[0] if present is None else present)
-            for part in self._parts(order, X.shape[0]):
-                self._learn(run, X, targets, weights, part, number)
-            if number == 0:
-                self._learn(run)
+        rows = X.shape[0] if present is None else len(present)
+        passes = self._passes(rows)
+        if passes is None:
+
+            def learn(order: NDArray[np.int64] | None, number: int) -> None:
+                if order is None:
+                    self._learn(run)
+                    return
+                for part in self._parts(order, X.shape[0]):
+                    self._learn(run, X, targets, weights, part, number)
+
+            present = np.arange(rows) if present is None else present
+            data = (X, targets, weights)
+            passes = learn_while_it_helps(run, rng, data, present, self.shuffle, learn)
+        else:
+            for number in range(passes):
+                order = present
+                if self.shuffle:  # of the rows that are there: the others must leave no trace
+                    order = rng.permutation(X.shape[0] if present is None else present)
+                for part in self._parts(order, X.shape[0]):
+                    self._learn(run, X, targets, weights, part, number)
+                if number == 0:
+                    self._learn(run)
         self._learn(run)
-        self.n_iter_ = int(self.max_iter)
+        self.n_iter_ = passes
         self._run = run
+
+    def _passes(self, rows: int) -> int | None:
+        """Say how many passes to make; None where the rows themselves will tell."""
+        if self.max_iter != "auto":
+            if self.intervals and self.max_iter > 1:
+                warnings.warn(
+                    f"intervals are for rows seen once; after {self.max_iter} passes they are too "
+                    'narrow. max_iter="auto" makes one',
+                    stacklevel=4,
+                )
+            return int(self.max_iter)
+        if self.recipe == "paper" or self.intervals or rows >= FEW_ROWS:
+            return 1
+        return None
 
     def _partial_fit(self, run: Run, X: Any, targets: Any, weights: Floats | None) -> None:
         self._learn(run, X, targets, weights)

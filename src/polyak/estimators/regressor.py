@@ -26,35 +26,49 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     ----------
     loss : {"squared_error"}, default="squared_error"
         Half the squared distance.
-    alpha : float, default=1e-4
-        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised.
-    recipe : {"paper"}, default="paper"
-        What "auto" stands for in the parameters below: here, what Xu's paper says.
+    alpha : float or "auto", default="auto"
+        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. Raced for under
+        "auto", 1e-4 in the paper's recipe.
+    recipe : {"auto", "paper"}, default="auto"
+        What "auto" stands for in the other parameters. With "auto", many candidates learn side
+        by side in the same pass, those that fall behind drop out, and the winner is the model.
+        What is set is kept and no longer searched. With "paper", what Xu's paper says.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
-        The learning rate's first value; "auto" is one over ``M``, the largest squared length of
-        the first 1000 rows, with shorter steps on any longer row. A value of your own is used as
-        it is and can make the weights overflow, which raises `polyak.errors.DivergenceError`.
+        The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
+        largest squared length of the first 1000 rows, with shorter steps on any longer row; a
+        value of your own is used as it is and can make the weights overflow, which raises
+        `polyak.errors.DivergenceError`.
     decay : float or "auto", default="auto"
-        ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; "auto" is ``alpha``.
+        ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; ``alpha`` in the
+        paper's recipe.
     power_t : float or "auto", default="auto"
         "auto" is 2/3.
     average : "auto", bool or int, default="auto"
-        When averaging begins: "auto" as soon as an average would have done better than the
-        iterate itself, True at once, an int after that row. False never: the model is the last
-        iterate.
-    step : {"explicit", "implicit"}, default="explicit"
+        When averaging begins: True at once, an int after that row, False never: the model is then
+        the last iterate. "auto" is at once, later rows counting more; in the paper's recipe, as
+        soon as an average would have done better than the iterate itself.
+    step : {"auto", "explicit", "implicit"}, default="auto"
         An implicit step takes the slope where it arrives, and is stable at any learning rate.
-    precondition : {0, 0.25, 0.5, 1}, default=0
-        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
-    max_iter : int, default=1
-        How many passes `fit` makes over the rows.
+        "auto" is implicit; explicit in the paper's recipe.
+    precondition : {"auto", 0, 0.25, 0.5, 1}, default="auto"
+        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much. Raced for
+        under "auto", 0 in the paper's recipe.
+    max_iter : int or "auto", default="auto"
+        How many passes `fit` makes over the rows; `partial_fit` always makes one. "auto" is one
+        from 30,000 rows on, in the paper's recipe and with ``intervals``. Fewer rows are learned
+        again for as long as the loss on a random tenth, held back until the end, falls.
     shuffle : bool, default=True
         Whether `fit` takes the rows in a random order, a new one each pass.
+    intervals : bool, default=False
+        Whether to learn 32 replicas in the same pass, each with random weights of the rows. How
+        far they spread gives standard errors and intervals; see `coef_interval` and
+        `predict_interval`. They are for rows seen once, so `fit` makes one pass unless
+        ``max_iter`` says otherwise.
     warm_start : bool, default=False
         Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
     random_state : int, RandomState instance or None, default=None
-        Orders the rows.
+        Orders the rows, and weighs them for ``intervals``.
     n_jobs : int or None, default=None
         Has no effect yet: all outputs are learned together, in one thread.
     verbose : int, default=0
@@ -81,9 +95,22 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     progressive_loss_ : float
         The mean loss of the averaged model on each row before it was learned, summed over the
         outputs: an honest estimate without held-out rows. Rows count with their weights, and only
-        in the first pass, since later ones meet rows that are known.
+        the first time, since later passes meet rows that are known.
+    progressive_loss_std_err_ : float
+        Its standard error; with several models, a bound on it.
     progressive_score_ : float
         The coefficient of determination, measured in the same way.
+    recent_ : Bunch
+        ``rows``, ``loss``, ``loss_std_err`` and ``error`` over the later half of the rows: how
+        good the model is now, rather than on average so far.
+    candidates_ : list of dict
+        Every candidate: its settings, the rows it survived (``rows``), its ``progressive_loss``
+        and its ``curve`` of loss against rows.
+    best_candidate_ : dict
+        The one that won.
+    coef_std_err_ : array in the shape of ``coef_``
+        Standard errors, with ``intervals``.
+    intercept_std_err_ : array in the shape of ``intercept_``
 
     Examples
     --------
@@ -107,17 +134,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self,
         *,
         loss: str = "squared_error",
-        alpha: float = 1e-4,
-        recipe: str = "paper",
+        alpha: Any = "auto",
+        recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
         decay: Any = "auto",
         power_t: Any = "auto",
         average: Any = "auto",
-        step: str = "explicit",
-        precondition: float = 0,
-        max_iter: int = 1,
+        step: str = "auto",
+        precondition: Any = "auto",
+        max_iter: Any = "auto",
         shuffle: bool = True,
+        intervals: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -135,6 +163,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self.precondition = precondition
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.intervals = intervals
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

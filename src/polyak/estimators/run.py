@@ -47,7 +47,9 @@ class Run:
     def can_diverge(self) -> bool:
         """Whether the steps are as long as the user said, even where they overshoot."""
         recipe = None if self.learner is None else self.learner.recipe
-        return recipe is not None and recipe.eta0 != "auto" and recipe.step == "explicit"
+        if recipe is None or recipe.recipe != "paper":
+            return False
+        return recipe.eta0 != "auto" and recipe.step != "implicit"
 
     def learn(
         self,
@@ -72,6 +74,11 @@ class Run:
             self.learner.finish()
         if self.can_diverge:
             _ = self.model  # raises where the last row overflowed, with none after it to notice
+
+    def go_back(self, learner: Learner) -> None:
+        """Take up an earlier copy of the learner, as if nothing had been learned since."""
+        self.learner = learner
+        self._model = self._settled = None
 
     @property
     def settled(self) -> Learner:
@@ -137,7 +144,10 @@ class Run:
             f"eta0={recipe.eta0:.6g} is too large; the largest squared length of a row is "
             f"{self.longest:.6g}"
         )
-        if recipe.precondition:  # what a step then comes to depends on all rows before it
+        if recipe.precondition not in (
+            "auto",
+            0,
+        ):  # what a step then comes to depends on all rows before it
             return f'{found}; with a preconditioner, use step="implicit" or eta0="auto"'
         safe = 1.0 / (get_loss(recipe.loss).curvature * self.heaviest)
         return (
