@@ -7,6 +7,7 @@ probability. Counts add up in any order, so batches, checkpoints and merging lea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ BINS = 256
 FIRST_MARK = 1000
 """The older half is forgotten at this many rows, at twice as many, and so on."""
 
+CHUNK, EVERY_CHUNK_UNTIL = 2000, 8000
+"""Where a sample will do: rows by the chunk, all up to so many and ever fewer beyond."""
+SHOWN_BINS = 20
+
 SMALLEST_SLOPE = 1e-3
 
 
@@ -25,7 +30,9 @@ class ScoreHistogram:
     """Weighted counts of scores, for each model and either sign of its target.
 
     Each time the number of rows doubles, the older half of what it knows is forgotten: early
-    scores were those of another model.
+    scores were those of another model. Where the counts are only to be looked at, ``sampled``
+    counts some thousands of rows in every doubling, chosen by their number, and `wants` tells when
+    there is nothing to count: then it costs next to nothing.
 
     Examples
     --------
@@ -35,23 +42,53 @@ class ScoreHistogram:
     2.0
     """
 
-    def __init__(self, models: int) -> None:
+    def __init__(self, models: int, *, sampled: bool = False) -> None:
+        self.sampled = sampled
         self.counts: Floats = np.zeros((2, models, 2, BINS))  # the newer half, then the older
         self.rows = 0
         self.mark = FIRST_MARK
 
     def add(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
         """Count rows: scores and signs have a column a model."""
+        for some in self._advance(len(scores)):
+            self._count(scores[some], positive[some], weights[some])
+
+    def skip(self, rows: int) -> None:
+        """Let rows go by that it does not want."""
+        for _ in self._advance(rows):
+            raise ValueError("these rows should have been counted")
+
+    def wants(self, rows: int) -> bool:
+        """Tell whether any of the next rows is to be counted."""
+        place, mark = self.rows, self.mark
+        while place < self.rows + rows:
+            if self._is_wanted(place, mark):
+                return True
+            place = min(_next_chunk(place), mark)
+            mark = 2 * mark if place == mark else mark
+        return False
+
+    def _advance(self, rows: int) -> Iterator[slice]:
+        """Move on, giving the rows to count; forget the older half where it is time."""
         begin = 0
-        while begin < len(scores):
-            end = min(len(scores), begin + self.mark - self.rows)
-            self._count(scores[begin:end], positive[begin:end], weights[begin:end])
-            self.rows += end - begin
+        while begin < rows:
+            step = min(rows - begin, self.mark - self.rows)
+            if self.sampled:
+                step = min(step, _next_chunk(self.rows) - self.rows)
+            if self._is_wanted(self.rows, self.mark):
+                yield slice(begin, begin + step)
+            self.rows += step
+            begin += step
             if self.rows == self.mark:
                 self.counts[1] = self.counts[0]
                 self.counts[0] = 0.0
                 self.mark *= 2
-            begin = end
+
+    def _is_wanted(self, row: int, mark: int) -> bool:
+        if not self.sampled:
+            return True
+        # The first rows are soon forgotten, and count for all the candidates there are then.
+        return row >= FIRST_MARK and row // CHUNK % max(mark // EVERY_CHUNK_UNTIL, 1) == 0
 
     def _count(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
         squeezed = scores / (1.0 + np.abs(scores))  # all scores fit between -1 and 1
@@ -71,7 +108,7 @@ class ScoreHistogram:
 
     def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
         """Give a histogram of only these models."""
-        chosen = ScoreHistogram(len(models))
+        chosen = ScoreHistogram(len(models), sampled=self.sampled)
         chosen.counts = self.counts[:, models].copy()
         chosen.rows, chosen.mark = self.rows, self.mark
         return chosen
@@ -90,6 +127,39 @@ class ScoreHistogram:
         models = self.counts.shape[1]
         negative, positive = self.counts.sum(axis=(0, 1))
         return np.tile(_fit_sigmoid(negative, positive, with_offset=models > 1), (models, 1))
+
+    def reliability(self, sigmoid: tuple[float, float]) -> dict[str, list[float]]:
+        """Compare probabilities with what happened, in twenty bins, all models together.
+
+        Gives the mean predicted probability, the positive rows and all rows of each bin that has
+        any.
+
+        Examples
+        --------
+        >>> counts = ScoreHistogram(models=1)
+        >>> counts.add(np.zeros((4, 1)), np.array([[True], [True], [True], [False]]), np.ones(4))
+        >>> counts.reliability((1.0, 0.0))
+        {'predicted': [0.50...], 'positive': [3.0], 'total': [4.0]}
+        """
+        negative, positive = self.counts.sum(axis=(0, 1))
+        slope, offset = sigmoid
+        chance = np.exp(-np.logaddexp(0.0, -(slope * bin_centres() + offset)))
+        bins = np.minimum((chance * SHOWN_BINS).astype(np.int64), SHOWN_BINS - 1)
+        total, hits, said = (
+            np.bincount(bins, counted, minlength=SHOWN_BINS)
+            for counted in (negative + positive, positive, (negative + positive) * chance)
+        )
+        there = total > 0
+        return {
+            "predicted": (said[there] / total[there]).round(6).tolist(),
+            "positive": hits[there].tolist(),
+            "total": total[there].tolist(),
+        }
+
+
+def _next_chunk(row: int) -> int:
+    """Give the row that the next chunk begins with; the first rows are a chunk of their own."""
+    return FIRST_MARK if row < FIRST_MARK else (row // CHUNK + 1) * CHUNK
 
 
 def bin_centres() -> Floats:

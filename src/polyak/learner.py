@@ -153,6 +153,7 @@ class Learner:
             "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
             "progressive_error": self.progressive_error,
             "recent": self.race.recent(leader.number),
+            "calibration": leader.reliability(),
             "best_candidate": leader.number,
             "candidates": self.race.table(),
         }
@@ -290,7 +291,7 @@ class Learner:
             one_vs_rest=several,
             n_features=self.n_features,
             dtype=values.dtype,
-            calibrate=self.loss.classifies and self.loss.name != "log_loss",
+            calibrate=self.loss.classifies,
         )
         self.race.look(rows)
         self._kept = []

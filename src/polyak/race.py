@@ -73,8 +73,11 @@ class Race:
             )
             for lane in self.lanes
         ]
+        # The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
+        sampled = recipe.loss == "log_loss"
         self.histograms = [
-            ScoreHistogram(len(lane) * outputs) if calibrate else None for lane in self.lanes
+            ScoreHistogram(len(lane) * outputs, sampled=sampled) if calibrate else None
+            for lane in self.lanes
         ]
         self.scored = 0  # how many rows were scored; those learned again were not
         # What each candidate's rows, losses, squared losses and errors add up to, at each mark.
@@ -151,10 +154,12 @@ class Race:
     ) -> None:
         def drive(number: int) -> None:
             bank, histogram = self.banks[number], self.histograms[number]
-            if histogram is None or again:
-                bank.learn(rows, targets, weights, order=order, again=again, checked=checked)
-                return
             n = len(rows) if order is None else len(order)
+            if histogram is None or again or not histogram.wants(n):
+                bank.learn(rows, targets, weights, order=order, again=again, checked=checked)
+                if histogram is not None and not again:
+                    histogram.skip(n)
+                return
             scores = np.empty((n, len(bank)))
             bank.learn(rows, targets, weights, order=order, scores=scores, checked=checked)
             chosen = slice(None) if order is None else order
@@ -412,10 +417,20 @@ class Leader:
 
     def sigmoids(self) -> Floats | None:
         """Give the curves from its scores to probabilities, where a loss needs any."""
-        if self.histogram is None:
+        counts = self._counts()
+        return None if counts is None or counts.sampled else counts.sigmoids()
+
+    def reliability(self) -> dict[str, list[float]] | None:
+        """Compare its probabilities with what happened, if its scores were counted."""
+        counts = self._counts()
+        if counts is None:
             return None
+        slope, offset = (1.0, 0.0) if counts.sampled else counts.sigmoids()[0]
+        return counts.reliability((float(slope), float(offset)))
+
+    def _counts(self) -> ScoreHistogram | None:
         columns = self.place * self.outputs + np.arange(self.outputs)
-        return self.histogram.select(columns).sigmoids()
+        return None if self.histogram is None else self.histogram.select(columns)
 
 
 def _candidate(fields: dict[str, Any]) -> Candidate:
