@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from polyak.learner import Learner
     from polyak.model import LinearModel
     from polyak.recipes import Recipe
+    from polyak.reporting import report
     from polyak.streams import open_stream
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "LinearModel",
     "Recipe",
     "open_stream",
+    "report",
 ]
 
 _HOMES = {
@@ -27,6 +29,7 @@ _HOMES = {
     "LinearModel": "polyak.model",
     "Recipe": "polyak.recipes",
     "open_stream": "polyak.streams",
+    "report": "polyak.reporting",
 }
 
 

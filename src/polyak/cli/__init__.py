@@ -20,6 +20,7 @@ COMMANDS = {
     "predict": "predict labels, scores or probabilities, one line a row",
     "evaluate": "measure a model's loss and error on a source with targets",
     "inspect": "show what a model is, the learning rate found, the heaviest features",
+    "report": "show a model and how it was learned on one HTML page",
     "demo": "learn from a data set made on the spot, and show what comes of it",
     "completion": "print a script that completes polyak's arguments in a shell",
 }

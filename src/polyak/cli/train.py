@@ -32,6 +32,9 @@ def parser() -> Parser:
     parser.add_argument(
         "--test", action="append", metavar="FILE", help="evaluate the model on this in the end"
     )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a page about the model, to look at in a browser"
+    )
     add_json(parser)
     parser.add_argument(
         "--no-progress",
@@ -89,6 +92,11 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--no-intercept", dest="intercept", action="store_false", help="learn no intercept"
     )
+    how.add_argument(
+        "--intervals",
+        action="store_true",
+        help="learn replicas in the same pass, for standard errors and confidence intervals",
+    )
     how.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of what is random")
 
 
@@ -134,6 +142,11 @@ def run(options: Namespace) -> int:
 
     job = _job(options)
     check_writable(options.model)
+    if options.report:
+        from polyak.cli.report import check_is_other_file
+
+        check_writable(options.report)
+        check_is_other_file(options.report, options.model)
     return _finish(job, _train(job, options), options)
 
 
@@ -156,6 +169,7 @@ def _job(options: Namespace) -> Job:
                 step=options.step,
                 precondition=options.precondition,
                 fit_intercept=options.intercept,
+                intervals=options.intervals,
                 seed=options.seed,
             ),
             classes=None if options.classes is None else _labels(options.classes),
@@ -201,10 +215,15 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
     from polyak.training import clear_checkpoints
 
     _report_bad_lines(outcome)
-    figures = _figures(outcome)
+    figures = _figures(outcome, options.json)
     if outcome.model is not None:
         outcome.model.save(options.model)
         figures = {"model": options.model} | figures
+        if options.report:
+            from polyak.cli.report import write
+
+            write(outcome.model, options.model, options.report)
+            figures = {"model": options.model, "report": options.report} | figures
     if outcome.interrupted:
         print_figures(figures, options.json)
         kept = [] if outcome.model is None else [f"the model is in {options.model}"]
@@ -233,8 +252,9 @@ def _report_bad_lines(outcome: Outcome) -> None:
         say(f"skipped {more:,} more bad lines")
 
 
-def _figures(outcome: Outcome) -> dict[str, Any]:
+def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     from polyak.cli.progress import speeds
+    from polyak.cli.race import recent_words, winner, winner_words
 
     progress = outcome.progress
     rate, megabytes = speeds(progress)
@@ -246,6 +266,10 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
             "progressive_loss": about.get("progressive_loss"),
             "progressive_error": about.get("progressive_error"),
         }
+        if as_json:
+            figures |= {"recent": about.get("recent"), "winner": winner(about)}
+        else:
+            figures |= recent_words(about) | winner_words(about)
     if progress.rows_before:
         figures["resumed_at_row"] = progress.rows_before
     if progress.bad_lines:

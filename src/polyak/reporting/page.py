@@ -1,0 +1,83 @@
+"""The page: what is known about a model, section after section, as one HTML file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from polyak.model import LinearModel
+from polyak.reporting.facts import as_model
+from polyak.reporting.markup import Markup, element, joined
+from polyak.reporting.sections import figures, headline, lead, sections
+
+
+def report(
+    source: Any, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str:
+    """Show a model on one HTML page that needs nothing else: no network, no scripts.
+
+    It has the loss as rows went by, the race of the candidates, the heaviest features with their
+    intervals, the calibration, the learning rate and a summary, each as far as it is known.
+
+    Parameters
+    ----------
+    source : LinearModel, fitted estimator, or the path of a model file
+    path : path, optional
+        Where to write the page.
+    title : str, optional
+        What to call the model.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyak import ASGDClassifier, report
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> page = report(ASGDClassifier().fit(X, X[:, 0] > 0))
+    >>> page[:15], "The heaviest features" in page
+    ('<!doctype html>', True)
+    """
+    model, names = as_model(source)
+    page = _page(model, names, title)
+    if path is not None:
+        from polyak.container import write_bytes
+
+        write_bytes(path, page.encode())
+    return page
+
+
+def _page(model: LinearModel, names: list[str] | None, title: str | None) -> str:
+    from importlib.metadata import version
+
+    name = headline(model)
+    head = joined(
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{title or name.capitalize()} · polyak"),
+        element("style", _style()),
+    )
+    kicker = joined("polyak", f" · {title}" if title else "")
+    body = element(
+        "main",
+        element(
+            "header",
+            element("p", kicker, class_="kicker"),
+            element("h1", name),
+            element("p", lead(model), class_="lead"),
+        ),
+        figures(model),
+        *sections(model, names),
+        element("footer", f"Made by polyak {version('polyak')}."),
+    )
+    return "<!doctype html>\n" + element(
+        "html", element("head", head), "\n", element("body", body), lang="en"
+    )
+
+
+def _style() -> Markup:
+    return Markup(Path(__file__).with_name("style.css").read_text("utf-8"))

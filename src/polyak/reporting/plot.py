@@ -1,0 +1,163 @@
+"""One plot: a frame with two axes, and marks within it, as an inline SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyak.reporting.markup import Markup, element, joined
+from polyak.reporting.scales import Scale
+from polyak.reporting.words import short
+
+Point = tuple[float, float]
+
+NARROW, WIDE = 342, 720
+"""The widths, in pixels, that plots are drawn for: a phone's and a desktop's.
+
+Text in an SVG scales with it, so one drawing cannot be legible at both.
+"""
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 46
+
+
+class Plot:
+    """A frame to draw in; colours and type are the page's.
+
+    Parameters
+    ----------
+    x, y : (low, high, whether logarithmic)
+    """
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        x: tuple[float, float, bool],
+        y: tuple[float, float, bool],
+        *,
+        left: int = LEFT,
+        top: int = TOP,
+    ) -> None:
+        self.width, self.height, self.left, self.top = width, height, left, top
+        self.right, self.bottom = width - RIGHT, height - BOTTOM
+        self.x = Scale(x[0], x[1], left, self.right, x[2])
+        self.y = Scale(y[0], y[1], self.bottom, top, y[2])
+        self._behind: list[Markup] = []
+        self._inside: list[Markup] = []
+        self._above: list[Markup] = []
+
+    # -- axes ----------------------------------------------------------------------------------
+
+    def x_axis(self, label: str) -> None:
+        """Write the horizontal axis: ticks, their numbers, and what it measures."""
+        for value in self.x.ticks(min(max((self.right - self.left) // 45, 3), 8)):
+            place = self.x(value)
+            self._behind += [
+                element(
+                    "line", x1=place, x2=place, y1=self.bottom, y2=self.bottom + 4, class_="tick"
+                ),
+                element("text", short(value), x=place, y=self.bottom + 18, text_anchor="middle"),
+            ]
+        self._behind += [
+            element(
+                "line", x1=self.left, x2=self.right, y1=self.bottom, y2=self.bottom, class_="tick"
+            ),
+            element("text", label, x=self.right, y=self.height - 6, text_anchor="end"),
+        ]
+
+    def y_axis(self, marks: Sequence[tuple[float, str]] | None = None) -> None:
+        """Write the vertical axis: hairlines across, and their numbers."""
+        for value, text in marks or [(value, short(value)) for value in self.y.ticks(6)]:
+            if not self.y.low <= value <= self.y.high:
+                continue
+            place = self.y(value)
+            self._behind += [
+                element("line", x1=self.left, x2=self.right, y1=place, y2=place, class_="grid"),
+                element("text", text, x=self.left - 8, y=place + 4, text_anchor="end"),
+            ]
+
+    # -- marks ---------------------------------------------------------------------------------
+
+    def line(self, points: Sequence[Point], class_: str, title: str | None = None) -> None:
+        """Draw a line through points."""
+        places = [(self.x(x), self.y(y)) for x, y in points]
+        drawn = places[:1]
+        for place in places[1:-1]:  # points closer than a pixel or two cannot be told apart
+            if abs(place[0] - drawn[-1][0]) >= 1.5:
+                drawn.append(place)
+        drawn += places[1:][-1:]
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
+        self._inside.append(element("path", *_title(title), d=path, class_=class_))
+
+    def dot(self, point: Point, class_: str, size: float = 3.0, title: str | None = None) -> None:
+        """Draw a dot."""
+        cx, cy = self.x(point[0]), self.y(point[1])
+        self._inside.append(
+            element("circle", *_title(title), cx=cx, cy=cy, r=float(size), class_=class_)
+        )
+
+    def bar(self, low: Point, high: Point, class_: str, title: str | None = None) -> None:
+        """Draw a rectangle between two corners."""
+        (x1, x2), (y1, y2) = (sorted(ends) for ends in self._corners(low, high))
+        self._inside.append(
+            element(
+                "rect", *_title(title), x=x1, y=y1, width=x2 - x1, height=y2 - y1, class_=class_
+            )
+        )
+
+    def segment(self, begin: Point, end: Point, class_: str) -> None:
+        """Draw a straight line."""
+        (x1, x2), (y1, y2) = self._corners(begin, end)
+        self._inside.append(element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=class_))
+
+    def write(
+        self, text: str, x: float, y: float, class_: str | None = None, anchor: str = "start"
+    ) -> None:
+        """Write text at a place of the drawing."""
+        self._above.append(element("text", text, x=x, y=y, text_anchor=anchor, class_=class_))
+
+    def label(self, text: str, y: float, title: str) -> None:
+        """Write text to the left of the frame."""
+        self._behind.append(
+            element(
+                "text",
+                *_title(title),
+                text,
+                x=self.left - 14,
+                y=y + 4,
+                text_anchor="end",
+                class_="label",
+            )
+        )
+
+    def draw(self, key: str, title: str, description: str) -> Markup:
+        """Give the SVG; screen readers are told the title and the description."""
+        name = f"{key}-{self.width}"
+        x, y = self.left - 6, self.top - 6  # room for half a dot on every side
+        width, height = self.right + 6 - x, self.bottom + 6 - y
+        inner = element(  # a nested svg cuts off what leaves the frame
+            "svg",
+            *self._inside,
+            x=x,
+            y=y,
+            width=width,
+            height=height,
+            viewBox=f"{x} {y} {width} {height}",
+        )
+        return element(
+            "svg",
+            element("title", title, id=f"{name}-title"),
+            element("desc", description, id=f"{name}-desc"),
+            joined(*self._behind),
+            inner,
+            joined(*self._above),
+            viewBox=f"0 0 {self.width} {self.height}",
+            role="img",
+            aria_labelledby=f"{name}-title {name}-desc",
+        )
+
+    def _corners(self, one: Point, other: Point) -> tuple[Point, Point]:
+        return (self.x(one[0]), self.x(other[0])), (self.y(one[1]), self.y(other[1]))
+
+
+def _title(title: str | None) -> list[Markup]:
+    """Give what a mark says under the pointer, if anything."""
+    return [] if title is None else [element("title", title)]

@@ -1,0 +1,97 @@
+"""Axes: from values to places on the page, and the round numbers to write beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A straight or logarithmic way from values to places on the page.
+
+    What lies far beyond the ends is put just outside them: no curve needs to be drawn further.
+
+    Examples
+    --------
+    >>> round(Scale(1, 1000, 0, 300, log=True)(10), 6)
+    100.0
+    >>> Scale(0, 1, 200, 0)(1e9)
+    -200.0
+    """
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Give the place of a value."""
+        low, high = self.low, self.high
+        if self.log:
+            value = math.log(value) if value > 0 else -math.inf
+            low, high = math.log(low), math.log(high)
+        share = min(max((value - low) / (high - low), -1.0), 2.0)
+        return self.begin + (self.end - self.begin) * share
+
+    def ticks(self, most: int) -> list[float]:
+        """Give round values within the ends, at most so many."""
+        return (
+            log_ticks(self.low, self.high, most) if self.log else ticks(self.low, self.high, most)
+        )
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Give multiples of 1, 2 or 5 times a power of ten.
+
+    Examples
+    --------
+    >>> ticks(0.0, 1.0, 6)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    raw = (high - low) / max(most - 1, 1)
+    power = math.floor(math.log10(raw))
+    for exponent in (power, power + 1, power + 2):
+        for digit in (1, 2, 5):
+            step = digit * 10.0**exponent
+            first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+            if last - first + 1 <= most:
+                return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+    return []
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Give powers of ten, leaving some out if they are many, filling in if they are few.
+
+    Examples
+    --------
+    >>> log_ticks(1, 5e4, 6), log_ticks(2, 60, 6)
+    ([1.0, 10.0, 100.0, 1000.0, 10000.0], [2.0, 5.0, 10.0, 20.0, 50.0])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+
+    def within(digits: Sequence[int], every: int = 1) -> list[float]:
+        found = (
+            float(f"{digit}e{power}") for power in range(first, last + 1, every) for digit in digits
+        )
+        return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        if len(within(digits)) <= most:
+            return within(digits)
+    every = 2
+    while len(within((1,), every)) > most:
+        every += 1
+    return within((1,), every)
+
+
+def padded(values: Sequence[float], log: bool = False) -> tuple[float, float]:
+    """Give ends with a little room around the values, however few or equal they are."""
+    low, high = min(values), max(values)
+    if log:
+        room = max((high / low) ** 0.06, 1.05)
+        return low / room, high * room
+    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    return low - room, high + room

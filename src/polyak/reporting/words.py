@@ -1,0 +1,132 @@
+"""Numbers and settings as people write them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from polyak.reporting.markup import element, joined
+
+_LOSSES = {
+    "squared_hinge": "squared hinge",
+    "log_loss": "logistic",
+    "hinge": "hinge",
+    "squared_error": "squared error",
+}
+DECAY = joined("(1 + a γ₀ t)", element("sup", "−c"))
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether there is a finite number to show."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """Write a number with so many digits; tiny and huge ones as powers of ten.
+
+    Examples
+    --------
+    >>> number(0.21574), number(-12345678.0), number(1e-6), number(None)
+    ('0.216', '−1.23 × 10⁷', '10⁻⁶', 'unknown')
+    """
+    if not is_number(value):
+        return "unknown"
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e6:
+        text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+        return text.replace("-", "−")
+    mantissa, power = f"{value:.{digits - 1}e}".split("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    ten = "10" + str(int(power)).translate(_SUPERSCRIPTS)
+    if mantissa in ("1", "-1"):
+        return ("−" if mantissa == "-1" else "") + ten
+    return f"{mantissa} × {ten}".replace("-", "−")
+
+
+def short(value: float) -> str:
+    """Write a number for an axis.
+
+    Examples
+    --------
+    >>> [short(value) for value in (0.0, 0.25, 500.0, 20000.0, 3e9, 5e-4, 5e-5)]
+    ['0', '0.25', '500', '20k', '3G', '0.0005', '5×10⁻⁵']
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if size <= abs(value) < size * 1e3:
+            return f"{value / size:g}{letter}".replace("-", "−")
+    if value and not 1e-4 <= abs(value) < 1e3:
+        return number(value, 2).replace(" ", "")
+    return f"{value:g}".replace("-", "−")
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """Write how many there are.
+
+    Examples
+    --------
+    >>> count(1, "class", "classes"), count(32561, "row")
+    ('1 class', '32,561 rows')
+    """
+    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def percent(value: Any) -> str:
+    """Write a share.
+
+    Examples
+    --------
+    >>> percent(0.15616)
+    '15.6%'
+    """
+    return f"{100 * value:.3g}%" if is_number(value) else "unknown"
+
+
+def loss_name(loss: str) -> str:
+    """Call a loss by its name in books."""
+    return _LOSSES.get(loss, loss)
+
+
+def settings(candidate: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say what a candidate learns with, as pairs of a name and a few words."""
+    rate = candidate.get("schedule") or {}
+    found = [("Penalty α", number(candidate.get("alpha")))]
+    if {"gamma0", "a", "c"} <= rate.keys():
+        found += [
+            ("First learning rate γ₀", number(rate["gamma0"])),
+            ("Its decay", joined(DECAY, f" with a = {number(rate['a'])}, c = {number(rate['c'])}")),
+        ]
+    found.append(("Steps", _step(candidate.get("step"))))
+    p = candidate.get("precondition")
+    if is_number(p):
+        found.append(("Preconditioner", _preconditioner(float(p or 0.0))))
+    averaging = candidate.get("averaging")
+    if isinstance(averaging, dict):
+        found.append(("Averaging", _averaging(averaging)))
+    return found
+
+
+def _step(step: Any) -> str:
+    return {
+        "implicit": "implicit: each is taken at the slope it leads to, and cannot overshoot",
+        "explicit": "explicit, as in the paper",
+    }.get(step, "unknown")
+
+
+def _preconditioner(p: float) -> str:
+    if p == 0:
+        return "none"
+    return f"features move by their mean square to the power −{p:g}"
+
+
+def _averaging(averaging: dict[str, Any]) -> str:
+    start, power = averaging.get("start"), averaging.get("power")
+    if start is None:
+        return "none: the model is the last iterate"
+    begin = {"auto": "from where it pays", 0: "from the first row"}.get(
+        start, f"after row {start:,}" if is_number(start) else "unknown"
+    )
+    if not is_number(power) or power == 0:
+        return f"{begin}, all rows alike"
+    return joined(f"{begin}, row m counting m", element("sup", f"{power:g}" if power != 1 else ""))
