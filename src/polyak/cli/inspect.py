@@ -15,6 +15,9 @@ def parser() -> Parser:
     parser.add_argument(
         "--top", type=not_negative, default=10, metavar="N", help="how many features to show (10)"
     )
+    parser.add_argument(
+        "--candidates", action="store_true", help="list the candidates of the race instead"
+    )
     add_json(parser)
     return parser
 
@@ -22,6 +25,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     from polyak.cli.output import print_figures, print_json
+    from polyak.cli.race import candidates_table
     from polyak.labels import label_text
     from polyak.model import LinearModel
 
@@ -38,7 +42,10 @@ def run(options: Namespace) -> int:
         names = [label_text(label) for label in loaded.classes]
         facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
     print_figures(facts | _about(loaded.about), title=options.model)
-    if heaviest:
+    if options.candidates:
+        print()
+        _print_table(*candidates_table(loaded.about))
+    elif heaviest:
         print()
         _print_heaviest(heaviest, several="output" in heaviest[0])
     return 0
@@ -56,8 +63,11 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _about(about: dict[str, Any]) -> dict[str, Any]:
     """Say in a few lines what the training left; a model may know nothing about itself."""
+    from polyak.cli.race import recent_words, winner_words
+
     rate = about.get("learning_rate") or {}
     told = {name: about.get(name) for name in ("rows", "passes", "bad_lines", "alpha", "step")}
+    told |= recent_words(about) | winner_words(about)
     told |= {
         "learning_rate": "gamma0 {gamma0:.6g}, a {a:.6g}, c {c:.6g}".format(**rate)
         if {"gamma0", "a", "c"} <= rate.keys()
@@ -83,12 +93,20 @@ def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
     sizes = np.abs(model.weights).ravel()
     first = int(model.about.get("first_id", 0))
     several = model.weights.shape[1] > 1
+    interval = None
+    if model.replicas is not None:
+        from polyak.intervals import weight_interval
+
+        interval = weight_interval(model)
     found: list[dict[str, Any]] = []
     for place in np.argsort(-sizes, kind="stable")[:top].tolist():
         feature, output = divmod(place, model.weights.shape[1])
         if sizes[place] == 0:
             break
         entry = {"feature": feature + first, "weight": float(model.weights[feature, output])}
+        if interval is not None:
+            low, high = (float(end[feature, output]) for end in interval)
+            entry |= {"low": low, "high": high, "excludes_zero": low > 0 or high < 0}
         if several:
             entry["output"] = output if model.classes is None else model.classes[output].item()
         found.append(entry)
@@ -98,11 +116,22 @@ def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
 def _print_heaviest(heaviest: list[dict[str, Any]], several: bool) -> None:
     from polyak.labels import label_text
 
-    heads = ("feature", "class", "weight") if several else ("feature", "weight")
-    rows = []
+    interval = "low" in heaviest[0]
+    heads = ["feature", *(["class"] if several else []), "weight"]
+    if interval:
+        heads += ["95% from", "to", "excludes zero"]
+    lines = []
     for entry in heaviest:
-        middle = [label_text(entry["output"])] if several else []
-        rows.append([str(entry["feature"]), *middle, f"{entry['weight']:+.6g}"])
-    widths = [max(len(text) for text in column) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, *rows):
-        print("  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=True)))
+        line = [str(entry["feature"]), *([label_text(entry["output"])] if several else [])]
+        line.append(f"{entry['weight']:+.6g}")
+        if interval:
+            line += [f"{entry['low']:+.6g}", f"{entry['high']:+.6g}"]
+            line.append("yes" if entry["excludes_zero"] else "no")
+        lines.append(line)
+    _print_table(heads, lines)
+
+
+def _print_table(heads: list[str], lines: list[list[str]]) -> None:
+    widths = [max(len(text) for text in column) for column in zip(heads, *lines, strict=True)]
+    for line in (heads, *lines):
+        print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
+from polyak.intervals import proba_interval, score_interval
 from polyak.model import LinearModel
 
 Floats = NDArray[np.float64]
@@ -320,6 +321,38 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         """
         with np.errstate(divide="ignore"):  # the logarithm of zero is what it should be
             return np.log(self.predict_proba(X))
+
+    def predict_interval(
+        self, X: Any, level: float = 0.95, kind: str = "score"
+    ) -> tuple[Floats, Floats]:
+        """Give the interval that holds what a model of endless rows would say, for each row.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        level : float, default=0.95
+        kind : {"score", "proba"}, default="score"
+            Whether of what `decision_function` gives or of what `predict_proba` does.
+
+        Returns
+        -------
+        low, high : two arrays in the shape of what that method gives
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+        >>> classifier = ASGDClassifier(loss="log_loss", intervals=True, random_state=0)
+        >>> low, high = classifier.fit(X, X[:, 0] > 0).predict_interval(X[:5], kind="proba")
+        >>> bool(np.all((low <= classifier.predict_proba(X[:5])) & (low < high)))
+        True
+        """
+        if kind not in ("score", "proba"):
+            raise ValueError(f"kind is 'score' or 'proba', not {kind!r}")
+        model, rows = self._with_replicas(), self._rows(X, reset=False)
+        if kind == "proba":
+            return proba_interval(model, rows, level)
+        low, high = score_interval(model, rows, level)
+        return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.running import TargetSpread
+from polyak.intervals import score_interval
 from polyak.model import LinearModel
 
 Floats = NDArray[np.float64]
@@ -270,6 +271,32 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         """
         scores = self._scores(X)
         return scores[:, 0] if self._one_output_is_flat else scores
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Give the interval that holds the mean of the target, for each row.
+
+        Single targets lie around that mean as widely as ever.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        level : float, default=0.95
+
+        Returns
+        -------
+        low, high : two arrays in the shape of what `predict` gives
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+        >>> y = X[:, 0] + X[:, 1] ** 2
+        >>> regressor = ASGDRegressor(intervals=True, random_state=0).fit(X, y)
+        >>> low, high = regressor.predict_interval(X[:5])
+        >>> bool(np.all((low < regressor.predict(X[:5])) & (regressor.predict(X[:5]) < high)))
+        True
+        """
+        low, high = score_interval(self._with_replicas(), self._rows(X, reset=False), level)
+        return (low[:, 0], high[:, 0]) if self._one_output_is_flat else (low, high)
 
     # -- inside --------------------------------------------------------------------------------
 
