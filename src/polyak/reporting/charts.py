@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from polyak.reporting.facts import Curve
+from polyak.reporting.facts import Curve, later
 from polyak.reporting.markup import Markup
 from polyak.reporting.plot import NARROW, Plot
 from polyak.reporting.scales import padded
@@ -20,8 +20,8 @@ _LINE, _LETTER = 24, 7.2  # pixels: the height of a feature's line, the width of
 
 def loss_chart(curve: Curve, starts: Sequence[int], width: int) -> Markup:
     """Draw the loss on rows not learned yet against their number."""
-    shown = _later(curve, starts)
-    plot = Plot(width, 280, _rows_range(shown), _loss_range([y for _, y in shown]))
+    shown = later(curve, starts)
+    plot = Plot(width, 288, _rows_range(shown), _loss_range([y for _, y in shown]), top=28)
     plot.y_axis()
     plot.x_axis("rows learned")
     _mark_start(plot, starts)
@@ -37,19 +37,9 @@ def loss_chart(curve: Curve, starts: Sequence[int], width: int) -> Markup:
     )
 
 
-def race_chart(runners: Sequence[tuple[dict[str, Any], Curve]], best: Any, width: int) -> Markup:
-    """Draw every candidate's loss relative to the winner's, for as long as it ran.
-
-    All are scored on the same rows, so what is hard or easy about those cancels out.
-    """
-    winner = next(curve for c, curve in runners if c.get("number") == best)
-    base = {rows: loss for rows, loss in _later(winner) if loss > 0}
-    curves = []
-    for candidate, curve in runners:
-        behind = [(rows, loss / base[rows] - 1) for rows, loss in curve if rows in base]
-        if behind:
-            curves.append((candidate, behind))
-    curves.sort(key=lambda pair: pair[0].get("number") == best)
+def race_chart(behind: Sequence[tuple[dict[str, Any], Curve]], best: Any, width: int) -> Markup:
+    """Draw how far each candidate was behind the winner, for as long as it ran."""
+    curves = sorted(behind, key=lambda pair: pair[0].get("number") == best)  # the winner on top
     values = sorted(y for _, curve in curves for _, y in curve)
     # A few may begin very badly; the picture is about the others.
     top = max(values[math.floor(0.95 * (len(values) - 1))], 0.02)
@@ -68,24 +58,27 @@ def race_chart(runners: Sequence[tuple[dict[str, Any], Curve]], best: Any, width
     return plot.draw(
         "race",
         "The race of the candidates",
-        f"{len(curves)} curves of progressive loss relative to that of candidate {best}, "
-        f"which won at {number(winner[-1][1])}.",
+        f"The progressive losses of {count(len(curves), 'candidate')} relative to that of "
+        f"candidate {best}, which won.",
     )
 
 
 def weights_chart(entries: Sequence[dict[str, Any]], width: int) -> Markup:
     """Draw the heaviest weights around zero, with their intervals."""
     ends = [0.0] + [end for e in entries for end in (e["interval"] or (e["weight"],))]
-    names = [e["name"] if e["of"] is None else f"{e['name']} · {e['of']}" for e in entries]
-    widest = max(map(len, names)) * _LETTER + 28
-    left = round(min(widest, 132 if width == NARROW else 260))
-    height = _LINE * len(entries) + 66
+    parts = [[e["name"]] if e["of"] is None else [e["name"], e["of"]] for e in entries]
+    if width > NARROW:
+        parts = [[" · ".join(part)] for part in parts]
+    line = _LINE + 14 * (len(parts[0]) - 1)
+    widest = max(len(text) for part in parts for text in part) * _LETTER + 28
+    left = round(min(widest, 132 if width == NARROW else 280))
+    height = line * len(entries) + 66
     plot = Plot(width, height, (*padded(ends), False), (len(entries) - 0.5, -0.5, False), left=left)
     plot.x_axis("weight")
     plot.segment((0, -0.5), (0, len(entries) - 0.5), "zero")
-    for place, (name, entry) in enumerate(zip(names, entries, strict=True)):
+    for place, (texts, entry) in enumerate(zip(parts, entries, strict=True)):
         weight, interval = entry["weight"], entry["interval"]
-        said = f"{name}: {number(weight)}"
+        said = f"{' · '.join(texts)}: {number(weight)}"
         if interval is None:
             plot.segment((0, place), (weight, place), "stem")
             clear = True
@@ -94,7 +87,10 @@ def weights_chart(entries: Sequence[dict[str, Any]], width: int) -> Markup:
             plot.segment((interval[0], place), (interval[1], place), "whisker")
             clear = interval[0] > 0 or interval[1] < 0
         plot.dot((weight, place), "main-dot" if clear else "hollow-dot", 4, said)
-        plot.label(_shortened(name, (left - 20) / _LETTER), plot.y(place), said)
+        for which, text in enumerate(texts):
+            middle = plot.y(place) + 15 * (which - (len(texts) - 1) / 2)
+            class_ = "label" if which == 0 else None
+            plot.label(_shortened(text, (left - 20) / _LETTER), middle, said, class_)
     return plot.draw(
         "weights",
         "The heaviest features",
@@ -104,7 +100,7 @@ def weights_chart(entries: Sequence[dict[str, Any]], width: int) -> Markup:
 
 def calibration_chart(bins: dict[str, list[float]], width: int) -> Markup:
     """Draw how often it was so against how probable it was said to be."""
-    plot = Plot(width, 322, (0, 1, False), (0, 1, False))
+    plot = Plot(width, 322, (0, 1, False), (0, 1, False), top=28)
     plot.y_axis()
     plot.x_axis("predicted probability")
     rows = list(zip(bins["predicted"], bins["positive"], bins["total"], strict=True))
@@ -136,7 +132,7 @@ def rate_chart(rate: dict[str, float], rows: int, starts: Sequence[int], width: 
     low, high = padded([y for _, y in curve], log=True)
     # A rate that hardly falls must not look as if it fell to nothing.
     low, high = min(low, curve[0][1] / 4), max(high, curve[0][1] * 1.3)
-    plot = Plot(width, 322, (1, last, True), (low, high, True))
+    plot = Plot(width, 322, (1, last, True), (low, high, True), top=28)
     plot.y_axis()
     plot.x_axis("rows learned")
     _mark_start(plot, starts)
@@ -150,14 +146,6 @@ def rate_chart(rate: dict[str, float], rows: int, starts: Sequence[int], width: 
 
 
 # -- inside ----------------------------------------------------------------------------------------
-
-
-def _later(curve: Curve, starts: Sequence[int] = ()) -> Curve:
-    """Leave out the first rows, if there are many: a mean over a few of them is mere noise."""
-    few = 100.0 if curve[-1][0] >= 5000 else 10.0
-    first = min([few, *(t0 / 2 for t0 in starts if t0 > 0)])
-    later = [point for point in curve if point[0] >= first]
-    return later if len(later) > 1 else curve
 
 
 def _rows_range(curve: Curve) -> tuple[float, float, bool]:
@@ -184,14 +172,8 @@ def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
     plot.segment((first, bottom), (first, top), "start")
     said = f"t₀ = {first:,.0f}" + (f" to {last:,.0f}" if last > first else "")
     place = plot.x(first)
-    on_the_left = place > (plot.left + plot.right) / 2
-    plot.write(
-        said,
-        place - 6 if on_the_left else place + 6,
-        plot.top + 12,
-        "start-text",
-        "end" if on_the_left else "start",
-    )
+    anchor = "start" if place < (plot.left + plot.right) / 2 else "end"
+    plot.write(said, place, plot.top - 10, "start-text", anchor)
 
 
 def _count_runners(plot: Plot, runners: Sequence[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def as_model(source: Any) -> tuple[LinearModel, list[str] | None]:
     if isinstance(source, str | os.PathLike):
         source = LinearModel.load(source)
     names = getattr(source, "feature_names_in_", None)
-    model = source if isinstance(source, LinearModel) else source.to_model()
+    model = source.to_model() if hasattr(source, "to_model") else source
     if not isinstance(model, LinearModel):
         raise TypeError(f"a report is made of a model or an estimator, not {type(source).__name__}")
     names = model.about.get("feature_names") if names is None else names
@@ -54,6 +55,31 @@ def curve(candidate: dict[str, Any]) -> Curve:
             total, weight = total + (end - begin) * loss, weight + end - begin
         if weight > 0:
             found.append((rows, total / weight))
+    return found
+
+
+def later(curve: Curve, starts: Sequence[int] = ()) -> Curve:
+    """Leave out the first rows, if there are many: a mean over a few of them is mere noise."""
+    few = 100.0 if curve[-1][0] >= 5000 else 10.0
+    first = min([few, *(t0 / 2 for t0 in starts if t0 > 0)])
+    shown = [point for point in curve if point[0] >= first]
+    return shown if len(shown) > 1 else curve
+
+
+def race(model: LinearModel) -> list[tuple[dict[str, Any], Curve]]:
+    """Give every candidate with its loss relative to the winner's; nothing if there was no race.
+
+    All are scored on the same rows, so what is hard or easy about those cancels out.
+    """
+    runners, won = candidates(model), curve(winner(model))
+    if len(runners) < 2 or not won:
+        return []
+    base = {rows: loss for rows, loss in later(won) if loss > 0}
+    found = []
+    for candidate in runners:
+        behind = [(rows, loss / base[rows] - 1) for rows, loss in curve(candidate) if rows in base]
+        if behind:
+            found.append((candidate, behind))
     return found
 
 

@@ -114,7 +114,7 @@ class Plot:
         """Write text at a place of the drawing."""
         self._above.append(element("text", text, x=x, y=y, text_anchor=anchor, class_=class_))
 
-    def label(self, text: str, y: float, title: str) -> None:
+    def label(self, text: str, y: float, title: str, class_: str | None) -> None:
         """Write text to the left of the frame."""
         self._behind.append(
             element(
@@ -124,7 +124,7 @@ class Plot:
                 x=self.left - 14,
                 y=y + 4,
                 text_anchor="end",
-                class_="label",
+                class_=class_,
             )
         )
 

@@ -73,10 +73,13 @@ def figures(model: LinearModel) -> Markup:
 
 def sections(model: LinearModel, names: list[str] | None) -> list[Markup]:
     """Give every section that there is something to show in."""
-    pair = [part for part in (_calibration(model), _rate(model)) if part]
     parts = [_loss(model), _race(model), _weights(model, names)]
-    if pair:
-        parts.append(element("div", *pair, class_="pair"))
+    calibration = _calibration(model)
+    rate = _rate(model, half=calibration is not None)
+    if calibration is not None and rate is not None:
+        parts.append(element("div", calibration, rate, class_="pair"))
+    else:
+        parts += [calibration, rate]
     return [part for part in (*parts, _summary(model)) if part]
 
 
@@ -101,21 +104,24 @@ def _loss(model: LinearModel) -> Markup | None:
 
 
 def _race(model: LinearModel) -> Markup | None:
-    runners = facts.candidates(model)
-    curves = [(c, facts.curve(c)) for c in runners]
+    runners, behind = facts.candidates(model), facts.race(model)
     best = model.about.get("best_candidate")
-    if len(runners) < 2 or not any(curve for c, curve in curves if c.get("number") == best):
+    if not behind:
         return None
     words = joined(
         "How far each candidate's loss lay above the winner's, over the same rows. Every time "
-        "the rows doubled, those furthest behind dropped out.",
-        element("br"),
-        element("span", class_="key", aria_hidden="true"),
-        f"the winner, number {best}\u2003",
-        element("span", class_="key grey", aria_hidden="true"),
-        "the others, until each dropped out; above, how many were left",
+        "the rows doubled, those furthest behind dropped out; the numbers above say how many "
+        "were left.",
+        element(
+            "span",
+            element("span", class_="key", aria_hidden="true"),
+            f"the winner, number {best}\u2003",
+            element("span", class_="key grey", aria_hidden="true"),
+            "the others",
+            class_="keys",
+        ),
     )
-    chart = _section("The race", words, lambda width: charts.race_chart(curves, best, width))
+    chart = _section("The race", words, lambda width: charts.race_chart(behind, best, width))
     return Markup(chart.removesuffix("</section>") + _all_candidates(runners, best) + "</section>")
 
 
@@ -174,12 +180,12 @@ def _calibration(model: LinearModel) -> Markup | None:
     )
 
 
-def _rate(model: LinearModel) -> Markup | None:
+def _rate(model: LinearModel, *, half: bool) -> Markup | None:
     rate, rows = model.about.get("learning_rate") or {}, int(model.about.get("rows") or 0)
     if not all(is_number(rate.get(name)) for name in ("gamma0", "a", "c")) or not rows:
         return None
     starts = facts.averaging_starts(model)
-    words = joined("γₜ = γ₀ ", DECAY, f", beginning at γ₀ = {number(rate['gamma0'])}.")
+    words = joined("γₜ = γ₀ ", DECAY, f", beginning at γ₀\xa0=\xa0{number(rate['gamma0'])}.")
     return _section(
         "Learning rate",
         words,

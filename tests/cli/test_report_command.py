@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from commands import fails, polyak
+
+
+def test_training_can_leave_a_report(train_file: Path, tmp_path: Path):
+    model, page = tmp_path / "m.polyak", tmp_path / "m.html"
+    told = polyak("train", train_file, "-m", model, "--report", page, "--json").stdout
+    assert json.loads(told)["report"] == str(page)
+    assert "m.polyak" in page.read_text("utf-8")
+
+
+def test_a_model_file_gives_the_same_report(train_file: Path, tmp_path: Path):
+    model, first, second = (tmp_path / name for name in ("m.polyak", "1.html", "2.html"))
+    polyak("train", train_file, "-m", model, "--report", first, "-q")
+    assert str(second) in polyak("report", model, "-o", second).stderr
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_without_a_name_it_is_beside_the_model(model_file: Path):
+    polyak("report", model_file)
+    assert model_file.with_suffix(".html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_a_report_never_overwrites_the_model(train_file: Path, model_file: Path, tmp_path: Path):
+    before = model_file.read_bytes()
+    assert "overwrite" in fails("report", model_file, "-o", model_file, code=2)
+    assert model_file.read_bytes() == before
+    path = tmp_path / "m.polyak"
+    assert "overwrite" in fails("train", train_file, "-m", path, "--report", path, code=2)
+
+
+def test_what_cannot_be_written_is_said_before_training(train_file: Path, tmp_path: Path):
+    page = tmp_path / "nowhere" / "m.html"
+    model = tmp_path / "m.polyak"
+    assert "nowhere" in fails("train", train_file, "-m", model, "--report", page)
+    assert not model.exists()
+
+
+def test_only_models_are_reported_on(train_file: Path, tmp_path: Path):
+    assert "not a polyak model" in fails("report", train_file, "-o", tmp_path / "m.html")

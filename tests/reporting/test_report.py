@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_problems import NAMES, model_of
+
+import polyak
+from polyak.container import plain
+from polyak.model import LinearModel
+
+ALWAYS = ["Progressive loss", "The heaviest features", "Learning rate", "Summary"]
+VOID = {"meta"}
+
+
+class Reader(HTMLParser):
+    """Reads a page, and minds that every element is closed where it should be."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.headings: list[str] = []
+        self.names: set[str] = set()
+        self.ids: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.ids += [value for key, value in attrs if key == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.names.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(params=NAMES)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def page(kind):
+    return polyak.report(model_of(kind))
+
+
+def test_every_section_is_there(kind, page):
+    headings = Reader(page).headings
+    wanted = set(ALWAYS)
+    if kind != "paper":
+        wanted.add("The race")
+    if "regressor" not in kind:
+        wanted.add("Calibration")
+    assert set(headings) == wanted
+
+
+def test_it_needs_nothing_but_itself(page):
+    assert not re.search(r"https?:|//|url\(|@import|src=|href=", page)
+    assert not Reader(page).names & {"script", "link", "img", "iframe", "object"}
+
+
+def test_it_is_small_and_well_formed(page):
+    assert len(page.encode()) < 200_000
+    ids = Reader(page).ids
+    assert len(ids) == len(set(ids)) > 0
+
+
+def test_every_drawing_says_what_it_shows(page):
+    drawings = re.findall(r'<svg viewBox="[^"]*" role="img" aria-labelledby="(\S+) (\S+)"', page)
+    assert len(drawings) >= 6
+    for title, description in drawings:
+        assert re.search(rf'<title id="{title}">[^<]+</title>', page)
+        assert re.search(rf'<desc id="{description}">[^<]+</desc>', page)
+
+
+def test_nothing_is_unknown_or_not_a_number(page):
+    body = page.split("</style>")[1]
+    assert not re.search(r"\b(nan|inf|None|unknown)\b", body)
+
+
+def test_a_file_shows_what_the_model_shows(tmp_path, kind):
+    model = model_of(kind)
+    model.save(tmp_path / "m.polyak")
+    page = polyak.report(tmp_path / "m.polyak", tmp_path / "m.html")
+    assert page == polyak.report(model)
+    assert (tmp_path / "m.html").read_text("utf-8") == page
+
+
+def test_intervals_are_drawn_where_they_are_known():
+    assert "95% between" in polyak.report(model_of("intervals"))
+    assert "95% between" not in polyak.report(model_of("logistic"))
+
+
+def test_the_start_of_averaging_is_marked():
+    model = model_of("paper")
+    (t0,) = model.about["average_start"]
+    assert f"t₀ = {t0:,}" in polyak.report(model)
+
+
+def test_names_and_labels_are_escaped():
+    evil = '<script>alert("x")</script>'
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(1500, 2)), columns=[evil, "b & c"])
+    y = np.where(X[evil] > 0, "<i>yes</i>", "no")
+    page = polyak.report(polyak.ASGDClassifier().fit(X, y), title=evil)
+    assert "<script" not in page
+    assert "<i>" not in page
+    assert "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;" in page
+    assert "b &amp; c" in page
+    assert "&lt;i&gt;yes&lt;/i&gt;" in page
+
+
+def test_features_without_names_have_the_numbers_of_the_file():
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), "squared_error", about={"first_id": 1})
+    assert "feature 1" in polyak.report(model)
+
+
+def test_names_may_come_with_the_model():
+    about = {"feature_names": ["age"]}
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), "squared_error", about=about)
+    assert ">age</text>" in polyak.report(model)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 30, 999])
+def test_few_rows_give_a_page_too(rows):
+    X = np.random.default_rng(0).normal(size=(rows, 3))
+    estimator = polyak.ASGDRegressor().fit(X, X[:, 0])
+    Reader(polyak.report(estimator))
+
+
+def test_a_model_that_knows_nothing_about_itself():
+    model = LinearModel(np.zeros((3, 1)), np.zeros(1), "log_loss", np.array([0, 1]))
+    assert Reader(polyak.report(model)).headings == ["Summary"]
+
+
+@pytest.mark.parametrize("kind", ["paper", "intervals", "several classes"])
+def test_what_is_missing_is_left_out(kind):
+    model = model_of(kind, rows=1200)
+    for name in model.about:
+        about = {key: value for key, value in model.about.items() if key != name}
+        for less in (about, about | {name: None}):
+            Reader(polyak.report(LinearModel(**_parts(model) | {"about": plain(less)})))
+
+
+def _parts(model):
+    return {name: getattr(model, name) for name in LinearModel.__slots__}
+
+
+@pytest.mark.parametrize("loss", [0.0, 1e-300, 1e300])
+def test_losses_of_any_size_can_be_drawn(loss):
+    curve = [[rows, loss * (1 + 1 / rows)] for rows in (1, 2, 50, 1000, 20_000)]
+    candidates = [{"number": number, "curve": curve, "rows": 20_000} for number in (0, 1)]
+    about = {"candidates": candidates, "best_candidate": 1, "rows": 20_000}
+    model = LinearModel(np.full((2, 1), loss), np.zeros(1), "squared_error", about=about)
+    page = polyak.report(model)
+    assert "nan" not in page.split("</style>")[1]
+    Reader(page)
+
+
+def test_only_models_are_reported_on():
+    with pytest.raises(TypeError, match="not int"):
+        polyak.report(3)
