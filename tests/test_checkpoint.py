@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from damage import mutants, rewritten
+from damage import means_the_same, mutants, rewritten
 from polyak.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
 from polyak.container import read_file, write_file
 from polyak.errors import ModelFileError
@@ -172,8 +172,9 @@ def fuzz(tmp_path: Path, count: int) -> None:
         (tmp_path / PREVIOUS).unlink(missing_ok=True)
         for data in mutants(whole, count):
             (tmp_path / NEWEST).write_bytes(data)
-            with pytest.raises(ModelFileError):
+            with contextlib.suppress(ModelFileError):
                 CheckpointFolder(tmp_path).load("data", OPTIONS)
+                assert means_the_same(data, whole, KIND)
         # Changed on purpose, with the right checksum: a learner that harms nobody, or refused.
         for page, arrays in rewritten(whole, KIND, count // 4):
             write_file(tmp_path / NEWEST, page, arrays)
@@ -192,4 +193,4 @@ def test_fuzz(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_long_fuzz(tmp_path: Path) -> None:
-    fuzz(tmp_path, 50_000)
+    fuzz(tmp_path, 10_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from damage import mutants, rewritten
+from damage import means_the_same, mutants, rewritten
 from polyak.container import read_file, write_file
 from polyak.errors import ModelFileError
 from polyak.model import LinearModel
@@ -226,8 +227,9 @@ def fuzz(tmp_path: Path, count: int) -> None:
         whole = path.read_bytes()
         for data in mutants(whole, count):
             path.write_bytes(data)
-            with pytest.raises(ModelFileError):
+            with contextlib.suppress(ModelFileError):
                 LinearModel.load(path)
+                assert means_the_same(data, whole, KIND)
         # Changed on purpose, with the right checksum: a model, or refused.
         for page, arrays in rewritten(whole, KIND, count // 4):
             write_file(path, page, arrays)
@@ -244,4 +246,4 @@ def test_fuzz(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_long_fuzz(tmp_path: Path) -> None:
-    fuzz(tmp_path, 100_000)
+    fuzz(tmp_path, 20_000)
