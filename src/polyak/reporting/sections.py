@@ -11,7 +11,16 @@ from polyak.model import LinearModel
 from polyak.reporting import charts, facts
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.plot import NARROW, WIDE
-from polyak.reporting.words import DECAY, count, is_number, loss_name, number, percent, settings
+from polyak.reporting.words import (
+    DECAY,
+    count,
+    is_number,
+    loss_name,
+    measured,
+    number,
+    percent,
+    settings,
+)
 
 MOST_FEATURES = 20
 MOST_CLASSES = 12
@@ -43,13 +52,13 @@ def figures(model: LinearModel) -> Markup:
     if is_number(loss):
         error = recent.get("loss_std_err")
         note = f"± {number(error, 2)} standard error" if is_number(error) else "on rows not seen"
-        shown.append(("Loss", number(loss, 4), note))
+        shown.append(("Loss", measured(loss), note))
     wrong = recent.get("error", about.get("progressive_error"))
     if is_number(wrong):
         shown.append(
             ("Error rate", percent(wrong), "on rows not learned yet")
             if model.classes is not None
-            else ("Absolute error", number(wrong, 4), "mean, on rows not learned yet")
+            else ("Absolute error", measured(wrong), "mean, on rows not learned yet")
         )
     if is_number(about.get("rows")):
         passes = about.get("passes") or 1
@@ -135,7 +144,7 @@ def _all_candidates(runners: list[dict[str, Any]], best: Any) -> Markup:
         cells = [
             str(candidate.get("number")),
             f"{candidate.get('rows') or 0:,}",
-            number(candidate.get("progressive_loss"), 4),
+            measured(candidate.get("progressive_loss")),
             number(candidate.get("alpha")),
             *(number(rate.get(name)) for name in ("gamma0", "a", "c")),
             number(candidate.get("precondition")),
@@ -236,12 +245,12 @@ def _facts(model: LinearModel) -> list[tuple[str, str]]:
         told.append(("Rows", f"{about['rows']:,}"))
     told.append(("Features", f"{model.n_features:,}"))
     if is_number(about.get("progressive_loss")):
-        told.append(("Progressive loss, all rows", number(about["progressive_loss"], 4)))
+        told.append(("Progressive loss, all rows", measured(about["progressive_loss"])))
     if is_number(recent.get("loss")):
         told.append(
             (
                 f"Progressive loss, newest {recent['rows']:,} rows",
-                f"{number(recent['loss'], 4)} ± {number(recent.get('loss_std_err'), 2)}",
+                f"{measured(recent['loss'])} ± {number(recent.get('loss_std_err'), 2)}",
             )
         )
     classifies = get_loss(model.loss).classifies
@@ -253,7 +262,7 @@ def _facts(model: LinearModel) -> list[tuple[str, str]]:
             told.append(
                 (f"Error rate, {name}", percent(value))
                 if classifies
-                else (f"Mean absolute error, {name}", number(value, 4))
+                else (f"Mean absolute error, {name}", measured(value))
             )
     runners = facts.candidates(model)
     if len(runners) > 1:

@@ -45,6 +45,18 @@ def number(value: Any, digits: int = 3) -> str:
     return f"{mantissa} × {ten}".replace("-", "−")
 
 
+def measured(value: Any) -> str:
+    """Write a measured number with four digits, zeros at its end too.
+
+    Examples
+    --------
+    >>> measured(0.216), measured(20182.4), measured(3e-7)
+    ('0.2160', '20,182', '3 × 10⁻⁷')
+    """
+    plain = is_number(value) and 1e-3 <= abs(value) < 1e4
+    return f"{value:#.4g}".rstrip(".").replace("-", "−") if plain else number(value, 4)
+
+
 def short(value: float) -> str:
     """Write a number for an axis.
 
