@@ -25,6 +25,17 @@ LEAST_GAIN = 1e-3
 """A pass that lowers the loss by a smaller share than this is the last."""
 
 
+def held_back(rows: int) -> int:
+    """Say how many rows to hold back: a tenth, but enough to judge by if that is not.
+
+    Examples
+    --------
+    >>> held_back(5000), held_back(100), held_back(30), held_back(1)
+    (500, 20, 10, 0)
+    """
+    return max(rows // 10, min(20, rows // 3))
+
+
 def learn_while_it_helps(
     run: Run,
     rng: np.random.RandomState,
@@ -33,7 +44,7 @@ def learn_while_it_helps(
     shuffle: bool,
     learn: Callable[[Order | None, int], None],
 ) -> int:
-    """Hold a random tenth back, learn the rest until that no longer helps, then learn the tenth.
+    """Hold some rows back, learn the others until that no longer helps, then learn these too.
 
     ``learn`` is given an order of rows and the number of the pass; with None it finishes.
 
@@ -44,8 +55,7 @@ def learn_while_it_helps(
     """
     X, targets, weights = data
     is_held = np.zeros(len(present), dtype=bool)
-    if len(present) > 1:
-        is_held[rng.permutation(len(present))[: -(-len(present) // 10)]] = True
+    is_held[rng.permutation(len(present))[: held_back(len(present))]] = True
     held, rest = present[is_held], present[~is_held]
     held_rows, held_targets = take_rows(as_rows(X), held), targets[held]
     held_weights = None if weights is None else weights[held]
