@@ -7,6 +7,7 @@ row once, in order. Its result never depends on how the rows were split into bat
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +21,7 @@ from polyak.model import LinearModel
 from polyak.race import Race
 from polyak.recipes import Recipe
 from polyak.rows import Rows, SparseRows, as_rows, join_rows, take_rows
-from polyak.schedules import CALIBRATION_ROWS
+from polyak.schedules import CALIBRATION_ROWS, unusual_rows
 
 Floats = NDArray[np.float64]
 
@@ -284,6 +285,7 @@ class Learner:
         several = self.loss.classifies and self.classes is not None and len(self.classes) > 2
         outputs = len(self.classes) if several and self.classes is not None else self.outputs
         values = rows.values if hasattr(rows, "values") else rows
+        rows = self._usual(rows)
         self.race = Race(
             self.recipe.candidates(rows, outputs),
             self.recipe,
@@ -296,6 +298,21 @@ class Learner:
         self.race.look(rows)
         self._kept = []
         return self.race
+
+    def _usual(self, rows: Rows) -> Rows:
+        """Leave rows out that would set every learning rate by their length alone."""
+        if self.recipe.recipe != "auto":
+            return rows
+        far = unusual_rows(rows)
+        if not len(far):
+            return rows
+        more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
+        warnings.warn(
+            f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
+            "the learning rate is found without it, but the model may still follow it",
+            stacklevel=2,
+        )
+        return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
 
     def _encode(self, targets: NDArray[Any]) -> NDArray[Any]:
         """Turn labels into class numbers, or into -1 and +1 where there are two classes."""

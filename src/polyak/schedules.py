@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import Loss
@@ -62,11 +63,47 @@ class Polynomial:
         return cls(1.0 / M, alpha, loss.power)
 
 
+FAR = 1e8
+"""A row is unusual if it is ten thousand times as long as others: this, for squares."""
+
+
 def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
     """Measure ``M``, the largest ``|x|^2`` of the first 1000 rows; 1.0 where all are zero."""
     lengths = _core.squared_lengths(*core_arrays(rows[:CALIBRATION_ROWS]))
     M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
     return M if M > 0 else 1.0
+
+
+def unusual_rows(rows: Rows) -> NDArray[np.int64]:
+    """Find rows that are thousands of times longer than the others, in features they share.
+
+    Rows that are long because of a rare feature in large units are as they should be.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 2.0], [2.0, 1.0], [1e6, 2e6], [1.0, 1.0]])
+    >>> unusual_rows(rows)
+    array([2])
+    >>> unusual_rows(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1e6], [1.0, 0.0]]))
+    array([], dtype=int64)
+    """
+    lengths = _core.squared_lengths(*core_arrays(rows))
+    suspect = lengths > FAR * np.median(lengths[lengths > 0]) if lengths.any() else lengths > 0
+    if not suspect.any():
+        return np.flatnonzero(suspect)
+    if isinstance(rows, SparseRows):
+        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+        row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+        feature = np.unique(rows.indices[span], return_inverse=True)[1]
+        square = np.square(rows.values[span], dtype=float)
+    else:
+        row, feature = np.nonzero(rows)
+        square = np.square(rows[row, feature], dtype=float)
+    largest = np.zeros(int(feature.max()) + 1)
+    usual = ~suspect[row]
+    np.maximum.at(largest, feature[usual], square[usual])
+    beyond = (largest[feature] > 0) & (square > FAR * largest[feature])
+    return np.flatnonzero(suspect & np.bincount(row[beyond], minlength=len(suspect)).astype(bool))
 
 
 def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = True) -> float:
