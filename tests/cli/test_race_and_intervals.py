@@ -1,0 +1,92 @@
+"""What ``train`` and ``inspect`` say of the race and of intervals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from commands import fails, polyak, rows_of_text, write
+
+from polyak.intervals import weight_interval
+from polyak.model import LinearModel
+
+
+def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
+    said = polyak("train", train_file, "-q", "--model", tmp_path / "m").stdout
+    about = LinearModel.load(tmp_path / "m").about
+    lines = {line[:20].strip(): line[20:].strip() for line in said.splitlines()}
+    (winner,) = (line for line in said.splitlines() if line.startswith("winner"))
+    assert f"preconditioner {about['precondition']:g}, " in winner
+    assert f"learning rate {about['learning_rate']['gamma0']:.3g}, " in winner
+    assert f"alpha {about['alpha']:.3g}" in winner
+    assert "48 candidates, " in lines["race"]
+    assert "at row 4,000" in lines["race"]
+    assert f"{about['recent']['loss']:.6g} ± " in said
+    found = json.loads(polyak("train", train_file, "--model", tmp_path / "m", "--json").stdout)
+    assert found["winner"]["candidates"] == 48
+    assert found["recent"]["loss_std_err"] > 0
+
+
+def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:
+    options = ("-q", "--model", tmp_path / "m", "--recipe", "paper")
+    assert "winner" not in polyak("train", train_file, *options).stdout
+    done = polyak("inspect", tmp_path / "m", "--candidates").stdout
+    assert "winner" in done.splitlines()[-1]
+
+
+def test_candidates_are_listed(model_file: Path) -> None:
+    lines = polyak("inspect", model_file, "--candidates").stdout.split("\n\n")[1].splitlines()
+    assert len(lines) == 49
+    assert lines[0].split()[:3] == ["rows", "loss", "preconditioner"]
+    assert lines[1].split()[:2] == ["winner", "4,000"]
+    words = [line.replace("running", "").split() for line in lines[2:]]
+    rows = [int(word[0].replace(",", "")) for word in words]
+    assert rows == sorted(rows, reverse=True)
+
+
+def test_intervals_are_shown(train_file: Path, tmp_path: Path) -> None:
+    options = ("-q", "--model", tmp_path / "m", "--intervals", "--loss", "log_loss")
+    polyak("train", train_file, *options)
+    low, high = weight_interval(LinearModel.load(tmp_path / "m"))
+    found = json.loads(polyak("inspect", tmp_path / "m", "--json", "--top", 200).stdout)
+    assert {one["excludes_zero"] for one in found["heaviest"]} == {True, False}
+    for one in found["heaviest"]:
+        place = one["feature"] - 1
+        assert (one["low"], one["high"]) == (low[place, 0], high[place, 0])
+        assert one["excludes_zero"] == (one["low"] > 0 or one["high"] < 0)
+    heads, first = polyak("inspect", tmp_path / "m", "--top", 1).stdout.splitlines()[-2:]
+    assert heads.split() == ["feature", "weight", "95%", "from", "to", "excludes", "zero"]
+    assert first.split()[-1] in ("yes", "no")
+
+
+def test_intervals_of_several_classes(tmp_path: Path) -> None:
+    source = write(tmp_path / "three.svm", rows_of_text(2000, labels=(1, 2, 5)))
+    polyak("train", source, "-q", "--model", tmp_path / "m", "--intervals")
+    replicas = LinearModel.load(tmp_path / "m").replicas
+    assert replicas is not None
+    assert replicas.shape[2] == 3
+    assert np.isfinite(replicas).all()
+    shown = polyak("inspect", tmp_path / "m", "--top", 2).stdout.splitlines()[-3:]
+    assert shown[0].split()[:3] == ["feature", "class", "weight"]
+
+
+def test_intervals_are_for_one_pass_of_the_race(train_file: Path, tmp_path: Path) -> None:
+    command = ("train", train_file, "--model", tmp_path / "m", "--intervals")
+    assert "one pass" in fails(*command, "--passes", 2, code=2)
+    assert "recipe='auto'" in fails(*command, "--recipe", "paper", code=2)
+
+
+def test_one_class(tmp_path: Path) -> None:
+    source = write(tmp_path / "one.svm", "1 1:1\n" * 50)
+    assert "are all of class 1" in fails("train", source, "--model", tmp_path / "m")
+
+
+def test_a_row_far_longer_than_the_others(tmp_path: Path) -> None:
+    rows = rows_of_text(3000).splitlines(keepends=True)
+    label, *pairs = rows[9].split()
+    long = " ".join(f"{pair.split(':')[0]}:{float(pair.split(':')[1]) * 1e6}" for pair in pairs)
+    rows[9] = f"{label} {long}\n"
+    source = write(tmp_path / "long.svm", "".join(rows))
+    done = polyak("train", source, "-q", "--model", tmp_path / "m")
+    assert done.stderr.count("row 10 is more than ten thousand times as long") == 1
