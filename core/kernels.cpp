@@ -148,7 +148,13 @@ void fetch_ahead(const SparseRow<Value, Index> &row) {
 #endif
 }
 template <class Value>
-void fetch_ahead(const DenseRow<Value> &) {}  // long enough for the processor to see where it leads
+void fetch_ahead(const DenseRow<Value> &row) {  // a row ahead: each is long
+#if defined(__GNUC__)
+  const uintptr_t next = reinterpret_cast<uintptr_t>(row.value + row.size);
+  for (int64_t i = 0; i < row.size; i += 64 / int64_t(sizeof(Value)))
+    __builtin_prefetch(reinterpret_cast<const void *>(next + i * sizeof(Value)));
+#endif
+}
 
 template <class Loss, class W, class Rows>
 int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from polyak.bank import Bank
     from polyak.rows import Rows
 
-ALPHA = 1e-5
+LOSS, ALPHA = "hinge", 1e-4
+"""What SGDClassifier has if nothing is said."""
 
 
 def bank(rows: Rows, models: int = 1, progressive: bool = False, **options: Any) -> Bank:
@@ -22,7 +23,7 @@ def bank(rows: Rows, models: int = 1, progressive: bool = False, **options: Any)
     from polyak.schedules import Polynomial
 
     alphas = [ALPHA * 2.0**-k for k in range(models)]
-    loss = get_loss("squared_hinge")
+    loss = get_loss(LOSS)
     options = {"dtype": getattr(rows, "dtype", "float32"), "n_features": rows.shape[1]} | options
     return Bank(
         loss=loss.name,

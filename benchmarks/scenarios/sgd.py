@@ -1,16 +1,16 @@
 """How the in-memory scenarios call scikit-learn's SGDClassifier: one averaged pass, in order.
 
-With its own learning rate and the squared hinge it can diverge: on the sparse scenario its weights
-reach 1e11. Most margins then exceed 1, most rows move nothing, and the pass is fast for a bad
-reason. So it enters twice: as a user would call it, against which our promises are measured, and
-with steps of our size (``longest``, the largest squared row length), where it does our work.
+It is called as a user would, with its own loss (the hinge), penalty and learning rate, and ours
+has the same loss and penalty. With the squared hinge its defaults diverge: on the sparse scenario
+its weights reach 1e11, most rows then move nothing, and the pass is fast for a bad reason. It
+enters a second time with steps of our size (``longest``, the largest squared row length).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.scenarios.ours import ALPHA
+from benchmarks.scenarios.ours import ALPHA, LOSS
 
 
 def classifier(average: bool, longest: float | None = None, passes: int = 1) -> Any:
@@ -19,7 +19,7 @@ def classifier(average: bool, longest: float | None = None, passes: int = 1) -> 
 
     steps = {"learning_rate": "invscaling", "power_t": 0.25, "eta0": 1 / longest} if longest else {}
     return SGDClassifier(
-        loss="squared_hinge",
+        loss=LOSS,
         alpha=ALPHA,
         average=average,
         max_iter=passes,

@@ -181,8 +181,8 @@ class Race:
             return
         self.marks.append(self.scored)
         self.history.append(self.sums())
-        keep = math.ceil(self.entered * (FIRST_DECISION / (2 * self.scored)) ** (2 / 3))
-        if len(self.running) > max(keep, 1) and _is_doubling(self.scored):
+        keep = max(round(self.entered * (FIRST_DECISION / (2 * self.scored)) ** (2 / 3)), 1)
+        if len(self.running) > keep and _is_doubling(self.scored):
             losses = self._losses_since(self.scored // 2)
             best = sorted(self.running, key=lambda number: (losses[number], number))
             self._drop_all_but(set(best[:keep]))
