@@ -42,7 +42,7 @@ class Recipe:
     >>> Recipe(loss="log_loss", alpha=1e-5, recipe="paper").candidates(np.eye(3))
     [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
     >>> len(Recipe(recipe="auto").candidates(np.eye(3)))
-    48
+    54
     >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))}
     {0.1}
     """
@@ -150,8 +150,9 @@ class Recipe:
             alpha = 1e-6 if self.alpha == "auto" else float(self.alpha)
             return [(alpha, 0.0, g, powers[-1]) for g in (2.0, 0.5)]
         rates = [  # (rho, g)
-            *[(1e-3, 0.5), (1e-4, 2.0), (1e-3, 2.0), (1e-4, 0.5), (1e-2, 8.0), (1e-2, 2.0)],
-            *[(1e-3, 8.0), (1e-4, 8.0), (1e-3, 0.125), (1e-4, 0.125), (1e-2, 0.5), (1e-2, 0.125)],
+            *[(1e-3, 0.5), (1e-4, 2.0), (1e-3, 2.0), (3e-4, 2.0), (1e-4, 0.5), (1e-2, 8.0)],
+            *[(3e-4, 8.0), (1e-2, 2.0), (1e-3, 8.0), (3e-3, 2.0), (1e-4, 8.0), (3e-3, 8.0)],
+            *[(1e-3, 0.125), (1e-2, 0.5)],
         ]
         if self.alpha != "auto":
             return [(float(self.alpha), rho, g, p) for (rho, g), p in product(rates, powers)]

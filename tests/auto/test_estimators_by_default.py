@@ -122,7 +122,7 @@ def test_every_row_is_learned_in_the_end():
 def test_what_is_told_of_the_race(model, tmp_path):
     X, y = problem(model, 6000)
     fitted = clone(model).set_params(max_iter=1).fit(X, y)
-    assert len(fitted.candidates_) == 48
+    assert len(fitted.candidates_) == 54
     for one in fitted.candidates_:
         assert {"alpha", "schedule", "precondition", "rows", "progressive_loss"} <= one.keys()
         assert one["running"] == (one["rows"] == 6000)

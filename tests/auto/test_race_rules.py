@@ -60,13 +60,13 @@ def test_candidates_drop_out_at_doublings_and_the_worst_go():
         learner.learn(X[begin : begin + 500], y[begin : begin + 500])
         if learner.race is not None:
             alive.append((learner.race.clock, set(learner.race.running)))
-    assert len(alive[0][1]) < 48
+    assert len(alive[0][1]) < 54
     for (rows, before), (_, after) in pairwise(alive):
         assert after <= before
         if after < before:
             assert rows + 500 in (2000, 4000, 8000)
     table = learner.about()["candidates"]
-    assert [one["number"] for one in table] == list(range(48))
+    assert [one["number"] for one in table] == list(range(54))
     last = {one["rows"] for one in table if not one["running"]}
     assert last <= {1000, 2000, 4000, 8000}
     running = {one["number"] for one in table if one["running"]}

@@ -20,11 +20,11 @@ def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
     assert f"preconditioner {about['precondition']:g}, " in winner
     assert f"learning rate {about['learning_rate']['gamma0']:.3g}, " in winner
     assert f"alpha {about['alpha']:.3g}" in winner
-    assert "48 candidates, " in lines["race"]
+    assert "54 candidates, " in lines["race"]
     assert "at row 4,000" in lines["race"]
     assert f"{about['recent']['loss']:.6g} ± " in said
     found = json.loads(polyak("train", train_file, "--model", tmp_path / "m", "--json").stdout)
-    assert found["winner"]["candidates"] == 48
+    assert found["winner"]["candidates"] == 54
     assert found["recent"]["loss_std_err"] > 0
 
 
