@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import atheris
@@ -53,10 +54,8 @@ def one_input(data: bytes) -> None:
         lambda: load_model(model),
         lambda: CheckpointFolder(checkpoints).load("data", {}),
     ):
-        try:
+        with suppress(ModelFileError):
             load()
-        except ModelFileError:
-            pass
 
 
 if __name__ == "__main__":
