@@ -1,8 +1,8 @@
 // A libFuzzer harness of the svmlight parser. Any bytes must come out as rows that hold together,
 // under the sanitizers, and as the same rows however the options are varied:
 //
-//   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/svmlight.cpp -o /tmp/fuzz
-//   /tmp/fuzz -max_total_time=600 -dict=fuzz/svmlight.dict
+//   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/svmlight.cpp -o build/fuzz
+//   build/fuzz -max_total_time=600 -dict=fuzz/svmlight.dict
 #include "../core/svmlight.hpp"
 
 #include <cmath>
