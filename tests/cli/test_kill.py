@@ -123,7 +123,8 @@ class TestInterrupted:
              f"exec 3> {pipe}; cat {tmp_path / 'half'} >&3; exec sleep 60"]
         )  # fmt: skip
         try:
-            shown = on_terminal(*command, code=1, ctrl_c_after="2,4")
+            # With the colour's end before it: "12,477 rows/s" must not count.
+            shown = on_terminal(*command, code=1, ctrl_c_after="m2,4")
         finally:
             writer.kill()
             writer.wait()
