@@ -2,12 +2,14 @@
 #include <nanobind/nanobind.h>
 
 void bind_bank(nanobind::module_ &m);
+void bind_hashing(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
-  m.doc() = "The compiled core of polyak: the bank of averaged models and the svmlight parser.";
+  m.doc() = "The compiled core of polyak: the bank of averaged models and the readers of text.";
   // A traceback that outlives the interpreter is no leak a user should read about.
   nanobind::set_leak_warnings(false);
   bind_bank(m);
+  bind_hashing(m);
   bind_svmlight(m);
 }

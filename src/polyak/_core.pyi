@@ -19,6 +19,10 @@ def parse_svmlight(
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
 ]: ...
 
+# ---- core/bind_hashing.cpp
+
+def hash_name(name: str) -> int: ...
+
 # ---- core/bind_bank.cpp
 
 model_fields: list[str]
