@@ -5,7 +5,7 @@ PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
 
-.PHONY: install demo test test-all lint bench bench-quick asan fuzz clean
+.PHONY: install demo test test-all lint bench bench-quick docs dist asan fuzz clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
@@ -18,6 +18,14 @@ bench: $(VENV)/.installed-bench
 	$(PY) -m benchmarks
 bench-quick: $(VENV)/.installed-bench
 	$(PY) -m benchmarks --quick
+docs: $(VENV)/.installed-docs
+	$(VENV)/bin/mkdocs build --strict --quiet --site-dir build/site
+	@echo "open build/site/index.html"
+dist: $(VENV)/.installed-dist
+	rm -rf dist
+	$(PY) -m build
+	$(PY) -m twine check --strict dist/*
+	$(VENV)/bin/check-wheel-contents dist/*.whl
 lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .

@@ -34,6 +34,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # kept in pyproject.toml alone
+        from importlib.metadata import version
+
+        return version("polyak")
     # Imported when first asked for: the command line must not wait for scikit-learn.
     if name not in _HOMES:
         raise AttributeError(f"module 'polyak' has no attribute {name!r}")
