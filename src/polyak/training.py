@@ -20,7 +20,7 @@ from polyak.labels import label_text, labels_to_json
 from polyak.learner import Learner
 from polyak.model import LinearModel
 from polyak.recipes import Recipe
-from polyak.streams import BadLine, Batch, Stream, open_stream
+from polyak.streams import BadLine, Batch, Columns, Schema, Stream, open_stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class Job:
         How many times to read the source.
     format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer, block_bytes
         As `polyak.streams.open_stream` takes them.
+    columns : Columns
+        What a table's columns are for.
     checkpoint : path of a folder, optional
         Where to keep checkpoints, and to go on from the last if there is one.
     every_rows, every_seconds : int, float, optional
@@ -53,6 +55,7 @@ class Job:
     threads: int | None = None
     shuffle_buffer: int = 0
     block_bytes: int = 1 << 21
+    columns: Columns = field(default_factory=Columns)
     checkpoint: str | None = None
     every_rows: int | None = None
     every_seconds: float | None = None
@@ -76,6 +79,7 @@ class Job:
             "zero_based": self.zero_based,
             "skip_bad_lines": self.skip_bad_lines,
             "shuffle_buffer": self.shuffle_buffer,
+            "columns": asdict(self.columns),
         }
 
 
@@ -152,10 +156,12 @@ class _Run:
         self._position: dict[str, Any] | None = None
         self._passes_done = 0
         self._first_id: int | None = None
+        self._schema: Schema | None = None
         self.progress = Progress(self._learner)
 
     def all_passes(self) -> None:
         stream = self._open(None)
+        self._schema = stream.schema
         if self._folder is not None:
             self._data = stream.fingerprint
             with self._interrupts.held():
@@ -186,6 +192,8 @@ class _Run:
             shuffle_buffer=job.shuffle_buffer,
             seed=job.recipe.seed + self._passes_done,  # another order in every pass
             block_bytes=job.block_bytes,
+            columns=job.columns,
+            schema=self._schema,
             start=position,
             warn_if_sorted=self._passes_done == 0,
         )
@@ -311,9 +319,15 @@ class _Run:
         if not self._learner.rows_seen:
             return None
         model = self._learner.model()
-        about = {"passes": max(1, self._passes_done), "bad_lines": self.progress.bad_lines}
+        about: dict[str, Any] = {
+            "passes": max(1, self._passes_done),
+            "bad_lines": self.progress.bad_lines,
+        }
         if self._first_id in (0, 1):
             about["first_id"] = self._first_id
+        if self._schema is not None:
+            about["schema"] = self._schema.to_json()
+            about["feature_names"] = self._schema.feature_names
         return replace(model, about=model.about | about)
 
 

@@ -39,7 +39,8 @@ def run(options: Namespace) -> int:
 
     model = LinearModel.load(options.model)
     lines = line_writer(model, options.what)
-    with open_for(model, options.source, options) as stream, _opened(options.output) as file:
+    source = open_for(model, options.source, options, targets=False)
+    with source as stream, _opened(options.output) as file:
         for batch in stream:
             file.write(lines(batch.rows))
         for line in stream.first_bad_lines:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from polyak.model import LinearModel
 from polyak.streams import Stream, open_stream
+from polyak.streams.schema import schema_of
 
 
-def open_for(model: LinearModel, source: Any, options: Namespace) -> Stream:
+def open_for(
+    model: LinearModel,
+    source: Any,
+    options: Namespace,
+    *,
+    targets: bool = True,
+    keep: Sequence[str] = (),
+) -> Stream:
     """Open a source whose features mean what they meant in training.
 
-    A file need not show whether its ids begin at 0 or 1, so the model remembers.
+    A file need not show whether its ids begin at 0 or 1, so the model remembers; and what a
+    table's columns mean. Without ``targets`` no row is left out for want of one.
     """
     zero_based = options.zero_based
     if zero_based is None and "first_id" in model.about:
@@ -20,6 +30,9 @@ def open_for(model: LinearModel, source: Any, options: Namespace) -> Stream:
     return open_stream(
         source,
         format=options.format,
+        schema=schema_of(model.about),
+        targets=targets,
+        keep=keep,
         zero_based="auto" if zero_based is None else zero_based,
         skip_bad_lines=options.skip_bad_lines,
         threads=options.threads,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from numpy.typing import DTypeLike
@@ -10,11 +12,21 @@ from numpy.typing import DTypeLike
 from polyak.streams.batch import Batch
 from polyak.streams.files import find_files
 from polyak.streams.formats import open_files
-from polyak.streams.options import Options
+from polyak.streams.options import Columns, Options
 from polyak.streams.order import sorted_by_class
+from polyak.streams.schema import Schema
 from polyak.streams.stream import BadLine, Position, Reader, Stream
 
-__all__ = ["BadLine", "Batch", "Position", "Stream", "open_stream", "sorted_by_class"]
+__all__ = [
+    "BadLine",
+    "Batch",
+    "Columns",
+    "Position",
+    "Schema",
+    "Stream",
+    "open_stream",
+    "sorted_by_class",
+]
 
 
 def open_stream(
@@ -22,6 +34,11 @@ def open_stream(
     *,
     format: str | None = None,
     y: Any = None,
+    target: str | None = None,
+    columns: Columns | None = None,
+    schema: Schema | None = None,
+    targets: bool = True,
+    keep: Sequence[str] = (),
     dtype: DTypeLike | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
@@ -49,6 +66,18 @@ def open_stream(
         and perhaps ``y`` and ``weights``.
     y : array or path of a ``.npy`` file, optional
         The targets, where the source has none.
+    target : str, optional
+        A table's column to predict: short for ``columns=Columns(target=...)``.
+    columns : Columns, optional
+        What a table's columns are for, where their types do not tell.
+    schema : Schema, optional
+        Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
+        does not count.
+    targets : bool
+        Whether to read a table's targets. Without them no row is left out because its target is
+        missing.
+    keep : list of str
+        Columns of a table to carry along in ``Batch.kept``, as they are.
     dtype : float32 or float64, optional
         The type of the values. If not given, float32 for text, and as they are for arrays.
     n_features : int, optional
@@ -94,8 +123,15 @@ def open_stream(
     ...         print(batch.targets, batch.rows.indices, batch.rows.values)
     [ 1. -1.] [0 2 1] [0.5  2.   0.25]
     """
+    columns = columns or Columns()
+    if target is not None:
+        columns = replace(columns, target=target)
     options = Options(
         y=y,
+        columns=columns,
+        schema=schema,
+        targets=targets,
+        keep=tuple(keep),
         dtype=dtype,
         n_features=n_features,
         zero_based=zero_based,

@@ -21,11 +21,14 @@ class Batch:
         One value a row as the source gives it: numbers, or strings for named classes.
     weights : array or None
         One non-negative number a row; None where every row counts once.
+    kept : pyarrow.RecordBatch or None
+        The columns of a table that were asked to be carried along.
     """
 
     rows: Rows
     targets: NDArray[Any] | None = None
     weights: NDArray[Any] | None = None
+    kept: Any = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from polyak.errors import DataError
 from polyak.streams.batch import Batch
 from polyak.streams.order import ROWS_TO_TELL, sorted_by_class
+from polyak.streams.schema import Schema
 from polyak.streams.shuffle import shuffled
 
 Position = dict[str, Any]
@@ -81,6 +82,8 @@ class Stream:
         The first ten of them.
     position : dict
         Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
+    schema : Schema or None
+        What the columns mean, where the source is a table.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class Stream:
         self.format = reader.format
         self.bytes_total = reader.bytes_total
         self.n_features = reader.n_features
+        self.schema: Schema | None = getattr(reader, "schema", None)
         if shuffle_buffer:
             begin = reader.begin(None)
             self._batches = shuffled(reader.read(begin), shuffle_buffer, seed, start)
@@ -123,6 +127,11 @@ class Stream:
     @property
     def first_bad_lines(self) -> tuple[BadLine, ...]:  # noqa: D102
         return self._mark.first_bad_lines
+
+    @property
+    def rows_without_target(self) -> int:
+        """How many rows of a table were left out because their target is missing."""
+        return int(self._mark.position.get("without_target", 0))
 
     @property
     def position(self) -> Position:  # noqa: D102

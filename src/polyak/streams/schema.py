@@ -1,0 +1,205 @@
+"""The schema: what each column of a table means to a model, and which features it becomes.
+
+A model learned from a table keeps it in ``about["schema"]``, so that tomorrow's table is read as
+today's was. Plain features come first, each with an index of its own: numbers, booleans, dates and
+times, and for every column whether its value is missing. The 2^bits slots of hashed features
+follow them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DAYS_A_YEAR = 365.25
+"""Dates and times are numbers in years, so that their weights are as large as others."""
+
+PLAIN: dict[str, tuple[str, ...]] = {
+    "number": ("{}", "{} is missing"),
+    "boolean": ("{}", "{} is missing"),
+    "clock": ("{}", "{} is missing", "{} hour sin", "{} hour cos"),
+    "date": ("{}", "{} is missing", "{} weekday sin", "{} weekday cos"),
+    "time": (
+        "{}",
+        "{} is missing",
+        "{} weekday sin",
+        "{} weekday cos",
+        "{} hour sin",
+        "{} hour cos",
+    ),
+    "category": ("{} is missing",),
+    "text": ("{} is missing",),
+    "bag": ("{} is missing",),
+}
+"""The kinds of columns, and the plain features of each."""
+
+HASHED = ("category", "text", "bag")
+"""The kinds whose values are hashed."""
+
+# What a column may be stored as if it is to be read as the kind it was.
+_FITS: dict[str, tuple[str, ...]] = {
+    "number": ("number", "boolean"),
+    "boolean": ("boolean", "number"),
+    "clock": ("clock",),
+    "date": ("date", "string"),
+    "time": ("time", "string"),
+    "text": ("string",),
+    "bag": ("strings",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that becomes features.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "category", "text", "bag", "date", "time", "clock"}
+    stored : {"number", "boolean", "string", "strings", "date", "time", "clock"}
+        What it was in the table learned from.
+    offset, scale : float
+        A value x that is present becomes (x - offset) / scale, where dates and times are days
+        since 1970 and clock times are days since midnight. Booleans and what is hashed are as
+        they are.
+    """
+
+    name: str
+    kind: str
+    stored: str
+    offset: float = 0.0
+    scale: float = 1.0
+
+    def feature_names(self) -> list[str]:
+        """Name its plain features."""
+        return [pattern.format(self.name) for pattern in PLAIN[self.kind]]
+
+    def fits(self, stored: str) -> bool:
+        """Tell whether values stored like this can be read as before."""
+        if self.kind == "category":
+            return stored == self.stored or stored == "string"
+        return stored in _FITS[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The column to predict.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "class"}
+        Numbers as they are, or words that name classes.
+    positive, negative : str, optional
+        Where one value was named as the class of positive scores: that, and what all others are
+        called.
+    """
+
+    name: str
+    kind: str
+    positive: str | None = None
+    negative: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What each column of a table means.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        Those that become features, in the order of their features.
+    target : Target, optional
+    weight : str, optional
+        The column of the rows' weights.
+    bits : int
+        Hashed features share 2^bits slots.
+    ngrams : int
+        Text is hashed as runs of up to so many words.
+    interactions : tuple of tuples of str
+        Columns that are crossed.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "number", "number"), Column("city", "category", "string")))
+    >>> schema.feature_names
+    ['age', 'age is missing', 'city is missing']
+    >>> schema.hashed_begin, schema.n_features
+    (3, 262147)
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+    target: Target | None = None
+    weight: str | None = None
+    bits: int = 18
+    ngrams: int = 1
+    interactions: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the plain features, in order."""
+        return [name for column in self.columns for name in column.feature_names()]
+
+    @property
+    def hashed_begin(self) -> int:
+        """The index of the first hashed feature: how many plain ones there are."""
+        return sum(len(PLAIN[column.kind]) for column in self.columns)
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether any feature is hashed."""
+        return bool(self.interactions) or any(column.kind in HASHED for column in self.columns)
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are, slots of hashed ones included."""
+        return self.hashed_begin + ((1 << self.bits) if self.is_hashed else 0)
+
+    def first_features(self) -> list[int]:
+        """Give the index of each column's first plain feature."""
+        sizes = [len(PLAIN[column.kind]) for column in self.columns]
+        return [sum(sizes[:place]) for place in range(len(sizes))]
+
+    def units(self) -> NDArray[np.float64]:
+        """Give what to divide each plain feature's weight by to have it per unit of the column."""
+        units = np.ones(self.hashed_begin)
+        for column, first in zip(self.columns, self.first_features(), strict=True):
+            if column.kind not in HASHED:
+                units[first] = column.scale
+        return units
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what JSON can hold."""
+        page = asdict(self)
+        page["columns"] = list(page["columns"])
+        page["interactions"] = [list(names) for names in self.interactions]
+        return page
+
+    @classmethod
+    def from_json(cls, page: Any) -> Schema:
+        """Undo `to_json`; a page that is not one raises ValueError."""
+        try:
+            columns = tuple(Column(**column) for column in page["columns"])
+            if not all(column.kind in PLAIN for column in columns):
+                raise ValueError("a column is of a kind that this version does not know")
+            return cls(
+                columns=columns,
+                target=None if page["target"] is None else Target(**page["target"]),
+                weight=page["weight"],
+                bits=int(page["bits"]),
+                ngrams=int(page["ngrams"]),
+                interactions=tuple(tuple(names) for names in page["interactions"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the model's schema cannot be read: {error}") from None
+
+
+def schema_of(about: dict[str, Any]) -> Schema | None:
+    """Give the schema that a model keeps, or None if it was not learned from a table."""
+    page = about.get("schema")
+    return None if page is None else Schema.from_json(page)
