@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "measure a model's loss and error on a source with targets",
     "inspect": "show what a model is, the learning rate found, the heaviest features",
     "report": "show a model and how it was learned on one HTML page",
+    "reproduce": "run the paper's experiments and see which of its claims hold",
     "demo": "learn from a data set made on the spot, and show what comes of it",
     "completion": "print a script that completes polyak's arguments in a shell",
 }

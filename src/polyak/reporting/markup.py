@@ -39,7 +39,7 @@ def joined(*parts: str) -> Markup:
     return Markup("".join(p if isinstance(p, Markup) else escape(p) for p in parts))
 
 
-_EMPTY = {"line", "path", "circle", "rect", "meta"}
+_EMPTY = {"line", "path", "circle", "rect", "meta", "img"}
 
 
 def _value(value: object) -> str:

@@ -1,0 +1,43 @@
+"""One look for all figures: an algorithm has the same colour, line and marker in each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; lines and
+# markers differ too, for print in grey.
+BLUE, ORANGE, GREEN, RED = "#0072b2", "#d98200", "#008a64", "#d55e00"
+PURPLE, SKY, BLACK, GREY, BROWN = "#b35a90", "#3d9fd6", "#111111", "#767676", "#7a5230"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a line looks."""
+
+    colour: str
+    line: Any = "-"
+    marker: str | None = None
+    width: float = 1.6
+
+
+STYLES = {
+    "ASGD": Style(BLUE, "-", "o", 2.2),
+    "ASGD_BAD": Style(RED, (0, (5, 1.5)), "s"),
+    "SGD": Style(PURPLE, (0, (3, 1.5, 1, 1.5)), "^"),
+    "SGD2": Style(PURPLE, (0, (3, 1.5, 1, 1.5)), "^"),
+    "Pegasos": Style(ORANGE, (0, (1, 1.2)), "v"),
+    "SGD-QN": Style(GREEN, (0, (6, 2)), "D"),
+    "oLBFGS": Style(BROWN, (0, (4, 1, 1, 1, 1, 1)), "P"),
+    "LIBLINEAR": Style(GREY, (0, (2, 1)), "X"),
+    "auto": Style(SKY, "-", "*", 2.0),
+    "batch": Style(BLACK, (0, (1, 1.5)), None, 1.4),
+    "bound": Style(RED, (0, (5, 1.5)), None, 1.8),
+    "simulation": Style(BLUE, "-", "o", 2.0),
+}
+_OTHERS = [Style(colour) for colour in (BLUE, ORANGE, GREEN, PURPLE, SKY, BROWN, RED, GREY)]
+
+
+def style_of(name: str, place: int = 0) -> Style:
+    """Find a style by an algorithm's name; others take theirs by their place."""
+    return STYLES.get(name) or _OTHERS[place % len(_OTHERS)]
