@@ -105,6 +105,27 @@ def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
     assert "resumed at row" in done.stdout
 
 
+def test_standard_input_goes_on_too(tmp_path: Path) -> None:
+    source = make_source(tmp_path, "plain", 4000)
+    polyak("train", source, "-q", "--model", tmp_path / "whole")
+    folder = tmp_path / "checkpoints"
+    command = [*POLYAK, "train", "-", "--model", str(tmp_path / "m"), *SMALL_STEPS]
+    command += ["--checkpoint", str(folder)]
+    # All but the last line, and no end: the run is still waiting when it is killed.
+    run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert run.stdin is not None
+    run.stdin.write(source.read_bytes()[:-200])
+    run.stdin.flush()
+    while run.poll() is None and not (folder / NEWEST).exists():
+        time.sleep(0.002)
+    run.kill()
+    run.communicate()
+    with source.open("rb") as rows:  # the same rows again, from the beginning
+        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=True)
+    assert "resumed at row" in done.stdout
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 class TestInterrupted:
     """Ctrl-C, and SIGTERM as schedulers send it: what was learned is saved."""
 

@@ -6,7 +6,7 @@ import glob
 import io
 import os
 from collections.abc import Iterable
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 from polyak.errors import DataError
 from polyak.streams.compression import compression_of, decompressed
@@ -167,10 +167,21 @@ class Pipe:
         self._head: bytes | None = None
         self._is_open = False
 
+    _standard_input: ClassVar[Pipe | None] = None
+
     @classmethod
     def of_standard_input(cls) -> Pipe:
-        """Read standard input, past Python's own buffer, which a blocked read would lock."""
-        return cls(open(0, "rb", buffering=0, closefd=False), "standard input")
+        """Read standard input, past Python's own buffer, which a blocked read would lock.
+
+        A process has one, so a pipe whose head was looked at and no more is given out again: a
+        run that finds a checkpoint looks first, and then opens its source anew.
+        """
+        pipe = cls._standard_input
+        if pipe is None or pipe._is_open:
+            raw = io.FileIO(0, closefd=False)
+            pipe = cls(raw, "standard input")
+            cls._standard_input = pipe
+        return pipe
 
     def head(self) -> bytes:
         """Return the first 64 KiB; they will be read again."""
