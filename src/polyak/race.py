@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,9 @@ from polyak.calibration import ScoreHistogram
 from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.rows import Rows
 from polyak.schedules import Polynomial
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Floats = NDArray[np.float64]
 
@@ -458,4 +460,6 @@ def _is_doubling(rows: int) -> bool:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and one bank needs none
+
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="polyak-race")

@@ -8,6 +8,7 @@ tried first, and took longer to start (0.18 s with what it imports) than a file 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -29,6 +30,8 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code: 0 done, 2 wrong usage, 1 anything else."""
+    # No command multiplies matrices, so NumPy's library for that need not keep threads spinning.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     with ending_in_a_sentence(debug="--debug" in words):
         if words and words[0] in COMMANDS:

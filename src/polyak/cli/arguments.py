@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from typing import Any, NoReturn
 
 from polyak.cli.errors import UsageError
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help that asks for the terminal's width itself: argparse imports ``shutil`` to do so."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width() - 2)
+
+
+def _width() -> int:
+    try:
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=f"polyak {command}".strip(),
             description=description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,  # a new option must not change what an old command means
             **more,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from pathlib import PurePath
+import os
 from typing import Any, BinaryIO, cast
 
 from polyak.errors import DataError
@@ -25,7 +25,7 @@ def compression_of(name: str, head: bytes) -> str | None:
     for beginning, kind in BEGINNINGS.items():
         if head.startswith(beginning):
             return kind
-    return SUFFIXES.get(PurePath(name).suffix)
+    return SUFFIXES.get(os.path.splitext(name)[1])
 
 
 def without_suffix(name: str) -> str:
@@ -36,8 +36,8 @@ def without_suffix(name: str) -> str:
     >>> without_suffix("rows.svm.gz")
     'rows.svm'
     """
-    path = PurePath(name)
-    return str(path.with_suffix("")) if path.suffix in SUFFIXES else name
+    stem, suffix = os.path.splitext(name)
+    return stem if suffix in SUFFIXES else name
 
 
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:

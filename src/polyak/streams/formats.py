@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 
 from polyak.errors import DataError
 from polyak.streams.compression import without_suffix
@@ -41,7 +41,7 @@ SUFFIXES = {".npy": "npy", ".npz": "npz"}
 
 def format_of(files: Sequence[File | Pipe]) -> str:
     """Name the format of files from their names."""
-    found = {SUFFIXES.get(PurePath(without_suffix(f.name)).suffix, "svmlight") for f in files}
+    found = {SUFFIXES.get(os.path.splitext(without_suffix(f.name))[1], "svmlight") for f in files}
     if len(found) > 1:
         names = " and ".join(sorted(found))
         raise DataError(f"files of one stream must have one format, not {names}")
