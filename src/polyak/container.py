@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import math
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +134,44 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         write_synced(part, data)
         os.replace(part, target)
         sync_folder(os.path.dirname(target))
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write a piece at a time; it takes its place once the block has ended well.
+
+    Whatever was at ``path`` stays until then. ``-`` is standard output.
+    """
+    if os.fspath(path) == "-":
+        with writing("standard output"), _standard_output() as file:
+            yield file
+        return
+    target = os.path.realpath(path)
+    with writing(path):
+        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
+            with open(target, "wb") as file:
+                yield file
+            return
+        part = target + ".part"
+        try:
+            with open(part, "wb") as file:
+                yield file
+            os.replace(part, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(part)
+            raise
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    if hasattr(sys.stdout, "buffer"):
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    kept = io.BytesIO()  # a notebook's output takes only text
+    yield kept
+    sys.stdout.write(kept.getvalue().decode())
 
 
 def write_synced(path: str, data: bytes) -> None:

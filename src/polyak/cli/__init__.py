@@ -12,6 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
+from types import ModuleType
 
 from polyak.cli.arguments import Parser
 from polyak.cli.errors import ending_in_a_sentence
@@ -21,6 +23,8 @@ COMMANDS = {
     "predict": "predict labels, scores or probabilities, one line a row",
     "evaluate": "measure a model's loss and error on a source with targets",
     "inspect": "show what a model is, the learning rate found, the heaviest features",
+    "export": "write a model for other programs: ONNX, scikit-learn, LIBLINEAR, a table",
+    "import": "make a model of one that LIBLINEAR wrote",
     "report": "show a model and how it was learned on one HTML page",
     "reproduce": "run the paper's experiments and see which of its claims hold",
     "demo": "learn from a data set made on the spot, and show what comes of it",
@@ -35,11 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     with ending_in_a_sentence(debug="--debug" in words):
         if words and words[0] in COMMANDS:
-            command = import_module(f"polyak.cli.{words[0]}")
+            command = command_module(words[0])
             code = command.run(command.parser().parse_intermixed_args(words[1:]))
         else:
             code = _without_command(words)
     sys.exit(code)
+
+
+def command_module(name: str) -> ModuleType:
+    """Import a command's module; where its name is a word of Python's, a line is added to it."""
+    return import_module(f"polyak.cli.{name}_" if iskeyword(name) else f"polyak.cli.{name}")
 
 
 def _without_command(words: list[str]) -> int:

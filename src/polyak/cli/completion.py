@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
 from polyak.cli.arguments import Parser
 
@@ -96,9 +95,9 @@ def fish() -> str:
 
 
 def _actions() -> dict[str, list[argparse.Action]]:
-    from polyak.cli import COMMANDS
+    from polyak.cli import COMMANDS, command_module
 
-    return {name: import_module(f"polyak.cli.{name}").parser()._actions for name in COMMANDS}
+    return {name: command_module(name).parser()._actions for name in COMMANDS}
 
 
 def _quoted(text: str) -> str:

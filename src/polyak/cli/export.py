@@ -1,0 +1,47 @@
+"""``polyak export``: a model for other programs."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+
+from polyak.cli.arguments import Parser, add_model
+from polyak.cli.errors import UsageError, say
+
+FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("export", "Write a model for other programs, or its weights as a table.")
+    add_model(parser)
+    parser.add_argument(
+        "output",
+        nargs="?",
+        metavar="FILE",
+        help="the file to write, or - for standard output (MODEL's name with --to's ending)",
+    )
+    parser.add_argument("--to", choices=FORMATS, help="the format, if FILE's name does not tell")
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.container import check_writable
+    from polyak.exports import export, format_of
+
+    output = options.output
+    if output is None:
+        if options.to is None:
+            raise UsageError(f"name a file to write, or --to {'|'.join(FORMATS)}")
+        output = f"{options.model.removesuffix('.polyak')}.{options.to}"
+    to = options.to or format_of(output)
+    if output != "-":
+        check_writable(output)
+        if os.path.realpath(output) == os.path.realpath(options.model):
+            raise UsageError(f"the export would overwrite the model {output}; name another file")
+    for remark in export(options.model, output, to):
+        say(remark)
+    if options.output is None:
+        say(f"the model is in {output}")
+    return 0

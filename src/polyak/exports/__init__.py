@@ -1,0 +1,85 @@
+"""Models for other programs: one module a format, and one door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any
+
+from polyak.exports.subject import Subject, subject_of
+
+Writer = Callable[[Subject, str], list[str]]
+"""Writes a file, and says in sentences what its user has to know."""
+
+FORMATS = {
+    "onnx": "an ONNX graph: labels, probabilities and scores from dense rows",
+    "skops": "a scikit-learn estimator in a file that runs no code when it is loaded",
+    "liblinear": "LIBLINEAR's model format",
+    "csv": "a table of the weights, one line a feature and class, to read on with",
+    "tsv": "the same, with tabs",
+    "txt": "the same, to look at",
+}
+SUFFIXES = {f".{name}": name for name in FORMATS} | {".model": "liblinear"}
+_HOMES = {"csv": "table", "tsv": "table", "txt": "table", "skops": "sklearn_estimator"}
+
+
+def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> list[str]:
+    r"""Write a model in a format that another program reads.
+
+    Parameters
+    ----------
+    source : LinearModel, fitted estimator, or the path of a model file
+    path : path
+        The file to write; ``-`` is standard output, for the formats that are text.
+    to : {"onnx", "skops", "liblinear", "csv", "tsv", "txt"}, optional
+        The format, if the file's name does not tell.
+
+    Returns
+    -------
+    list of str
+        What a user of the file has to know, in sentences: what the format cannot hold, how
+        features and labels are numbered. Often there is nothing to say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyak import LinearModel
+    >>> model = LinearModel(np.array([[0.5]]), np.zeros(1), "log_loss", np.array(["no", "yes"]))
+    >>> export(model, "-", to="liblinear")
+    solver_type L2R_LR
+    nr_class 2
+    label 1 0
+    nr_feature 1
+    bias 1
+    w
+    0.5
+    0
+    ["LIBLINEAR's labels are whole numbers: 0 is no, 1 is yes"]
+    """
+    name = os.fspath(path)
+    format = to or format_of(name)
+    if format not in FORMATS:
+        raise ValueError(f"there is no export to {format!r}; there are {', '.join(FORMATS)}")
+    module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
+    subject = subject_of(source)
+    writer: Writer = module.writer(format)
+    return [*writer(subject, name), *subject.remarks()]
+
+
+def format_of(path: str) -> str:
+    """Tell the format from the end of a file's name.
+
+    Examples
+    --------
+    >>> format_of("clicks.onnx"), format_of("clicks.model"), format_of("-")
+    ('onnx', 'liblinear', 'txt')
+    """
+    suffix = PurePath(path).suffix.lower()
+    if path == "-":
+        return "txt"
+    if suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(f"{path} does not tell the format by its end ({known}); say which")
+    return SUFFIXES[suffix]

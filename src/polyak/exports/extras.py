@@ -1,0 +1,26 @@
+"""Libraries that only an export needs, imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import a library, or say in one sentence how to get it.
+
+    Examples
+    --------
+    >>> needed("no_such_library", "onnx")
+    Traceback (most recent call last):
+    ...
+    ValueError: this needs no_such_library, which is not installed: pip install 'polyak[onnx]'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ValueError(
+            f"this needs {error.name}, which is not installed: pip install 'polyak[{extra}]'"
+        ) from None

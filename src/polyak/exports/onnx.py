@@ -1,0 +1,207 @@
+"""Models as ONNX graphs, which many programs run without Python.
+
+The graph takes dense rows and gives what `LinearModel`'s methods give, of the same shapes. All
+sums are in double precision: a row of thousands of features would cost single precision more
+digits than it can spare.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.exports.extras import needed
+from polyak.exports.subject import Subject
+
+OPSET, IR_VERSION = 13, 7
+"""As old as the operators allow, so that runtimes of 2020 and later take the file."""
+
+MOST_BYTES = 2**31 - 2**20
+"""What a file of protocol buffers can hold."""
+
+SPARE = 0.5
+"""Below this share of features with a weight, the graph first picks their columns."""
+
+
+def writer(format: str) -> Any:
+    """Give the function that writes this format."""
+    return write
+
+
+def write(subject: Subject, path: str) -> list[str]:
+    """Write a model as an ONNX graph."""
+    if path == "-":
+        raise ValueError("an ONNX file is not text for standard output; name a file")
+    from polyak.container import write_bytes
+
+    graph = build(subject)
+    write_bytes(path, graph.SerializeToString(deterministic=True))
+    if subject.model.classes is not None and not has_probabilities(subject):
+        return [f"this {subject.model.loss} model knows no probabilities, so the graph gives none"]
+    return []
+
+
+def build(subject: Subject) -> Any:
+    """Build the graph, as an ``onnx.ModelProto``."""
+    onnx = needed("onnx", "onnx")
+    model = subject.model
+    if model.weights.nbytes > MOST_BYTES:
+        raise ValueError("an ONNX file holds 2 GB at most, and this model's weights are more")
+    graph = _Graph(onnx)
+    flat = _add_scores(graph, subject)
+    if model.classes is None:
+        graph.output("prediction", flat, subject.outputs)
+    else:
+        _add_label(graph, subject, flat)
+        if has_probabilities(subject):
+            _add_probabilities(graph, subject)
+        graph.output("scores", flat, subject.outputs)
+    rows = onnx.helper.make_tensor_value_info(
+        "X", graph.type_of(model.weights.dtype), ["rows", model.n_features]
+    )
+    proto = onnx.helper.make_model(
+        onnx.helper.make_graph(graph.nodes, "polyak", [rows], graph.outputs, graph.constants),
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        producer_name="polyak",
+        doc_string=f"A linear model learned by polyak with the loss {model.loss}.",
+        ir_version=IR_VERSION,
+    )
+    onnx.helper.set_model_props(proto, _facts(subject))
+    onnx.checker.check_model(proto)
+    return proto
+
+
+def has_probabilities(subject: Subject) -> bool:
+    """Tell whether a classifier can turn its scores into probabilities."""
+    return subject.model.loss == "log_loss" or subject.model.sigmoids is not None
+
+
+class _Graph:
+    """Nodes and constants, as they are added."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def type_of(self, dtype: Any) -> int:
+        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def constant(self, name: str, value: NDArray[Any]) -> str:
+        if value.dtype.kind in "UO":
+            words = [str(word).encode() for word in value.tolist()]
+            strings = self.onnx.TensorProto.STRING
+            tensor = self.onnx.helper.make_tensor(name, strings, value.shape, words)
+        else:
+            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name)
+        self.constants.append(tensor)
+        return name
+
+    def double(self, source: str, output: str) -> str:
+        return self.node("Cast", [source], output, to=self.type_of(np.float64))
+
+    def output(self, name: str, source: str, columns: int, dtype: Any = np.float64) -> None:
+        kind = self.onnx.TensorProto.STRING if dtype is str else self.type_of(dtype)
+        shape = ["rows"] if columns == 1 else ["rows", columns]
+        self.node("Identity", [source], name)
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
+
+
+def _add_scores(graph: _Graph, subject: Subject) -> str:
+    """Add ``raw``: rows times weights plus intercept, a column an output.
+
+    Gives the name of the same without its second dimension where that is one.
+    """
+    weights, rows = subject.model.weights, "X"
+    used = np.flatnonzero(weights.any(axis=1))
+    if len(used) < SPARE * len(weights):
+        weights = weights[used]
+        rows = graph.node("Gather", [rows, graph.constant("used", used)], "X_used", axis=1)
+    product = graph.node(
+        "MatMul",
+        [
+            graph.double(rows, "X_double"),
+            graph.double(graph.constant("weights", weights), "weights_double"),
+        ],
+        "product",
+    )
+    graph.node("Add", [product, graph.constant("intercept", subject.model.intercept)], "raw")
+    if subject.outputs > 1:
+        return "raw"
+    return graph.node("Squeeze", ["raw", graph.constant("second", np.array([1]))], "flat")
+
+
+def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
+    labels = exported_labels(subject.model.classes)
+    if subject.outputs == 1:
+        zero = graph.constant("zero", np.zeros(1))
+        above = graph.node("Greater", [flat, zero], "is_second")
+        best = graph.node("Cast", [above], "best", to=graph.type_of(np.int64))
+    else:
+        best = graph.node("ArgMax", ["raw"], "best", axis=1, keepdims=0)
+    named = graph.node("Gather", [graph.constant("classes", labels), best], "named")
+    graph.output("label", named, 1, str if labels.dtype.kind in "UO" else labels.dtype)
+
+
+def exported_labels(classes: Any) -> NDArray[Any]:
+    """Give labels a type that runtimes know: words, truth values, int64, or double.
+
+    Text files hold labels as floats, whatever they are: whole ones become integers.
+
+    Examples
+    --------
+    >>> exported_labels(np.array([-1.0, 1.0])), exported_labels(np.array([0.5, 1.0]))
+    (array([-1,  1]), array([0.5, 1. ]))
+    """
+    labels = np.asarray(classes)
+    if labels.dtype.kind in "UOb":
+        return labels
+    if labels.dtype.kind == "f":
+        near = np.abs(labels) < 2.0**53
+        whole = bool(np.all(near & (labels == np.trunc(np.where(near, labels, 0.0)))))
+        return labels.astype(np.int64 if whole else np.float64)
+    if labels.dtype.kind == "u" and labels.max() >= 2**63:
+        return labels.astype(np.float64)
+    return labels.astype(np.int64)
+
+
+def _add_probabilities(graph: _Graph, subject: Subject) -> None:
+    """Add what `LinearModel.proba_from_scores` does."""
+    odds, model, classes = "raw", subject.model, len(subject.model.classes)  # type: ignore[arg-type]
+    if model.loss != "log_loss" and model.sigmoids is not None:
+        slope = graph.constant("slope", model.sigmoids[:, 0])
+        scaled = graph.node("Mul", [odds, slope], "scaled")
+        odds = graph.node("Add", [scaled, graph.constant("offset", model.sigmoids[:, 1])], "odds")
+    positive = graph.node("Sigmoid", [odds], "positive")
+    if subject.outputs == 1:
+        negative = graph.node("Sigmoid", [graph.node("Neg", [odds], "against")], "negative")
+        both = graph.node("Concat", [negative, positive], "both", axis=1)
+        graph.output("probabilities", both, classes)
+        return
+    axis = graph.constant("classes_axis", np.array([1]))
+    total = graph.node("ReduceSum", [positive, axis], "total", keepdims=1)
+    none = graph.constant("none", np.zeros(1))
+    possible = graph.node("Greater", [total, none], "possible")
+    one = graph.constant("one", np.ones(1))
+    safe = graph.node("Where", [possible, total, one], "safe_total")
+    shares = graph.node("Div", [positive, safe], "shares")
+    even = graph.constant("even", np.full(1, 1.0 / classes))
+    chosen = graph.node("Where", [possible, shares, even], "chosen")
+    graph.output("probabilities", chosen, classes)
+
+
+def _facts(subject: Subject) -> dict[str, str]:
+    import json
+    from importlib.metadata import version
+
+    facts = {"polyak": version("polyak"), "loss": subject.model.loss}
+    if subject.names is not None:
+        facts["feature_names"] = json.dumps(list(subject.names))
+    return facts

@@ -1,0 +1,131 @@
+"""Models as tables of their weights, for people and for programs that know only tables.
+
+One line a feature that weighs anything, or one for each of its classes, after the intercept's. As
+CSV or TSV the numbers are whole and come back as they were; as text they are rounded and aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.exports.subject import Subject
+
+FEATURES_AT_A_TIME = 1 << 13
+LEVEL = 0.95
+
+Cells = list[list[str]]
+"""Columns of text."""
+
+
+def writer(format: str) -> Any:
+    """Give the function that writes this format."""
+    return partial(write, format)
+
+
+def write(format: str, subject: Subject, path: str) -> list[str]:
+    """Write the table."""
+    from polyak.container import replacing
+
+    lines = _aligned(subject) if format == "txt" else _separated(subject, format)
+    with replacing(path) as file:
+        for block in lines:
+            file.write(block.encode())
+    return []
+
+
+def _heads(subject: Subject) -> list[str]:
+    heads = ["feature"]
+    if subject.names is not None:
+        heads.append("name")
+    if subject.outputs > 1:
+        heads.append("output" if subject.model.classes is None else "class")
+    heads.append("weight")
+    if subject.model.replicas is not None:
+        heads += ["standard_error", "low", "high"]
+    return heads
+
+
+def _blocks(subject: Subject) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
+    """Give the words and the numbers of some lines at a time: the intercepts, then the features."""
+    model, names = subject.model, subject.names
+    numbers = _numbers(subject)
+    first = int(model.about.get("first_id", 0))
+    outputs = subject.output_names()
+    used = np.flatnonzero(model.weights.any(axis=1))
+    yield _words(["intercept"], names and [""], outputs), numbers(None)
+    for begin in range(0, len(used), FEATURES_AT_A_TIME):
+        some = used[begin : begin + FEATURES_AT_A_TIME]
+        places = some.tolist()
+        called = None if names is None else [names[j] if j < len(names) else "" for j in places]
+        yield _words([str(j + first) for j in places], called, outputs), numbers(some)
+
+
+def _words(features: list[str], names: Sequence[str] | None, outputs: list[str]) -> Cells:
+    def repeated(cells: Sequence[str]) -> list[str]:
+        return [cell for cell in cells for _ in outputs]
+
+    columns = [repeated(features)]
+    if names is not None:
+        columns.append(repeated(names))
+    if len(outputs) > 1:
+        columns.append(outputs * len(features))
+    return columns
+
+
+def _numbers(subject: Subject) -> Any:
+    """Give a function from features, or None for the intercepts, to the numbers of their lines."""
+    model = subject.model
+    errors = reach = None
+    if model.replicas is not None:
+        from polyak.intervals import quantile, standard_errors
+
+        errors, reach = standard_errors(model), quantile(model, LEVEL)
+
+    def numbers(features: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        weights = model.intercept if features is None else model.weights[features]
+        flat = np.asarray(weights, dtype=np.float64).ravel()
+        if errors is None or reach is None:
+            return flat[:, None]
+        spread = (errors[1] if features is None else errors[0][features]).ravel()
+        return np.stack([flat, spread, flat - reach * spread, flat + reach * spread], axis=1)
+
+    return numbers
+
+
+def _separated(subject: Subject, format: str) -> Iterator[str]:
+    separator = "," if format == "csv" else "\t"
+    yield separator.join(_heads(subject)) + "\n"
+    for words, numbers in _blocks(subject):
+        columns = [[_quoted(cell, separator) for cell in column] for column in words]
+        columns += [list(map(repr, column)) for column in numbers.T.tolist()]
+        yield "\n".join(map(separator.join, zip(*columns, strict=True))) + "\n"
+
+
+def _quoted(cell: str, separator: str) -> str:
+    if separator in cell or '"' in cell or "\n" in cell or "\r" in cell:
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def _aligned(subject: Subject) -> Iterator[str]:
+    heads = _heads(subject)
+    shown = [
+        [[" ".join(cell.split()) for cell in column] for column in words]
+        + [[f"{number:+.6g}" for number in column] for column in numbers.T.tolist()]
+        for words, numbers in _blocks(subject)
+    ]
+    widths = [
+        max(len(head), *(max(map(len, block[place])) for block in shown))
+        for place, head in enumerate(heads)
+    ]
+    for block in ([[head] for head in heads], *shown):
+        lines = zip(*block, strict=True)
+        yield "".join(
+            "  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)) + "\n"
+            for line in lines
+        )

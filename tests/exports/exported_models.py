@@ -1,0 +1,46 @@
+"""Models to export: every loss, two and several classes, labels of every kind, real training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyak import ASGDClassifier, ASGDRegressor, LinearModel
+
+FEATURES = 12
+CLASSIFIERS = ("squared_hinge", "hinge", "log_loss")
+
+X = np.random.default_rng(1).normal(size=(400, FEATURES)).astype(np.float32)
+X[X < -0.5] = 0.0
+TRUTH = np.random.default_rng(2).normal(size=(FEATURES, 4))
+
+
+def classifier(loss: str, labels: list[Any]) -> LinearModel:
+    best = np.argmax(X @ TRUTH[:, : len(labels)], axis=1)
+    return ASGDClassifier(loss=loss).fit(X, np.array(labels)[best]).to_model()
+
+
+def regressor(outputs: int) -> LinearModel:
+    values = X @ TRUTH[:, :outputs] + 3.0
+    return ASGDRegressor().fit(X, values if outputs > 1 else values[:, 0]).to_model()
+
+
+MODELS: dict[str, LinearModel] = {
+    f"{loss}, {len(labels)} {kind}": classifier(loss, labels)
+    for loss in CLASSIFIERS
+    for kind, labels in {
+        "signs": [-1.0, 1.0],
+        "integers": [3, 1, 7],
+        "words": ["no", "yes"],
+        "words, comma, ü": ["a", 'b,"c"', "ü", "d d"],
+        "truths": [False, True],
+    }.items()
+} | {
+    "squared_error, 1 output": regressor(1),
+    "squared_error, 3 outputs": regressor(3),
+}
+# A margin loss that was learned without probabilities, and labels that no integer can stand for.
+MODELS["hinge, no probabilities"] = LinearModel(
+    TRUTH[:, :3], np.ones(3), "hinge", np.array([0.5, 1.5, 2.5])
+)
