@@ -1,6 +1,19 @@
-"""Data to learn from: generated newswire text, and the real sets of ``POLYAK_DATA``."""
+"""Data to learn from: generated sets, and the real sets of ``POLYAK_DATA``."""
 
+from polyak.datasets.benchmark import BenchmarkSet, is_here, load_benchmark
+from polyak.datasets.catalogue import PAPER_SETS, PaperSet
 from polyak.datasets.real import NAMES, load
+from polyak.datasets.stand_ins import stand_in
 from polyak.datasets.synthetic import rcv1_like
 
-__all__ = ["NAMES", "load", "rcv1_like"]
+__all__ = [
+    "NAMES",
+    "PAPER_SETS",
+    "BenchmarkSet",
+    "PaperSet",
+    "is_here",
+    "load",
+    "load_benchmark",
+    "rcv1_like",
+    "stand_in",
+]

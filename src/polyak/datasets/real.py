@@ -5,11 +5,16 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polyak.datasets import pascal
+from polyak.datasets.digit_features import digit_features
+from polyak.datasets.places import data_folder, find, look_for
 
 Part = tuple[Any, NDArray[np.float64]]
 """Rows (a dense ``float32`` array, or a scipy matrix of compressed sparse rows) and targets."""
@@ -17,6 +22,7 @@ Part = tuple[Any, NDArray[np.float64]]
 # The published width of each svmlight set: the last features may be missing from a file.
 SVMLIGHT_WIDTH = {"a9a": 123, "w8a": 300, "ijcnn1": 22, "rcv1": 47_236}
 COVTYPE_TRAIN = 500_000  # the paper's: a random half million, the rest to test on
+MNIST9_TRAIN = 50_000  # the paper's
 
 
 def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, Part]:
@@ -27,7 +33,8 @@ def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, P
     name : str
         One of `NAMES`: ``a9a``, ``w8a``, ``ijcnn1``, ``rcv1`` (sparse); ``covtype`` (class 2 or
         not, every column scaled to [0, 1]), ``mnist`` (digit 9 or not) and ``mnist10`` (the ten
-        digits), bytes scaled to [0, 1] (dense).
+        digits), bytes scaled to [0, 1]; ``mnist9`` (digit 9 or not, 2,304 edge strengths), and the
+        sets of the PASCAL challenge, ``alpha`` to ``dna`` (dense, but for dna).
     data : path, optional
         The folder that holds the files; the environment variable ``POLYAK_DATA`` otherwise.
 
@@ -49,45 +56,56 @@ def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, P
     """
     if name not in _LOADERS:
         raise ValueError(f"{name!r} is not a data set known here: choose from {', '.join(NAMES)}")
-    folder = data if data is not None else os.environ.get("POLYAK_DATA")
-    return _LOADERS[name](None if folder is None else Path(folder))
+    return _LOADERS[name](data_folder(data))
 
 
-def _find(folder: Path | None, file: str) -> Path:
-    if folder is None:
-        raise FileNotFoundError(
-            f"{file} is needed: set POLYAK_DATA to the folder that holds the real data sets"
-        )
-    if not (folder / file).is_file():
-        raise FileNotFoundError(
-            f"{folder / file} is absent: POLYAK_DATA must name the folder that holds {file}"
-        )
-    return folder / file
+def _svmlight(name: str, folder: Path | None) -> tuple[Part, Part]:
+    train, test = (find(folder, f"{name}.{part}.svm.gz") for part in ("train", "test"))
+    return read_svmlight(train, test, SVMLIGHT_WIDTH[name])
 
 
-def _svmlight(name: str) -> Callable[[Path | None], tuple[Part, Part]]:
-    def load_both(folder: Path | None) -> tuple[Part, Part]:
-        from scipy.sparse import csr_matrix
-        from sklearn.datasets import load_svmlight_files
+def read_svmlight(train: Path, test: Path, width: int) -> tuple[Part, Part]:
+    """Read two files of svmlight text whose labels are above zero or not."""
+    from scipy.sparse import csr_matrix
+    from sklearn.datasets import load_svmlight_files
 
-        paths = [str(_find(folder, f"{name}.{part}.svm.gz")) for part in ("train", "test")]
-        width = SVMLIGHT_WIDTH[name]
-        X, y, X_test, y_test = load_svmlight_files(
-            paths, n_features=width, dtype=np.float32, zero_based=False
-        )
+    X, y, X_test, y_test = load_svmlight_files(
+        [str(train), str(test)], n_features=width, dtype=np.float32, zero_based=False
+    )
 
-        def narrow(X: Any) -> Any:
-            # Some versions of the loader give 64-bit indices, which many peers refuse.
-            parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
-            return csr_matrix(parts, shape=X.shape)
+    def narrow(X: Any) -> Any:
+        # Some versions of the loader give 64-bit indices, which many peers refuse.
+        if X.nnz >= 2**31:
+            return X
+        parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return csr_matrix(parts, shape=X.shape)
 
-        return (narrow(X), _signs(y > 0)), (narrow(X_test), _signs(y_test > 0))
+    return (narrow(X), _signs(y > 0)), (narrow(X_test), _signs(y_test > 0))
 
-    return load_both
+
+def _rcv1(folder: Path | None) -> tuple[Part, Part]:
+    """Read the largest form of RCV1 that is there: Lewis's vectors, LIBSVM's, or the sample."""
+    from polyak.datasets.rcv1 import load_lewis
+
+    if look_for(folder, "lyrl2004_vectors_train.dat") is not None:
+        return load_lewis(folder)
+    # Both homes call the short part the training set; the paper learns from the long one.
+    short, long = (look_for(folder, f"rcv1_{part}.binary") for part in ("train", "test"))
+    if short is not None and long is not None:
+        return read_svmlight(long, short, SVMLIGHT_WIDTH["rcv1"])
+    return _svmlight("rcv1", folder)
+
+
+def _epsilon(folder: Path | None) -> tuple[Part, Part]:
+    train, test = (look_for(folder, f"epsilon_normalized{end}") for end in ("", ".t"))
+    if train is None or test is None:
+        return pascal.load_pascal("epsilon", folder)
+    (X, y), (X_test, y_test) = read_svmlight(train, test, 2000)
+    return (X.toarray(), y), (X_test.toarray(), y_test)
 
 
 def _covtype(folder: Path | None) -> tuple[Part, Part]:
-    with gzip.open(_find(folder, "covtype/covtype.data.gz")) as file:
+    with gzip.open(find(folder, "covtype/covtype.data.gz")) as file:
         table = _integers(file.read()).reshape(-1, 55)
     X, y = table[:, :-1].astype(np.float32), _signs(table[:, -1] == 2)
     low, high = X.min(axis=0), X.max(axis=0)
@@ -103,17 +121,25 @@ def _integers(text: bytes) -> NDArray[np.int32]:
     return np.fromstring(text.replace(b"\n", b",").decode("ascii"), np.int32, sep=",")
 
 
-def _mnist(nine_only: bool) -> Callable[[Path | None], tuple[Part, Part]]:
-    def load_both(folder: Path | None) -> tuple[Part, Part]:
-        def part(prefix: str) -> Part:
-            images = _idx(_find(folder, f"mnist/{prefix}-images-idx3-ubyte.gz"))
-            digits = _idx(_find(folder, f"mnist/{prefix}-labels-idx1-ubyte.gz"))
-            X = images.reshape(len(images), -1) / np.float32(255)
-            return X, _signs(digits == 9) if nine_only else digits.astype(np.float64)
+def _digits(folder: Path | None, part: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    images = _idx(find(folder, f"mnist/{part}-images-idx3-ubyte.gz"))
+    return images, _idx(find(folder, f"mnist/{part}-labels-idx1-ubyte.gz"))
 
-        return part("train"), part("t10k")
 
-    return load_both
+def _mnist(nine_only: bool, folder: Path | None) -> tuple[Part, Part]:
+    def load_part(part: str) -> Part:
+        images, digits = _digits(folder, part)
+        X = images.reshape(len(images), -1) / np.float32(255)
+        return X, _signs(digits == 9) if nine_only else digits.astype(np.float64)
+
+    return load_part("train"), load_part("t10k")
+
+
+def _mnist9(folder: Path | None) -> tuple[Part, Part]:
+    images, digits = _digits(folder, "train")
+    test_images, test_digits = _digits(folder, "t10k")
+    X, y = digit_features(images[:MNIST9_TRAIN]), _signs(digits[:MNIST9_TRAIN] == 9)
+    return (X, y), (digit_features(test_images), _signs(test_digits == 9))
 
 
 def _idx(path: Path) -> NDArray[np.uint8]:
@@ -130,10 +156,14 @@ def _signs(positive: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 _LOADERS: dict[str, Callable[[Path | None], tuple[Part, Part]]] = {
-    **{name: _svmlight(name) for name in SVMLIGHT_WIDTH},
+    **{name: partial(_svmlight, name) for name in SVMLIGHT_WIDTH},
+    "rcv1": _rcv1,
     "covtype": _covtype,
-    "mnist": _mnist(nine_only=True),
-    "mnist10": _mnist(nine_only=False),
+    "mnist": partial(_mnist, True),
+    "mnist10": partial(_mnist, False),
+    "mnist9": _mnist9,
+    **{name: partial(pascal.load_pascal, name) for name in pascal.NAMES},
+    "epsilon": _epsilon,
 }
 NAMES = tuple(_LOADERS)
 """What `load` knows."""

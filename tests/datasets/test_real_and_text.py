@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier
 
-from polyak.datasets import NAMES, load, rcv1_like
+from polyak.datasets import load, rcv1_like
 from polyak.datasets.real import _integers
 
 
@@ -105,7 +105,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHAPES)
 def test_real_sets_have_the_published_shapes(name):
     try:
         (X, y), (X_test, y_test) = load(name)
