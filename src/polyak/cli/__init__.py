@@ -27,6 +27,7 @@ COMMANDS = {
     "import": "make a model of one that LIBLINEAR wrote",
     "report": "show a model and how it was learned on one HTML page",
     "reproduce": "run the paper's experiments and see which of its claims hold",
+    "data": "list the data sets of the paper, and fetch real ones",
     "demo": "learn from a data set made on the spot, and show what comes of it",
     "completion": "print a script that completes polyak's arguments in a shell",
 }
