@@ -3,6 +3,7 @@
 
 void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
+void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
@@ -11,5 +12,6 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);
   bind_bank(m);
   bind_hashing(m);
+  bind_rivals(m);
   bind_svmlight(m);
 }

@@ -118,3 +118,73 @@ squared_error: _Loss
 squared_hinge: _Loss
 hinge: _Loss
 log_loss: _Loss
+
+# ---- core/bind_rivals.cpp
+
+class _Rivals(Protocol):
+    def sgd(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64],
+        loss: str,
+        weights: NDArray[np.float64],
+        state: NDArray[np.float64],
+        *,
+        alpha: float,
+        gamma0: float,
+        decay: float,
+        intercept: bool,
+    ) -> None: ...
+    def pegasos(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64],
+        loss: str,
+        weights: NDArray[np.float64],
+        state: NDArray[np.float64],
+        *,
+        alpha: float,
+        radius: float,
+        batch: int,
+        intercept: bool,
+    ) -> None: ...
+    def sgd_qn(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64],
+        loss: str,
+        weights: NDArray[np.float64],
+        gains: NDArray[np.float64],
+        state: NDArray[np.float64],
+        *,
+        alpha: float,
+        skip: int,
+        intercept: bool,
+    ) -> None: ...
+    def olbfgs(
+        self,
+        indptr: NDArray[Any] | None,
+        indices: NDArray[Any] | None,
+        values: NDArray[Any],
+        targets: NDArray[np.float64],
+        loss: str,
+        weights: NDArray[np.float64],
+        moves: NDArray[np.float64],
+        changes: NDArray[np.float64],
+        state: NDArray[np.float64],
+        *,
+        alpha: float,
+        eta0: float,
+        tau: float,
+        damping: float,
+        batch: int,
+        intercept: bool,
+    ) -> None: ...
+
+rivals: _Rivals
