@@ -61,6 +61,25 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
+def exact_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Give labels one of the types that files of other programs know: words, truths, int64, double.
+
+    Text files hold labels as floats, whatever they are: whole ones become integers.
+
+    Examples
+    --------
+    >>> exact_labels(np.array([-1.0, 1.0])), exact_labels(np.array([0.5, 1.0]))
+    (array([-1,  1]), array([0.5, 1. ]))
+    """
+    if labels.dtype.kind in "UOb":
+        return labels
+    if labels.dtype.kind == "f":
+        whole = all(abs(label) < 2.0**53 and label == int(label) for label in labels.tolist())
+        return labels.astype(np.int64 if whole else np.float64)
+    too_large = labels.dtype.kind == "u" and labels.max() >= 2**63
+    return labels.astype(np.float64 if too_large else np.int64)
+
+
 def distinct(labels: NDArray[Any]) -> NDArray[Any]:
     """Sort labels and keep one of each.
 

@@ -130,11 +130,13 @@ class LinearModel:
         """Predict from what ``scores`` gave."""
         if self.classes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
+        return np.asarray(self.classes)[self.best(scores)]
+
+    def best(self, scores: Floats) -> NDArray[np.int64]:
+        """Give the place of each row's class among the classes, from what ``scores`` gave."""
         if scores.shape[1] == 1:
-            best = (scores[:, 0] > 0).astype(np.int64)
-        else:
-            best = scores.argmax(axis=1)
-        return np.asarray(self.classes)[best]
+            return (scores[:, 0] > 0).astype(np.int64)
+        return np.asarray(scores.argmax(axis=1))
 
     def proba_from_scores(self, scores: Floats) -> Floats:
         """Give probabilities from what ``scores`` gave."""

@@ -1,16 +1,21 @@
-"""``polyak predict``: a line of text for every row of a source."""
+"""``polyak predict``: a line of text, or a row of a table, for every row of a source."""
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, add_model, add_source
-from polyak.cli.errors import say
+from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
+
+if TYPE_CHECKING:
+    from polyak.model import LinearModel
+    from polyak.streams import Batch
+
+TABLES = ("csv", "jsonl", "parquet")
 
 
 def parser() -> Parser:
@@ -19,7 +24,21 @@ def parser() -> Parser:
     add_model(parser)
     add_source(parser)
     parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="the file to write (standard output)"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="the file to write (standard output); .csv, .jsonl and .parquet make it a table",
+    )
+    parser.add_argument(
+        "--to", choices=("lines", *TABLES), help="what to write, if FILE's name does not tell"
+    )
+    parser.add_argument(
+        "--keep",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="COLUMNS",
+        help="columns of the source to write beside the predictions, apart by commas",
     )
     parser.add_argument(
         "--what",
@@ -33,16 +52,21 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    format = _format(options)
     from polyak.cli.source import open_for
+    from polyak.interrupts import Interrupts
     from polyak.model import LinearModel
-    from polyak.predictions import line_writer
 
     model = LinearModel.load(options.model)
-    lines = line_writer(model, options.what)
-    source = open_for(model, options.source, options, targets=False)
-    with source as stream, _opened(options.output) as file:
+    with (
+        Interrupts(),  # so that a file that is not complete is taken away
+        open_for(model, options.source, options, targets=False, keep=options.keep) as stream,
+        _written(model, options, format) as write,
+    ):
+        if options.keep and stream.schema is None:
+            raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
         for batch in stream:
-            file.write(lines(batch.rows))
+            write(batch)
         for line in stream.first_bad_lines:
             say(f"skipped {line}")
         if stream.bad_lines:
@@ -50,15 +74,40 @@ def run(options: Namespace) -> int:
     return 0
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
-    from polyak.container import check_writable, writing
+def _format(options: Namespace) -> str:
+    """Tell what to write: lines of text, or which table."""
+    from polyak.prediction_tables import table_format
 
-    if path == "-":
-        with writing("standard output"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+    format: str = options.to or table_format(options.output) or "lines"
+    if not options.keep or format != "lines":
+        return format
+    if options.output == "-" and options.to is None:
+        return "csv"
+    raise UsageError("lines of text have no columns beside them: --keep needs a table, say .csv")
+
+
+@contextmanager
+def _written(
+    model: LinearModel, options: Namespace, format: str
+) -> Iterator[Callable[[Batch], None]]:
+    """Open what is written, and give what writes a batch."""
+    from polyak.container import check_writable, replacing
+
+    if options.output != "-":
+        check_writable(options.output)
+    if format == "lines":
+        from polyak.predictions import line_writer
+
+        lines = line_writer(model, options.what)
+        with replacing(options.output) as file:
+
+            def write_lines(batch: Batch) -> None:
+                file.write(lines(batch.rows))
+
+            yield write_lines
         return
-    check_writable(path)
-    with writing(path), open(path, "wb") as file:
-        yield file
+    from polyak.prediction_tables import table_maker, table_sink
+
+    table = table_maker(model, options.what)
+    with table_sink(options.output, format) as write:
+        yield lambda batch: write(table(batch.rows, batch.kept))

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.exports.extras import needed
 from polyak.exports.subject import Subject
+from polyak.extras import needed
+from polyak.labels import exact_labels
 
 OPSET, IR_VERSION = 13, 7
 """As old as the operators allow, so that runtimes of 2020 and later take the file."""
@@ -139,7 +140,7 @@ def _add_scores(graph: _Graph, subject: Subject) -> str:
 
 
 def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
-    labels = exported_labels(subject.model.classes)
+    labels = exact_labels(np.asarray(subject.model.classes))
     if subject.outputs == 1:
         zero = graph.constant("zero", np.zeros(1))
         above = graph.node("Greater", [flat, zero], "is_second")
@@ -148,28 +149,6 @@ def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
         best = graph.node("ArgMax", ["raw"], "best", axis=1, keepdims=0)
     named = graph.node("Gather", [graph.constant("classes", labels), best], "named")
     graph.output("label", named, 1, str if labels.dtype.kind in "UO" else labels.dtype)
-
-
-def exported_labels(classes: Any) -> NDArray[Any]:
-    """Give labels a type that runtimes know: words, truth values, int64, or double.
-
-    Text files hold labels as floats, whatever they are: whole ones become integers.
-
-    Examples
-    --------
-    >>> exported_labels(np.array([-1.0, 1.0])), exported_labels(np.array([0.5, 1.0]))
-    (array([-1,  1]), array([0.5, 1. ]))
-    """
-    labels = np.asarray(classes)
-    if labels.dtype.kind in "UOb":
-        return labels
-    if labels.dtype.kind == "f":
-        near = np.abs(labels) < 2.0**53
-        whole = bool(np.all(near & (labels == np.trunc(np.where(near, labels, 0.0)))))
-        return labels.astype(np.int64 if whole else np.float64)
-    if labels.dtype.kind == "u" and labels.max() >= 2**63:
-        return labels.astype(np.float64)
-    return labels.astype(np.int64)
 
 
 def _add_probabilities(graph: _Graph, subject: Subject) -> None:

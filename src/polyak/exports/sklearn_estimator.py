@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from polyak.exports.extras import needed
 from polyak.exports.subject import Subject, subject_of
+from polyak.extras import needed
 
 
 def writer(format: str) -> Any:

@@ -1,4 +1,4 @@
-"""Libraries that only an export needs, imported when it is asked for."""
+"""Libraries that not everyone needs, imported when they are asked for."""
 
 from __future__ import annotations
 
