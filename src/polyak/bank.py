@@ -12,13 +12,13 @@ from polyak import _core
 from polyak.averaging import Averaging
 from polyak.errors import DivergenceError
 from polyak.losses import get_loss
+from polyak.merging import SUMS, merged_state
 from polyak.rows import as_rows, core_arrays
 from polyak.schedules import Polynomial
 
 Floats = NDArray[np.float64]
 Step = Literal["explicit", "implicit"]
 
-_PROGRESSIVE_FIELDS = ("weight", "loss", "loss_squared", "error", "confusion")
 _CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF64}
 
 
@@ -198,7 +198,7 @@ class Bank:
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
         rows_in_order = None if order is None else np.ascontiguousarray(order, dtype=np.int64)
         arrays = core_arrays(as_rows(X))
-        honest = {name: self.field(name) for name in _PROGRESSIVE_FIELDS} if again else {}
+        honest = {name: self.field(name) for name in SUMS} if again else {}
         try:
             self._core.learn(*arrays, targets, classes, weights, rows_in_order, scores, checked)
         except ArithmeticError as error:
@@ -311,12 +311,13 @@ class Bank:
         chosen.set_state(state)
         return chosen
 
-    def merge(self, others: Sequence[Bank]) -> None:
+    def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:
         """Become what this bank and others learned together, each from rows of its own.
 
         Averages and iterates are averaged, each counting as many times as its bank saw rows;
         clocks, sums of squares and progressive sums add up. Learning goes on as after that many
-        rows. The learning rates stay this bank's.
+        rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
+        what that one knew counts once; see `polyak.merging`.
 
         Examples
         --------
@@ -329,47 +330,15 @@ class Bank:
         >>> bank.clock, bank.last_coef
         (4, array([[1. , 0.5]]))
         """
-        banks = [self, *others]
-        for other in others:
+        for other in [*others, *([] if base is None else [base])]:
             if other._of_its_kind() != self._of_its_kind():
                 raise ValueError("only banks of the same models and settings can be merged")
-        clock = sum(bank.clock for bank in banks)
-        if clock == 0:
+        banks = [self, *others]
+        if not any(bank.clock - (0 if base is None else base.clock) for bank in banks):
             return
-        features = max(bank.n_features for bank in banks)
-        iterate, average = np.zeros((2, features, len(self)))
-        squares = np.zeros(features if self._settings["precondition"] else 0)
-        bias, bias_mean, runs = np.zeros(len(self)), np.zeros(len(self)), np.zeros((2, len(self)))
-        before, sums = np.zeros(len(self)), np.zeros((len(_PROGRESSIVE_FIELDS), len(self)))
-        for bank in banks:
-            share, has = bank.clock / clock, bank.n_features
-            coef, intercept = bank._average_so_far()
-            iterate[:has] += share * bank.last_coef.T
-            average[:has] += share * coef.T
-            bias += share * bank.last_intercept
-            bias_mean += share * intercept
-            runs += share * np.stack([bank.field(f"running_{w}") for w in ("iterate", "average")])
-            start = bank.field("start")
-            before += np.where(start < 0, bank.clock, np.minimum(start, bank.clock))
-            sums += np.stack([bank.field(name) for name in _PROGRESSIVE_FIELDS])
-            if len(squares):
-                squares[:has] += bank.state()["squares"]
-        start, total, unit = self._merged_averaging(banks, before, clock)
-        lines = np.hstack([iterate, average * total]).astype(self.dtype)
-        looked = sum(bank.state()["looked"] for bank in banks)
-        self._core.set_state(lines, squares, self._core.models(), clock, looked)
-        self._set_fields(
-            start=start,
-            scale=1.0,
-            tau=0.0,
-            total=total,
-            unit=unit,
-            bias=bias,
-            bias_sum=bias_mean * total,
-            running_iterate=runs[0],
-            running_average=runs[1],
-            **dict(zip(_PROGRESSIVE_FIELDS, sums, strict=True)),
-        )
+        state, fields = merged_state(banks, base)
+        self.set_state(state)
+        self._set_fields(**fields)
 
     def __getstate__(self) -> dict[str, Any]:
         attributes = self.__dict__.copy()
@@ -386,32 +355,6 @@ class Bank:
     def _of_its_kind(self) -> tuple[Any, ...]:
         arrays = (self.alpha, self.outputs, self.replicas)
         return self._settings, self.averaging, self.dtype, *(array.tolist() for array in arrays)
-
-    def _average_so_far(self) -> tuple[NDArray[Any], Floats]:
-        """Give the averages, or those the detector looks at where it has not said to begin."""
-        bank, start = self, self.field("start")
-        if (start < 0).any():
-            bank = self.select(np.arange(len(self)))
-            bank._set_fields(start=np.maximum(start, 0.0))
-        return bank.coef, bank.intercept
-
-    def _merged_averaging(
-        self, banks: Sequence[Bank], before: Floats, clock: int
-    ) -> tuple[Floats, Floats, Floats]:
-        """Find where the merged averages began, and how much they weigh against rows to come."""
-        starts = np.stack([bank.field("start") for bank in banks])
-        detecting = (starts < 0).all(axis=0)
-        averaged = clock - before  # rows, in all banks together
-        start = np.where(averaged > 0, before, starts.max(axis=0))
-        power = self.averaging.power
-        # Row m counts m ** power, so the rows weigh about this; a power of two keeps it in range.
-        weight = np.where(averaged > 0, averaged, 0.0) ** (power + 1.0) / (power + 1.0)
-        unit = np.exp2(-np.maximum(np.ceil(np.log2(np.maximum(weight, 1.0))) - 32.0, 0.0))
-        return (
-            np.where(detecting, -1.0, start),
-            np.where(detecting, 1.0, weight * unit),  # the detector's average has no scale
-            np.where(detecting, 1.0, unit),
-        )
 
     def _make_core(self) -> None:
         self._core = _CORES[self.dtype](

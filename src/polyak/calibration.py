@@ -99,12 +99,31 @@ class ScoreHistogram:
         counted = np.bincount(cells.ravel(), repeated, minlength=models * 2 * BINS)
         self.counts[0] += counted.reshape(models, 2, BINS)
 
-    def merge(self, other: ScoreHistogram) -> None:
-        """Add what another one counted."""
-        self.counts += other.counts
-        self.rows += other.rows
+    def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
+        """Add what others counted; what they all began with, ``base``, counts once."""
+        rows_then = 0 if base is None else base.rows
+        counted = [one._counted_since(base) for one in (self, *others)]
+        older = sum(one.counts[1] for one in (self, *others))
+        self.rows = rows_then + sum(one.rows - rows_then for one in (self, *others))
         while self.mark <= self.rows:
             self.mark *= 2
+        if base is None:
+            self.counts = np.stack([sum(counted) - older, older])
+        elif self.mark == base.mark:
+            self.counts = np.stack([base.counts[0] + sum(counted), base.counts[1]])
+        else:  # the rows have doubled since, or more than that
+            forgotten = self.mark > 2 * base.mark
+            before = np.zeros_like(base.counts[0]) if forgotten else base.counts[0]
+            self.counts = np.stack([sum(counted), before])
+
+    def _counted_since(self, base: ScoreHistogram | None) -> Floats:
+        """Give what was counted since the base, as far as it is not forgotten."""
+        both: Floats = self.counts.sum(axis=0)
+        if base is None or self.mark > 2 * base.mark:
+            return both
+        if self.mark == base.mark:
+            return np.asarray(self.counts[0] - base.counts[0])
+        return np.asarray(both - base.counts[0])  # what was new then is the older half now
 
     def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
         """Give a histogram of only these models."""

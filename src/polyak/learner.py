@@ -233,11 +233,12 @@ class Learner:
             learner._kept = [(rows, targets, arrays.get("kept.weights"))]
         return learner
 
-    def merge(self, others: list[Learner]) -> None:
+    def merge(self, others: list[Learner], base: Learner | None = None) -> None:
         """Become what this learner and others learned together, each from rows of its own.
 
         Averages and iterates are averaged, each counting as many times as it saw rows; clocks and
-        progressive sums add up. Rows still kept back are learned afterwards.
+        progressive sums add up. Rows still kept back are learned afterwards. Where all of them
+        went on from copies of one learner, give it as ``base``: what it knew then counts once.
 
         Examples
         --------
@@ -262,7 +263,10 @@ class Learner:
                 copied = Learner.from_state(*first.state())
                 self.classes, self.race = copied.classes, copied.race
             assert self.race is not None
-            self.race.merge([other.race for other in started[1:] if other.race is not None])
+            self.race.merge(
+                [other.race for other in started[1:] if other.race is not None],
+                None if base is None else base.race,
+            )
         for rows, targets, weights in kept:
             self.learn(rows, targets, weights)
 

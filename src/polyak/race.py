@@ -7,6 +7,7 @@ many. A recipe with a single candidate, as the paper's, is a race of one.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import sys
@@ -82,6 +83,9 @@ class Race:
             for lane in self.lanes
         ]
         self.scored = 0  # how many rows were scored; those learned again were not
+        # A part of a larger race, one of several that learn at the same time, lets nobody drop
+        # out, since the others might keep him; and leaves the other processors to the others.
+        self.is_part = False
         # What each candidate's rows, losses, squared losses and errors add up to, at each mark.
         self.marks: list[int] = [0]
         self.history: list[Floats] = [np.zeros((len(candidates), 4))]
@@ -172,8 +176,9 @@ class Race:
             honest = scores.reshape(n, entries, self.models_each)[:, :, : self.outputs]
             histogram.add(honest.reshape(n, -1), np.tile(positive, (1, entries)), counted)
 
-        if len(self.banks) == 1:
-            drive(0)
+        if len(self.banks) == 1 or self.is_part:
+            for number in range(len(self.banks)):
+                drive(number)
         else:  # banks share nothing but the rows, so their number of threads leaves no trace
             list(_threads().map(drive, range(len(self.banks))))
 
@@ -183,11 +188,9 @@ class Race:
             return
         self.marks.append(self.scored)
         self.history.append(self.sums())
-        keep = max(round(self.entered * (FIRST_DECISION / (2 * self.scored)) ** (2 / 3)), 1)
-        if len(self.running) > keep and _is_doubling(self.scored):
-            losses = self._losses_since(self.scored // 2)
-            best = sorted(self.running, key=lambda number: (losses[number], number))
-            self._drop_all_but(set(best[:keep]))
+        keep = self._how_many()
+        if len(self.running) > keep and _is_doubling(self.scored) and not self.is_part:
+            self._keep_best(keep, self.scored // 2)
 
     def _drop_all_but(self, chosen: set[int]) -> None:
         lanes, banks, histograms = [], [], []
@@ -368,29 +371,62 @@ class Race:
                 histogram.mark = page["histograms"][number]["mark"]
         return race
 
-    def merge(self, others: list[Race]) -> None:
+    def merge(self, others: list[Race], base: Race | None = None) -> None:
         """Become what these races learned together, each from rows of its own.
 
         Candidates correspond by their numbers, whatever rates each race's first rows gave them.
-        Only those that are still in every race go on.
+        Only those that are still in every race go on. Where all went on from the same race,
+        ``base``, what was known there counts once.
         """
         if any(other.entered != self.entered for other in others):
             raise ValueError("only races of as many candidates can be merged")
         common = set(self.running).intersection(*(other.running for other in others))
         if not common:
             raise ValueError("the races have no candidate in common any more")
-        for race in (self, *others):
+        then = 0 if base is None else base.scored
+        marks, history = [0], [np.zeros((self.entered, 4))]
+        if base is not None:
+            marks, history = list(base.marks), list(base.history)
+            if then > marks[-1]:
+                marks.append(then)
+                history.append(base.sums())
+            base = copy.copy(base)  # whose lists are replaced, not changed
+        for race in (self, *others, *([] if base is None else [base])):
             race._drop_all_but(common)
         for number, bank in enumerate(self.banks):
-            bank.merge([other.banks[number] for other in others])
+            bank.merge(
+                [other.banks[number] for other in others],
+                None if base is None else base.banks[number],
+            )
             histogram = self.histograms[number]
-            for other in others:
-                theirs = other.histograms[number]
-                if histogram is not None and theirs is not None:
-                    histogram.merge(theirs)
-        self.scored += sum(other.scored for other in others)
-        self.marks = [0]
-        self.history = [np.zeros((self.entered, 4))]
+            if histogram is not None:
+                theirs = [other.histograms[number] for other in others]
+                before = None if base is None else base.histograms[number]
+                histogram.merge([counts for counts in theirs if counts is not None], before)
+        self.scored = then + sum(race.scored - then for race in (self, *others))
+        self.marks, self.history = marks, history
+
+    def settle(self) -> None:
+        """After a merge: note where everybody stands, and let those drop out who are behind.
+
+        It is what happens at every doubling while one learner learns all rows.
+        """
+        if self.scored > self.marks[-1]:
+            self.marks.append(self.scored)
+            self.history.append(self.sums())
+        keep = self._how_many()
+        if len(self.running) > keep:
+            self._keep_best(keep, self.scored / 2)
+
+    def _how_many(self) -> int:
+        """How many candidates may run after so many rows."""
+        share: float = (FIRST_DECISION / (2 * max(self.scored, 1))) ** (2 / 3)
+        return max(round(self.entered * share), 1)
+
+    def _keep_best(self, keep: int, since: float) -> None:
+        losses = self._losses_since(since)
+        best = sorted(self.running, key=lambda number: (losses[number], number))
+        self._drop_all_but(set(best[:keep]))
 
 
 @dataclass(frozen=True, slots=True)
