@@ -55,14 +55,15 @@ asan: .venv-asan/.installed
 	  -C build-dir=build/asan -e ".[test]"
 	@touch $@
 
-# Coverage-guided fuzzing: the parser under the sanitizers, then the readers of our own files.
+# Coverage-guided fuzzing: the parsers under the sanitizers, then the readers of our own files.
 # Needs clang with its runtime (Debian: clang libclang-rt-14-dev); `make fuzz FUZZ_SECONDS=600`.
 FUZZ_SECONDS ?= 30
-fuzz: build/fuzz-svmlight $(VENV)/.installed-fuzz
-	build/fuzz-svmlight -max_total_time=$(FUZZ_SECONDS) -max_len=400 -dict=fuzz/svmlight.dict \
-	  -verbosity=0 -print_final_stats=1
-	$(PY) fuzz/loaders.py -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1
-build/fuzz-svmlight: fuzz/svmlight.cpp $(wildcard core/*.hpp)
+FUZZ_OPTIONS = -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1
+fuzz: build/fuzz-svmlight build/fuzz-vw $(VENV)/.installed-fuzz
+	build/fuzz-svmlight -max_len=400 -dict=fuzz/svmlight.dict $(FUZZ_OPTIONS)
+	build/fuzz-vw -max_len=400 -dict=fuzz/vw.dict $(FUZZ_OPTIONS)
+	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
+build/fuzz-%: fuzz/%.cpp $(wildcard core/*.hpp)
 	@mkdir -p build
 	clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined $< -o $@
 

@@ -5,6 +5,7 @@ void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
 void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
+void bind_vw(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of polyak: the bank of averaged models and the readers of text.";
@@ -14,4 +15,5 @@ NB_MODULE(_core, m) {
   bind_hashing(m);
   bind_rivals(m);
   bind_svmlight(m);
+  bind_vw(m);
 }

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <new>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +12,7 @@
 
 #include "decimal.hpp"
 #include "digits.hpp"
+#include "lines.hpp"
 
 namespace polyak::svmlight {
 
@@ -24,40 +22,13 @@ struct Options {
   bool skip_bad_lines = false;                                  // or else end with the first
 };
 
-struct BadLine {
-  int64_t line;  // counted from zero
-  std::string text;
-  const char *reason;
-};
-
-struct Free {
-  void operator()(void *p) const { std::free(p); }
-};
-template <class T>
-using Array = std::unique_ptr<T[], Free>;
-
 template <class Index, class Value>
-struct Rows {
-  std::vector<double> targets;
-  std::vector<int64_t> indptr{0};
-  Array<Index> indices;  // ascending in every row
-  Array<Value> values;
+struct Rows : TextRows<Index, Value> {
   int64_t largest_index = -1;
   int base = -1;  // as found; still -1 if there was no feature to tell by
-  int64_t lines = 0;
-  int64_t bad_lines = 0;
-  std::vector<BadLine> first_bad;  // the first ten
 };
 
-inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
-
-inline bool is_not_finite(const char *p) {
-  if (*p == '-' || *p == '+') ++p;
-  auto lower = [&](int i) { return p[i] | 0x20; };
-  return (lower(0) == 'n' && lower(1) == 'a' && lower(2) == 'n') ||
-         (lower(0) == 'i' && lower(1) == 'n' && lower(2) == 'f');
-}
 
 enum class Outcome { kDone, kWideIds, kIdZero };
 
@@ -65,62 +36,34 @@ enum class Outcome { kDone, kWideIds, kIdZero };
 // assumed, end it early: parse() below begins again, better informed. That happens to one block
 // of a stream or to none, and keeps both questions out of the inner loop.
 template <class Index, class Value>
-class Parser {
+class Parser : public LineParser<Rows<Index, Value>> {
+  using Base = LineParser<Rows<Index, Value>>;
+  using Base::bad, Base::newline;
+
  public:
+  using Base::rows;
+
   Parser(const Options &options, int base, bool base_is_sure)
-      : options_(options), base_(base), base_is_sure_(base_is_sure) {}
+      : Base(options.skip_bad_lines), options_(options), base_(base), base_is_sure_(base_is_sure) {}
 
   Outcome run(const char *text, size_t size) {
-    size_t most = size / 4 + 2;  // a feature takes four characters, as in " 1:2"
-    rows.indices.reset(static_cast<Index *>(std::malloc(most * sizeof(Index))));
-    rows.values.reset(static_cast<Value *>(std::malloc(most * sizeof(Value))));
-    if (!rows.indices || !rows.values) throw std::bad_alloc();
-
-    if (size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
-    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
-    size_t body = size < kPadding ? 0 : size - kPadding;
-    while (body > 0 && text[body - 1] != '\n') --body;
-    std::string tail(text + body, size - body);
-    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
-    size_t tail_size = tail.size();
-    tail.append(kPadding, '\0');
-    if (parse_lines(text, text + body)) parse_lines(tail.data(), tail.data() + tail_size);
+    rows.reserve(size / 4 + 2);  // a feature takes four characters, as in " 1:2"
+    Base::parse_lines(text, size, [this](const char *line) { return parse_row(line); });
     return outcome_;
   }
 
-  Rows<Index, Value> rows;
-
  private:
-  // False if the parse is to end. The text ends with a newline.
-  bool parse_lines(const char *p, const char *end) {
-    end_ = end;
-    for (; p < end; ++rows.lines) {
-      const char *next = parse_row(p);
-      if (outcome_ != Outcome::kDone) return false;
-      if (!next) {
-        if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
-        if (!options_.skip_bad_lines) return false;
-        next = newline(p) + 1;
-      }
-      p = next;
-    }
-    return true;
-  }
-
-  const char *newline(const char *p) const {
-    return static_cast<const char *>(std::memchr(p, '\n', static_cast<size_t>(end_ - p)));
-  }
-
-  // Remembers what is wrong with a line; null, which is what parse_row says of a bad line.
-  const char *bad(std::string text, const char *reason) {
-    bad_text_ = std::move(text);
-    reason_ = reason;
-    return nullptr;
-  }
+  // The same for a token of the line.
   const char *bad(const char *token, const char *reason) {
     const char *end = token;
     while (!ends_token(*end) && end < token + 200) ++end;
     return bad(std::string(token, end), reason);
+  }
+
+  // Ends the parse for a reason that parse() below can do something about.
+  const char *give_up(Outcome why) {
+    outcome_ = why;
+    return Base::stop();
   }
 
   // The row being read.
@@ -179,10 +122,7 @@ class Parser {
       if (!p || !ends_token(*p)) return bad_value(feature);
       if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
         return bad(feature, "a value is too large");
-      if (id - base_ > std::numeric_limits<Index>::max()) {
-        outcome_ = Outcome::kWideIds;
-        return nullptr;
-      }
+      if (id - base_ > std::numeric_limits<Index>::max()) return give_up(Outcome::kWideIds);
       row.add(id, id - base_, value);
     }
 
@@ -193,7 +133,7 @@ class Parser {
     }
     if (end > begin) {
       if (row.indices[begin] < 0) {
-        if (!base_is_sure_) outcome_ = Outcome::kIdZero;
+        if (!base_is_sure_) return give_up(Outcome::kIdZero);
         return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
       int64_t last = static_cast<int64_t>(row.indices[end - 1]);
@@ -312,9 +252,6 @@ class Parser {
   const int64_t base_;
   const bool base_is_sure_;
   Outcome outcome_ = Outcome::kDone;
-  const char *end_ = nullptr;
-  std::string bad_text_;
-  const char *reason_ = nullptr;
   std::vector<std::pair<Index, Value>> scratch_;
 };
 

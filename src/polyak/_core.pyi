@@ -19,6 +19,22 @@ def parse_svmlight(
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
 ]: ...
 
+# ---- core/bind_vw.cpp
+
+def parse_vw(
+    text: Any, *, float64: bool, bits: int, need_labels: bool, skip_bad_lines: bool
+) -> tuple[
+    NDArray[Any],  # targets, NaN where there is no label
+    NDArray[Any] | None,  # weights, if they are not all one
+    NDArray[Any],  # indptr
+    NDArray[Any],  # indices
+    NDArray[Any],  # values
+    int,  # rows left out for want of a label
+    int,  # lines
+    int,  # bad lines
+    list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
+]: ...
+
 # ---- core/bind_hashing.cpp
 
 def hash_name(name: str) -> int: ...

@@ -157,11 +157,12 @@ class _Run:
         self._passes_done = 0
         self._first_id: int | None = None
         self._schema: Schema | None = None
+        self._hashed_bits: int | None = None
         self.progress = Progress(self._learner)
 
     def all_passes(self) -> None:
         stream = self._open(None)
-        self._schema = stream.schema
+        self._schema, self._hashed_bits = stream.schema, stream.hashed_bits
         if self._folder is not None:
             self._data = stream.fingerprint
             with self._interrupts.held():
@@ -325,6 +326,8 @@ class _Run:
         }
         if self._first_id in (0, 1):
             about["first_id"] = self._first_id
+        if self._hashed_bits is not None:
+            about["hashed_bits"] = self._hashed_bits
         if self._schema is not None:
             about["schema"] = self._schema.to_json()
             about["feature_names"] = self._schema.feature_names

@@ -56,7 +56,7 @@ def add_source(parser: Parser) -> None:
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--format",
-        choices=("svmlight", "npy", "npz"),
+        choices=("svmlight", "vw", "npy", "npz"),
         help="the source's format, if its name does not tell",
     )
     reading.add_argument(

@@ -6,8 +6,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
+from polyak.errors import DataError
 from polyak.model import LinearModel
-from polyak.streams import Stream, open_stream
+from polyak.streams import Columns, Stream, open_stream
 from polyak.streams.schema import schema_of
 
 
@@ -22,15 +23,18 @@ def open_for(
     """Open a source whose features mean what they meant in training.
 
     A file need not show whether its ids begin at 0 or 1, so the model remembers; and what a
-    table's columns mean. Without ``targets`` no row is left out for want of one.
+    table's columns mean, and into how many slots names were hashed. Without ``targets`` no row is
+    left out for want of one.
     """
     zero_based = options.zero_based
     if zero_based is None and "first_id" in model.about:
         zero_based = model.about["first_id"] == 0
-    return open_stream(
+    bits = model.about.get("hashed_bits")
+    stream = open_stream(
         source,
         format=options.format,
         schema=schema_of(model.about),
+        columns=Columns() if bits is None else Columns(bits=bits),
         targets=targets,
         keep=keep,
         zero_based="auto" if zero_based is None else zero_based,
@@ -38,3 +42,10 @@ def open_for(
         threads=options.threads,
         warn_if_sorted=False,
     )
+    if stream.hashed_bits is not None and bits is None:
+        stream.close()
+        raise DataError(
+            f"the features of {stream.name} are names, which the model knows nothing about: it was "
+            "learned from numbered features"
+        )
+    return stream

@@ -60,10 +60,11 @@ def open_stream(
         Files may be compressed by gzip, bzip2, xz or zstandard. Arrays are a matrix ``X``, or a
         tuple ``(X, y)`` or ``(X, y, weights)``, where ``X`` is two-dimensional, scipy's sparse,
         or `polyak.rows.SparseRows`.
-    format : {"svmlight", "npy", "npz"}, optional
-        Told from the files' names if not given: what is called neither ``.npy`` nor ``.npz`` is
-        svmlight. A ``.npz`` holds ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it,
-        and perhaps ``y`` and ``weights``.
+    format : {"svmlight", "vw", "npy", "npz"}, optional
+        Told from the files' names if not given: what is called neither ``.vw`` nor ``.npy`` nor
+        ``.npz`` is svmlight. VW text is hashed, as `polyak.streams.vw` says. A ``.npz`` holds
+        ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and
+        ``weights``.
     y : array or path of a ``.npy`` file, optional
         The targets, where the source has none.
     target : str, optional

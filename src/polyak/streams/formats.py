@@ -22,6 +22,12 @@ def _svmlight(files: Sequence[File | Pipe], options: Options) -> Reader:
     return SvmlightReader(files, options)
 
 
+def _vw(files: Sequence[File | Pipe], options: Options) -> Reader:
+    from polyak.streams.vw import VwReader
+
+    return VwReader(files, options)
+
+
 def _npy(files: Sequence[File | Pipe], options: Options) -> Reader:
     from polyak.streams.numpy_files import open_npy
 
@@ -34,8 +40,8 @@ def _npz(files: Sequence[File | Pipe], options: Options) -> Reader:
     return open_npz(files, options)
 
 
-FORMATS: dict[str, Opener] = {"svmlight": _svmlight, "npy": _npy, "npz": _npz}
-SUFFIXES = {".npy": "npy", ".npz": "npz"}
+FORMATS: dict[str, Opener] = {"svmlight": _svmlight, "vw": _vw, "npy": _npy, "npz": _npz}
+SUFFIXES = {".vw": "vw", ".npy": "npy", ".npz": "npz"}
 """Formats by the end of the file's name; svmlight files are called anything."""
 
 

@@ -67,6 +67,8 @@ class Stream:
 
     Attributes
     ----------
+    name : str
+        What errors call the source.
     format : str
     n_features : int or None
         The number of features, where it is known before all is read.
@@ -84,6 +86,8 @@ class Stream:
         Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
     schema : Schema or None
         What the columns mean, where the source is a table.
+    hashed_bits : int or None
+        Where the source names its features and they were hashed, into how many slots: 2 to this.
     """
 
     def __init__(
@@ -96,10 +100,12 @@ class Stream:
         warn_if_sorted: bool = True,
     ) -> None:
         self._reader = reader
+        self.name = reader.name
         self.format = reader.format
         self.bytes_total = reader.bytes_total
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
+        self.hashed_bits: int | None = getattr(reader, "hashed_bits", None)
         if shuffle_buffer:
             begin = reader.begin(None)
             self._batches = shuffled(reader.read(begin), shuffle_buffer, seed, start)
@@ -153,12 +159,20 @@ class Stream:
                 batch, self._mark = next(self._batches)
         except StopIteration:
             if self._mark.rows == 0:
-                skipped = f" but {self._mark.bad_lines} bad lines" if self._mark.bad_lines else ""
-                raise DataError(f"{self._reader.name} has no rows{skipped}") from None
+                raise DataError(f"{self._reader.name} has no rows{self._left_out()}") from None
             raise
         if self._first_targets is not None:
             self._look_at_order(batch)
         return batch
+
+    def _left_out(self) -> str:
+        """Say what there is instead of rows."""
+        left_out = []
+        if self.rows_without_target:
+            left_out.append(f"{self.rows_without_target} without a target")
+        if self.bad_lines:
+            left_out.append(f"{self.bad_lines} bad lines")
+        return f" but {' and '.join(left_out)}" if left_out else ""
 
     def close(self) -> None:
         """End the reading and its threads."""

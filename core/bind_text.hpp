@@ -1,0 +1,58 @@
+// Text from Python, and arrays back: what the bindings of all parsers share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lines.hpp"
+
+namespace polyak {
+
+namespace nb = nanobind;
+
+// Anything with a buffer: bytes, a memory view, an array, a memory map.
+class Text {
+ public:
+  explicit Text(nb::handle source) {
+    if (PyObject_GetBuffer(source.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Text() { PyBuffer_Release(&view_); }
+  Text(const Text &) = delete;
+  Text &operator=(const Text &) = delete;
+  const char *data() const { return static_cast<const char *>(view_.buf); }
+  size_t size() const { return static_cast<size_t>(view_.len); }
+
+ private:
+  Py_buffer view_;
+};
+
+template <class T>
+nb::object to_numpy(std::vector<T> &&numbers) {
+  auto *kept = new std::vector<T>(std::move(numbers));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+template <class T>
+nb::object to_numpy(Array<T> &&numbers, size_t n) {
+  // The parser asked for the most that the text could have held: give the rest back.
+  void *all = numbers.release();
+  void *used = std::realloc(all, std::max<size_t>(n, 1) * sizeof(T));
+  T *kept = static_cast<T *>(used ? used : all);
+  nb::capsule owner(kept, [](void *p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept, {n}, owner));
+}
+
+// Line (from zero), text and reason of each.
+inline nb::list bad_lines(const std::vector<BadLine> &lines) {
+  nb::list list;
+  for (const BadLine &line : lines)
+    list.append(nb::make_tuple(line.line, nb::bytes(line.text.data(), line.text.size()),
+                               nb::str(line.reason)));
+  return list;
+}
+
+}  // namespace polyak

@@ -1,0 +1,134 @@
+"""Rows that stand one a line: what the readers of all such text share."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyak.errors import DataError
+from polyak.streams.batch import Batch
+from polyak.streams.blocks import Block, read_blocks
+from polyak.streams.files import File, Pipe, fingerprint, total_size
+from polyak.streams.options import Options
+from polyak.streams.readahead import in_order
+from polyak.streams.stream import BadLine, Mark, Position
+
+
+class Parsed(NamedTuple):
+    """What a format makes of a block of lines.
+
+    Attributes
+    ----------
+    rows : Any
+        What `LineReader._batch` makes a batch of.
+    n_rows, lines, bad_lines : int
+    first_bad : list
+        Of the first ten bad lines the number, counted from zero, the text, and what is wrong.
+    """
+
+    rows: Any
+    n_rows: int
+    lines: int
+    bad_lines: int
+    first_bad: list[tuple[int, bytes, str]]
+
+
+class LineReader:
+    """Reads blocks of lines ahead, parses them on several threads, delivers them in order.
+
+    A format says how to parse a block, and how to make a batch of what comes of it. What it has
+    to remember from one block to the next are entries of the position.
+    """
+
+    format: str
+    first: dict[str, Any]
+    """The format's entries in the position where reading begins."""
+
+    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.bytes_total = total_size(files)
+        self.n_features = options.n_features
+        self._files = files
+        self._options = options
+        self._float64 = _is_float64(options.dtype)
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+        return fingerprint(self._files)
+
+    def begin(self, start: Position | None) -> Mark:
+        """Say where reading begins."""
+        if start is None:
+            position = {"format": self.format, "rows": 0, "file": 0, "offset": 0, "lines": 0}
+            return Mark(position | self.first)
+        if start.get("format") != self.format or start["file"] >= len(self._files):
+            raise DataError(f"the place to go on from is not one in {self.name}")
+        bad = tuple(BadLine(*line) for line in start.get("first_bad_lines", ()))
+        return Mark(
+            start, start["rows"], start.get("bytes_read", 0), start.get("bad_lines", 0), bad
+        )
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark."""
+        at = mark.position
+        blocks = read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
+        for block, parsed in self._parsed(blocks, at):
+            mark, last = self._mark(block, parsed, mark), mark.position
+            batch, more = self._batch(parsed.rows, last)
+            mark.position.update(more)
+            yield batch, mark
+
+    def _parsed(self, blocks: Generator[Block], at: Position) -> Iterator[tuple[Block, Parsed]]:
+        """Parse blocks ahead."""
+        return in_order(
+            lambda block: (block.without_text(), self._parse(block, at)),
+            blocks,
+            self._options.number_of_threads(),
+        )
+
+    def _parse(self, block: Block, at: Position) -> Parsed:
+        """Parse a block; called by several threads."""
+        raise NotImplementedError
+
+    def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
+        """Make a batch, and the format's entries in the position behind it."""
+        raise NotImplementedError
+
+    def _mark(self, block: Block, parsed: Parsed, mark: Mark) -> Mark:
+        last = mark.position
+        lines_before = last["lines"] if last["file"] == block.file else 0
+        file = self._files[block.file].name
+        bad = [
+            BadLine(file, lines_before + line + 1, _shortened(text), reason)
+            for line, text, reason in parsed.first_bad
+        ]
+        if bad and not self._options.skip_bad_lines:
+            raise DataError(str(bad[0]))
+        all_bad = (*mark.first_bad_lines, *bad)[:10]
+        bad_lines = mark.bad_lines + parsed.bad_lines
+        rows = mark.rows + parsed.n_rows
+        position = {
+            "format": self.format,
+            "rows": rows,
+            "file": block.file,
+            "offset": block.end,
+            "lines": lines_before + parsed.lines,
+            "bytes_read": block.bytes_read,
+            "bad_lines": bad_lines,
+            "first_bad_lines": [list(line) for line in all_bad],
+        }
+        return Mark(position, rows, block.bytes_read, bad_lines, all_bad)
+
+
+def _is_float64(dtype: Any) -> bool:
+    dtype = np.dtype(np.float32 if dtype is None else dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, not {dtype}")
+    return bool(dtype == np.float64)
+
+
+def _shortened(text: bytes) -> str:
+    words = text.decode(errors="replace")
+    return words if len(words) <= 60 else words[:59] + "…"

@@ -1,0 +1,83 @@
+"""Rows from Vowpal Wabbit's text, hashed.
+
+A line is ``[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ...``, with any
+number of namespaces. What touches the bar is a tag, even without the quote. The slot of a feature
+among 2^bits is that of ``namespace^feature``, or of ``feature`` alone in a namespace without a
+name: the low bits of the string's XXH64 with seed zero, which any other program finds too. Names
+that are numbers are no exception. A feature without a name is called by its place among those of
+its namespace: 0, 1, 2, ... The values of features that share a slot are added up.
+
+The importance is the row's weight. The base, an initial prediction, must be 0 if it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from polyak._core import hash_name, parse_vw
+from polyak.errors import DataError
+from polyak.rows import SparseRows
+from polyak.streams.batch import Batch
+from polyak.streams.blocks import Block
+from polyak.streams.files import File, Pipe
+from polyak.streams.lines import LineReader, Parsed
+from polyak.streams.options import Options
+from polyak.streams.stream import Mark, Position
+
+
+def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
+    """Give the slot of a feature of VW text: its index in a model.
+
+    Examples
+    --------
+    >>> slot_of("price", "house"), slot_of("price", "house", bits=10)
+    (2426, 378)
+    """
+    name = f"{namespace}^{feature}" if namespace else feature
+    return hash_name(name) & ((1 << bits) - 1)
+
+
+class VwReader(LineReader):
+    """Adds what is peculiar to VW text: hashing, weights, and rows without a label."""
+
+    format = "vw"
+
+    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+        super().__init__(files, options)
+        self.hashed_bits = options.columns.bits
+        if self.n_features is not None and self.n_features != 1 << self.hashed_bits:
+            raise DataError(
+                f"{self.name} is VW text, whose features are hashed into 2^{self.hashed_bits} "
+                f"slots: the number of bits sets that, not a number of features"
+            )
+        self.n_features = 1 << self.hashed_bits
+        self.first = {"bits": self.hashed_bits, "without_target": 0}
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark."""
+        last = mark
+        for batch, last in super().read(mark):
+            yield batch, last
+        if last.rows == 0 and last.position["without_target"]:
+            raise DataError(
+                f"{self.name} has no label to learn: labels stand apart from the bar, as in "
+                "'1 |a b' (what touches the bar is a tag)"
+            )
+
+    def _parse(self, block: Block, at: Position) -> Parsed:
+        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad = parse_vw(
+            block.text,
+            float64=self._float64,
+            bits=self.hashed_bits,
+            need_labels=self._options.targets,
+            skip_bad_lines=self._options.skip_bad_lines,
+        )
+        rows = SparseRows(indptr, indices, values, 1 << self.hashed_bits)
+        batch = Batch(rows, targets if self._options.targets else None, weights)
+        return Parsed((batch, unlabelled), len(batch), lines, n_bad, bad)
+
+    def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
+        batch, unlabelled = rows
+        without_target = last["without_target"] + unlabelled
+        return batch, {"bits": self.hashed_bits, "without_target": without_target}
