@@ -93,10 +93,10 @@ struct ScaledVector {
       scale = 1.0;
       square = 0.0;
     }
-    while (scale < 0x1p-20) {
-      for (int64_t j = 0; j < features; ++j) v[j] *= 0x1p-20;
-      scale *= 0x1p20;
-      square *= 0x1p-40;
+    while (scale < 0x1p-256) {
+      for (int64_t j = 0; j < features; ++j) v[j] *= 0x1p-256;
+      scale *= 0x1p256;
+      square *= 0x1p-512;
     }
   }
 };

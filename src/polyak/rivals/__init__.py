@@ -4,6 +4,11 @@
 name       class          streams what it is
 ========== ============== ======= ===========================================================
 sgd        `SGD`          yes     plain SGD, learning rate as 1/t, last iterate
+sgd2       `SGD2`         yes     the same; its learning rate did best on the first 1000 rows
+pegasos    `Pegasos`      yes     steps of 1/(λt), projected on a ball
+sgd_qn     `SGDQN`        yes     a gain for each coordinate, from ratios of differences
+olbfgs     `OLBFGS`       yes     limited-memory BFGS on mini-batches
+liblinear  `LIBLINEAR`    no      dual coordinate descent; ``max_iter`` outer iterations
 batch      `Batch`        no      the exact minimiser
 ========== ============== ======= ===========================================================
 
@@ -28,9 +33,33 @@ Examples
 
 from polyak.rivals.base import Rival, StreamingRival
 from polyak.rivals.batch import Batch
+from polyak.rivals.liblinear import LIBLINEAR
+from polyak.rivals.olbfgs import OLBFGS
+from polyak.rivals.pegasos import Pegasos
 from polyak.rivals.sgd import SGD
+from polyak.rivals.sgd2 import SGD2
+from polyak.rivals.sgd_qn import SGDQN
 
-RIVALS: dict[str, type[Rival]] = {"sgd": SGD, "batch": Batch}
+RIVALS: dict[str, type[Rival]] = {
+    "sgd": SGD,
+    "sgd2": SGD2,
+    "pegasos": Pegasos,
+    "sgd_qn": SGDQN,
+    "olbfgs": OLBFGS,
+    "liblinear": LIBLINEAR,
+    "batch": Batch,
+}
 """Every rival by its name."""
 
-__all__ = ["RIVALS", "SGD", "Batch", "Rival", "StreamingRival"]
+__all__ = [
+    "LIBLINEAR",
+    "OLBFGS",
+    "RIVALS",
+    "SGD",
+    "SGD2",
+    "SGDQN",
+    "Batch",
+    "Pegasos",
+    "Rival",
+    "StreamingRival",
+]

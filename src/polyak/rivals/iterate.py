@@ -61,3 +61,9 @@ class Iterate:
     def intercept(self) -> float:
         """The intercept of the iterate."""
         return float(self.state[2])
+
+    def scores(self, rows: Rows) -> Floats:
+        """Score rows with the iterate."""
+        weights = np.ascontiguousarray(self.coef[:, None])
+        scores: Floats = _core.score_rows(*core_arrays(rows), weights)[:, 0]
+        return scores + self.intercept
