@@ -65,7 +65,7 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
     module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
     subject = subject_of(source)
     writer: Writer = module.writer(format)
-    return [*writer(subject, name), *subject.remarks()]
+    return writer(subject, name)
 
 
 def format_of(path: str) -> str:

@@ -71,6 +71,7 @@ def write(subject: Subject, path: str) -> list[str]:
         for table in (model.weights, model.intercept[None]):
             for lines in lines_of_numbers(table):
                 file.write(lines.encode())
+    remarks += subject.about_rows()
     if model.about.get("first_id") == 0:
         remarks.append("LIBLINEAR counts features from 1: feature 0 is number 1 to it, and so on")
     if model.loss != "log_loss" and model.sigmoids is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from polyak.exports.subject import Subject
 from polyak.extras import needed
 from polyak.labels import exact_labels
+from polyak.streams.schema import Schema
 
 OPSET, IR_VERSION = 13, 7
 """As old as the operators allow, so that runtimes of 2020 and later take the file."""
@@ -39,9 +40,11 @@ def write(subject: Subject, path: str) -> list[str]:
 
     graph = build(subject)
     write_bytes(path, graph.SerializeToString(deterministic=True))
+    remarks = [] if subject.columns else subject.about_rows()
     if subject.model.classes is not None and not has_probabilities(subject):
-        return [f"this {subject.model.loss} model knows no probabilities, so the graph gives none"]
-    return []
+        loss = subject.model.loss
+        remarks.append(f"this {loss} model knows no probabilities, so the graph gives none")
+    return remarks
 
 
 def build(subject: Subject) -> Any:
@@ -59,9 +62,10 @@ def build(subject: Subject) -> Any:
         if has_probabilities(subject):
             _add_probabilities(graph, subject)
         graph.output("scores", flat, subject.outputs)
-    rows = onnx.helper.make_tensor_value_info(
-        "X", graph.type_of(model.weights.dtype), ["rows", model.n_features]
-    )
+    schema = subject.columns
+    width = model.n_features if schema is None else len(schema.columns)
+    dtype = model.weights.dtype if schema is None else np.float64
+    rows = onnx.helper.make_tensor_value_info("X", graph.type_of(dtype), ["rows", width])
     proto = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, "polyak", [rows], graph.outputs, graph.constants),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
@@ -121,6 +125,8 @@ def _add_scores(graph: _Graph, subject: Subject) -> str:
     Gives the name of the same without its second dimension where that is one.
     """
     weights, rows = subject.model.weights, "X"
+    if subject.columns is not None:
+        rows = _add_features(graph, subject.columns)
     used = np.flatnonzero(weights.any(axis=1))
     if len(used) < SPARE * len(weights):
         weights = weights[used]
@@ -137,6 +143,25 @@ def _add_scores(graph: _Graph, subject: Subject) -> str:
     if subject.outputs > 1:
         return "raw"
     return graph.node("Squeeze", ["raw", graph.constant("second", np.array([1]))], "flat")
+
+
+def _add_features(graph: _Graph, schema: Schema) -> str:
+    """Add what reading a table does to columns of numbers, where NaN stands for what is missing.
+
+    Its result has each column, centred and scaled, and then whether it is missing.
+    """
+    offsets = np.array([column.offset for column in schema.columns])
+    scales = np.array([column.scale for column in schema.columns])
+    centred = graph.node("Sub", ["X", graph.constant("offsets", offsets)], "centred")
+    scaled = graph.node("Div", [centred, graph.constant("scales", scales)], "units")
+    missing = graph.node("IsNaN", ["X"], "missing")
+    filled = graph.node("Where", [missing, graph.constant("absent", np.zeros(1)), scaled], "filled")
+    parts = [filled, graph.double(missing, "missing_double")]
+    deep = graph.constant("deep", np.array([2]))
+    paired = [graph.node("Unsqueeze", [part, deep], f"{part}_deep") for part in parts]
+    stacked = graph.node("Concat", paired, "stacked", axis=2)
+    shape = graph.constant("shape", np.array([-1, 2 * len(schema.columns)]))
+    return graph.node("Reshape", [stacked, shape], "features")
 
 
 def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
@@ -181,6 +206,9 @@ def _facts(subject: Subject) -> dict[str, str]:
     from importlib.metadata import version
 
     facts = {"polyak": version("polyak"), "loss": subject.model.loss}
+    if subject.schema is not None:
+        facts["schema"] = json.dumps(subject.schema.to_json())
+        facts["columns"] = json.dumps([column.name for column in subject.schema.columns])
     if subject.names is not None:
         facts["feature_names"] = json.dumps(list(subject.names))
     return facts

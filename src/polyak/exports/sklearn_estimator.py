@@ -1,17 +1,25 @@
 """Models as plain scikit-learn estimators, on their own or in a ``.skops`` file.
 
 The file is scikit-learn's own classes and arrays of numbers, so ``skops.io.load`` takes it without
-a word about trust, and a program that uses it needs no polyak.
+a word about trust, and a program that uses it needs no polyak. Only the imputer before a model of
+a table's columns keeps a type that skops does not trust unasked.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyak.exports.subject import Subject, subject_of
+from polyak.exports.units import in_units
 from polyak.extras import needed
+
+if TYPE_CHECKING:
+    from polyak.model import LinearModel
+
+LOADING = "skops.io.load(FILE, trusted=['numpy.dtype'])"
 
 
 def writer(format: str) -> Any:
@@ -26,14 +34,15 @@ def write(subject: Subject, path: str) -> list[str]:
     from polyak.container import write_bytes
 
     skops_io = needed("skops.io", "skops")
-    write_bytes(path, skops_io.dumps(to_sklearn(subject.model)))
+    write_bytes(path, skops_io.dumps(_estimator(subject)))
     model = subject.model
+    remarks = [f"load it with {LOADING}"] if subject.columns else subject.about_rows()
     if model.classes is not None and model.loss != "log_loss" and model.sigmoids is not None:
-        return [
+        remarks.append(
             f"scikit-learn's linear classifiers have no probabilities for the loss {model.loss}: "
             "the estimator predicts and scores; an ONNX file carries the probabilities too"
-        ]
-    return []
+        )
+    return remarks
 
 
 def to_sklearn(source: Any) -> Any:
@@ -42,6 +51,8 @@ def to_sklearn(source: Any) -> Any:
     Regression becomes a ``LinearRegression``. Classification becomes an ``SGDClassifier`` of the
     same loss, because it compares one model a class, and turns the scores of a logistic loss into
     probabilities, exactly as polyak does; ``LogisticRegression`` would not with several classes.
+    A model of a table whose columns are all numbers takes the columns themselves, behind an
+    imputer that marks what is missing.
 
     Examples
     --------
@@ -53,9 +64,34 @@ def to_sklearn(source: Any) -> Any:
     >>> estimator.predict_proba([[2.0, 2.0]])
     array([[0.5, 0.5]])
     """
+    return _estimator(subject_of(source))
+
+
+def _estimator(subject: Subject) -> Any:
+    if subject.columns is None:
+        return _linear(subject.model)
+    from sklearn.pipeline import make_pipeline
+
+    model = in_units(subject.model, subject.columns)
+    # First the columns, then whether each is missing, as the imputer gives them.
+    order = np.concatenate([np.arange(0, model.n_features, 2), np.arange(1, model.n_features, 2)])
+    imputer = _imputer([column.name for column in subject.columns.columns])
+    return make_pipeline(imputer, _linear(replace(model, weights=model.weights[order])))
+
+
+def _imputer(names: list[str]) -> Any:
+    """Make what turns missing values into zeros, with a column each that says so."""
+    from sklearn.impute import SimpleImputer
+
+    imputer = SimpleImputer(strategy="constant", fill_value=0.0, add_indicator=True)
+    imputer.fit(np.stack([np.zeros(len(names)), np.full(len(names), np.nan)]))
+    imputer.feature_names_in_ = np.array(names, dtype=object)
+    return imputer
+
+
+def _linear(model: LinearModel) -> Any:
     from sklearn.linear_model import LinearRegression, SGDClassifier
 
-    model = subject_of(source).model
     coefficients = np.ascontiguousarray(model.weights.T, dtype=np.float64)
     if model.classes is None:
         one = len(coefficients) == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from polyak.labels import label_text
 from polyak.model import LinearModel
+from polyak.streams.schema import Schema, schema_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,13 @@ class Subject:
     model : LinearModel
     names : sequence of str, or None
         What the features are called, the first ones at least.
+    schema : Schema or None
+        What the columns mean, where the model was learned from a table.
     """
 
     model: LinearModel
     names: Sequence[str] | None = None
+    schema: Schema | None = None
 
     @property
     def outputs(self) -> int:
@@ -44,9 +48,22 @@ class Subject:
             return [str(output) for output in range(self.outputs)]
         return [label_text(label) for label in self.model.classes[-self.outputs :]]
 
-    def remarks(self) -> list[str]:
-        """Say what holds for the file whatever its format."""
-        return []
+    @property
+    def columns(self) -> Schema | None:
+        """The schema, where every column is a number or a truth: any program can read those."""
+        if self.schema is None or self.schema.is_hashed:
+            return None
+        plain = all(column.kind in ("number", "boolean") for column in self.schema.columns)
+        return self.schema if plain else None
+
+    def about_rows(self) -> list[str]:
+        """Say that another program has to be given rows of features rather than columns."""
+        if self.schema is None:
+            return []
+        return [
+            f"rows for it have the {self.model.n_features} features that polyak makes of the "
+            "table's columns: polyak convert writes such rows"
+        ]
 
 
 def subject_of(source: Any) -> Subject:
@@ -59,5 +76,9 @@ def subject_of(source: Any) -> Subject:
         raise TypeError(f"only models and estimators are exported, not {type(source).__name__}")
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")
-    names = model.about.get("feature_names") if names is None else names
-    return Subject(model, None if names is None else [str(name) for name in names])
+    schema = schema_of(model.about)
+    if schema is not None:
+        names = schema.feature_names
+    elif names is None:
+        names = model.about.get("feature_names")
+    return Subject(model, None if names is None else [str(name) for name in names], schema)

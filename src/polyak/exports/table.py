@@ -2,11 +2,14 @@
 
 One line a feature that weighs anything, or one for each of its classes, after the intercept's. As
 CSV or TSV the numbers are whole and come back as they were; as text they are rounded and aligned.
+The weights of a table's columns are per unit of the column, so that the score of a row is the
+intercept plus the sum of weight times value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.exports.subject import Subject
+from polyak.exports.units import in_units
 
 FEATURES_AT_A_TIME = 1 << 13
 LEVEL = 0.95
@@ -31,6 +35,8 @@ def write(format: str, subject: Subject, path: str) -> list[str]:
     """Write the table."""
     from polyak.container import replacing
 
+    if subject.schema is not None:
+        subject = replace(subject, model=in_units(subject.model, subject.schema))
     lines = _aligned(subject) if format == "txt" else _separated(subject, format)
     with replacing(path) as file:
         for block in lines:
