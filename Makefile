@@ -19,7 +19,7 @@ bench: $(VENV)/.installed-bench
 bench-quick: $(VENV)/.installed-bench
 	$(PY) -m benchmarks --quick
 docs: $(VENV)/.installed-docs
-	$(VENV)/bin/mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --site-dir build/site
 	@echo "open build/site/index.html"
 dist: $(VENV)/.installed-dist
 	rm -rf dist

@@ -1,0 +1,64 @@
+"""Killed in the middle, a run goes on where it was, and ends with the same bits.
+
+Not a polite stop but SIGKILL (on Windows, TerminateProcess), which leaves no time to save anything.
+
+    python examples/resume_after_a_crash.py
+    python examples/resume_after_a_crash.py --rows 5000000
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from polyak.datasets import rcv1_like
+
+
+def write_rows(path: Path, rows: int) -> None:
+    """Print generated documents as svmlight text."""
+    documents, y = rcv1_like(rows, 10_000, 30)
+    with path.open("w") as file:
+        for i in range(rows):
+            span = slice(documents.indptr[i], documents.indptr[i + 1])
+            pairs = zip(documents.indices[span] + 1, documents.values[span], strict=True)
+            file.write(f"{y[i]:+.0f} {' '.join(f'{j}:{value:.4g}' for j, value in pairs)}\n")
+
+
+def main() -> None:
+    """Learn once undisturbed, once with a crash, and compare the two files."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_rows(folder / "rows.svm", options.rows)
+        train = [sys.executable, "-m", "polyak", "train", str(folder / "rows.svm")]
+        whole, resumed = folder / "whole.polyak", folder / "resumed.polyak"
+        subprocess.run([*train, "--quiet", "--model", str(whole)], check=True, capture_output=True)
+
+        checkpoints = folder / "checkpoints"
+        careful = [*train, "--model", str(resumed), "--checkpoint", str(checkpoints), "--quiet"]
+        careful += ["--checkpoint-every", str(options.rows // 20), "--block-bytes", "50000"]
+        victim = subprocess.Popen(careful, stdout=subprocess.DEVNULL)
+        while victim.poll() is None and not (checkpoints / "checkpoint.polyak").exists():
+            time.sleep(0.001)
+        victim.kill()
+        print(f"killed with exit code {victim.wait()}; there is no model: {not resumed.exists()}")
+
+        again = subprocess.run(careful, check=True, capture_output=True, text=True)
+        print(again.stderr.strip())
+        same = np.array_equal(np.fromfile(whole, np.uint8), np.fromfile(resumed, np.uint8))
+        print(f"the two model files are {'the same, byte for byte' if same else 'different'}")
+        if not same:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

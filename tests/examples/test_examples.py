@@ -1,0 +1,72 @@
+"""Every example runs as its first lines say, at the size it has by default."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch, capfd, tmp_path):
+    """Run an example and give what it printed."""
+
+    def run(name, *arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+        return capfd.readouterr().out
+
+    return run
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_text_classification(example):
+    shown = example("text_classification", "--files", "20")
+    accuracy, progressive, most_frequent = numbers(shown)[:3]
+    assert accuracy > most_frequent
+    assert progressive > most_frequent
+    assert "'Fit the model to the training data.': sklearn" in shown
+
+
+def test_one_pass_over_a_pipe(example):
+    shown = example("one_pass_over_a_pipe", "--megabytes", "6")
+    assert re.search(r"\d\d,\d{3} rows in one pass", shown)
+    ours, best = numbers(shown)[-2:]
+    assert best < ours < 0.5
+
+
+def test_pipeline_with_grid_search(example):
+    shown = example("pipeline_with_grid_search", "--rows", "800")
+    plain, searched = numbers(shown)[:2]
+    assert plain < searched
+    assert "bend = Nystroem" in shown
+
+
+def test_resume_after_a_crash(example):
+    shown = example("resume_after_a_crash", "--rows", "6000")
+    assert "there is no model: True" in shown
+    assert "going on from row" in shown
+    assert "the same, byte for byte" in shown
+
+
+@pytest.mark.skipif("POLYAK_DATA" not in os.environ, reason="POLYAK_DATA names no folder")
+def test_flight_delays(example):
+    shown = example("flight_delays", "--rows", "5000")
+    assert numbers(shown)[0] > 0.7
+    assert re.search(r"dep_delay +\+\d", shown)
+    assert "95% confidence" in shown
+
+
+def test_none_is_left_out():
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
