@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +46,11 @@ def on_files(files: Files, config: Any) -> Files:
 def _command_line() -> str:
     """Write the reference of the commands from their own parsers."""
     os.environ["COLUMNS"] = "88"
-    from polyak.cli import COMMANDS
+    from polyak.cli import COMMANDS, command_module
 
     parts = ["# Command line\n\nWhat `polyak COMMAND --help` says, of every command.\n"]
     for name, what in COMMANDS.items():
-        text = import_module(f"polyak.cli.{name}").parser().format_help()
+        text = command_module(name).parser().format_help()
         parts.append(f"## polyak {name}\n\n{what.capitalize()}.\n\n```text\n{text}```\n")
     return "\n".join(parts)
 

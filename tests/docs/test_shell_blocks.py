@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
 
 import pytest
 from pages import NAMES, ROOT, SHELL, blocks
 
-from polyak.cli import COMMANDS
+from polyak.cli import COMMANDS, command_module
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 ENDS = {"|", "||", "&&", ";", "&", "(", ")", ">", ">>", "<", "2>", "<<<", "|&", ">("}
@@ -80,7 +79,7 @@ def test_polyak_commands_parse(item):
     if command in ("--version", "--help"):
         return
     assert command in COMMANDS
-    parser = import_module(f"polyak.cli.{command}").parser()
+    parser = command_module(command).parser()
     if "--help" not in arguments:
         parser.parse_intermixed_args(arguments)
 
@@ -112,6 +111,6 @@ def test_commands_are_found():
 
 
 def test_a_wrong_option_would_be_noticed():
-    parser = import_module("polyak.cli.train").parser()
+    parser = command_module("train").parser()
     with pytest.raises(Exception, match="no-such-option"):
         parser.parse_intermixed_args(["rows.svm", "--model", "m", "--no-such-option"])
