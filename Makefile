@@ -20,7 +20,7 @@ bench-quick: $(VENV)/.installed-bench
 	$(PY) -m benchmarks --quick
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --site-dir build/site
-	@echo "open build/site/index.html"
+	@echo "open build/site/index.html, or with search: python3 -m http.server -d build/site"
 dist: $(VENV)/.installed-dist
 	rm -rf dist
 	$(PY) -m build
