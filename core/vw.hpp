@@ -100,7 +100,7 @@ class Parser : public LineParser<Rows<Value>> {
       if (!(p = read_features(p, row))) return nullptr;
     }
     const int64_t end = begin + order_.sort(row.slots + begin, row.values + begin, row.end - begin);
-    for (int64_t i = begin; i < end; ++i)
+    for (int64_t i = begin; end < row.end && i < end; ++i)
       if (!is_finite(row.values[i]))
         return bad(std::to_string(row.slots[i]), "values of one slot add up to too much");
 

@@ -10,6 +10,7 @@ NAMES = (
     "features",
     "text",
     "text-1gb",
+    "vw",
     "parser",
     "formats",
     "predict",

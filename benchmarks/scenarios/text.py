@@ -89,12 +89,12 @@ def _liblinear(train: Path) -> tuple[tuple[str, ...], str]:
 
 
 def judge_ours(model: str, test: str) -> Job:
-    return _judge_scores(predict_ours(Path(model), Path(test), Path(model + ".scores")), test)
+    return judge_scores(predict_ours(Path(model), Path(test), Path(model + ".scores")), test)
 
 
 def judge_vw(model: str, test: str) -> Job:
     data = Path(test).with_suffix(".vw")
-    return _judge_scores(predict_vw(Path(model), data, Path(model + ".scores")), test)
+    return judge_scores(predict_vw(Path(model), data, Path(model + ".scores")), test)
 
 
 def judge_liblinear(model: str, test: str) -> Job:
@@ -122,7 +122,7 @@ def judge_arrays(model: str, test: str) -> Job:
     return _nothing, judge
 
 
-def _judge_scores(command: tuple[str, ...], test: str) -> Job:
+def judge_scores(command: tuple[str, ...], test: str) -> Job:
     def judge() -> Figures:
         subprocess.run(command, check=True, capture_output=True)
         with open(command[-1]) as file:
