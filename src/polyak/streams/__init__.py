@@ -10,7 +10,7 @@ from typing import Any, Literal
 from numpy.typing import DTypeLike
 
 from polyak.streams.batch import Batch
-from polyak.streams.files import find_files
+from polyak.streams.files import File, find_files
 from polyak.streams.formats import open_files
 from polyak.streams.options import Columns, Options
 from polyak.streams.order import sorted_by_class
@@ -92,7 +92,8 @@ def open_stream(
         Count the lines that cannot be read, instead of raising an error for the first.
     threads : int, optional
         How many threads read and parse ahead; by default as many as there are processors, up to
-        four. The batches are the same for any number.
+        four. With 0, what asks for a batch reads it itself. The batches are the same for any
+        number.
     shuffle_buffer : int
         Shuffle rows within a buffer of as many; for files that are sorted.
     seed : int
@@ -159,4 +160,4 @@ def open_stream(
 def _names_files(source: Any) -> bool:
     if isinstance(source, (list, tuple)):
         return all(isinstance(part, (str, os.PathLike)) for part in source)
-    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
+    return isinstance(source, (str, os.PathLike, File)) or hasattr(source, "read")

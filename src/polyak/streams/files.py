@@ -244,6 +244,8 @@ def find_files(source: Any) -> list[File | Pipe]:
                 raise DataError(f"no file matches {path}")
             return [File(match) for match in matches]
         return [File(path)]
+    if isinstance(source, File):
+        return [source]
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
         return [Pipe(source, name if isinstance(name, str) else "the file object")]

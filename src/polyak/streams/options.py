@@ -88,6 +88,6 @@ class Options:
     def number_of_threads(self) -> int:
         """Return the threads asked for, or as many as there are processors, up to four."""
         if self.threads is not None:
-            return max(1, self.threads)
+            return max(0, self.threads)
         affinity = getattr(os, "sched_getaffinity", None)
         return min(4, len(affinity(0)) if affinity else os.cpu_count() or 1)

@@ -18,6 +18,8 @@ def in_order(
 ) -> Generator[Result]:
     """Yield ``function(item)`` for each item, worked out ahead by ``threads`` threads.
 
+    Without any thread, each is worked out when it is asked for.
+
     Whichever thread is free takes the next item, one at a time, so while one reads the others
     work; results come in the order of the items, and at most ``threads + 2`` are waiting.
     An exception comes out at its own place in the order. Closing the generator ends the threads.
@@ -27,6 +29,13 @@ def in_order(
     >>> list(in_order(abs, iter([-3, 1, -2]), threads=2))
     [3, 1, 2]
     """
+    if threads == 0:
+        try:
+            yield from map(function, items)
+        finally:
+            close: Any = getattr(items, "close", lambda: None)
+            close()
+        return
     team = _Team(function, items, threads)
     try:
         yield from team.results()

@@ -30,6 +30,10 @@ class BadLine(NamedTuple):
         return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
 
 
+class NoRowsError(DataError):
+    """The source can be read, but there is no row in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """Where the reading stands at the end of a batch."""
@@ -159,7 +163,7 @@ class Stream:
                 batch, self._mark = next(self._batches)
         except StopIteration:
             if self._mark.rows == 0:
-                raise DataError(f"{self._reader.name} has no rows{self._left_out()}") from None
+                raise NoRowsError(f"{self._reader.name} has no rows{self._left_out()}") from None
             raise
         if self._first_targets is not None:
             self._look_at_order(batch)
