@@ -5,6 +5,7 @@ void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
 void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
+void bind_table(nanobind::module_ &m);
 void bind_vw(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
@@ -15,5 +16,6 @@ NB_MODULE(_core, m) {
   bind_hashing(m);
   bind_rivals(m);
   bind_svmlight(m);
+  bind_table(m);
   bind_vw(m);
 }

@@ -204,3 +204,25 @@ class _Rivals(Protocol):
     ) -> None: ...
 
 rivals: _Rivals
+
+# ---- core/bind_table.cpp
+
+class TableEncoder:
+    def __init__(
+        self,
+        columns: list[tuple[str, str, int, float, float]],
+        interactions: list[list[int]],
+        hashed_begin: int,
+        bits: int,
+        ngrams: int,
+        float64: bool,
+        with_names: bool,
+    ) -> None: ...
+    def encode(
+        self, schema: Any, array: Any
+    ) -> tuple[
+        NDArray[np.int64], NDArray[np.int32], NDArray[Any], list[tuple[int, int, bytes, str]]
+    ]: ...
+    def names(self) -> dict[int, str]: ...
+
+def column_numbers(schema: Any, array: Any) -> tuple[NDArray[np.float64], bool, bool]: ...

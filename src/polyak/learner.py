@@ -323,8 +323,10 @@ class Learner:
         if not self.loss.classifies:
             return targets
         assert self.classes is not None
-        number = np.searchsorted(self.classes, targets)
+        order = np.argsort(self.classes)  # they may be in an order that someone asked for
+        number = np.searchsorted(self.classes, targets, sorter=order)
         number[number == len(self.classes)] = 0
+        number = order[number]
         unknown = self.classes[number] != targets
         if unknown.any():
             row = int(np.argmax(unknown))

@@ -158,11 +158,14 @@ class _Run:
         self._first_id: int | None = None
         self._schema: Schema | None = None
         self._hashed_bits: int | None = None
+        self._without_target = 0
+        self._names: dict[int, str] = {}
         self.progress = Progress(self._learner)
 
     def all_passes(self) -> None:
         stream = self._open(None)
-        self._schema, self._hashed_bits = stream.schema, stream.hashed_bits
+        self._hashed_bits = stream.hashed_bits
+        self._take_schema(stream)
         if self._folder is not None:
             self._data = stream.fingerprint
             with self._interrupts.held():
@@ -180,6 +183,23 @@ class _Run:
             if self._passes_done < self._job.passes:
                 stream = self._open(None)
         self.save()  # should the model not find room on the disk, the work is still not lost
+
+    def _take_schema(self, stream: Stream) -> None:
+        """Take from a table's schema what the learner has to know."""
+        self._schema = stream.schema
+        target = None if self._schema is None else self._schema.target
+        if self._schema is None:
+            return
+        if target is None:
+            raise DataError("which column is to be learned? name the target column")
+        loss = self._learner.loss
+        if loss.classifies and target.positive is not None and self._learner.classes is None:
+            self._learner.classes = np.array([target.negative, target.positive])
+        if not loss.classifies and (target.kind == "class" or target.positive is not None):
+            raise DataError(
+                f"the target column {target.name} names classes, but {loss.name} is a loss for "
+                "numbers; choose another, such as log_loss"
+            )
 
     def _open(self, position: dict[str, Any] | None) -> Stream:
         job = self._job
@@ -217,12 +237,15 @@ class _Run:
                 progress.share = _share(stream, self._passes_done, self._job.passes)
                 progress.seconds = time.monotonic() - self._began
                 if first:
+                    self._without_target = stream.rows_without_target
                     progress.bad_lines = stream.bad_lines
                     progress.first_bad_lines = stream.first_bad_lines
                 if self._is_time_to_save():
                     self.save()
             self._watch(progress)
         if first:  # bad lines after the last good one
+            self._without_target = stream.rows_without_target
+            self._names = stream.names()
             progress.bad_lines = stream.bad_lines
             progress.first_bad_lines = stream.first_bad_lines
 
@@ -262,6 +285,7 @@ class _Run:
         if found is None:
             return False
         self._learner = found.learner
+        self._without_target = int(found.counts.get("without_target", 0))
         self._position, self._passes_done = found.position, found.passes_done
         self._first_id = found.counts["first_id"]
         rows = found.learner.rows_seen
@@ -294,6 +318,7 @@ class _Run:
         progress = self.progress
         counts = {
             "first_id": self._first_id,
+            "without_target": self._without_target,
             "bytes_read": progress.bytes_read,
             "share": progress.share,
             "bad_lines": progress.bad_lines,
@@ -331,7 +356,26 @@ class _Run:
         if self._schema is not None:
             about["schema"] = self._schema.to_json()
             about["feature_names"] = self._schema.feature_names
+            about["rows_without_target"] = self._without_target
+            if self._names:
+                about["hashed_names"] = heaviest_names(model.weights, self._names)
         return replace(model, about=model.about | about)
+
+
+def heaviest_names(
+    weights: NDArray[Any], names: dict[int, str], most: int = 1000
+) -> dict[str, str]:
+    """Keep the names of the features that weigh most, by their index.
+
+    Examples
+    --------
+    >>> heaviest_names(np.array([[0.0], [2.0], [-3.0]]), {1: "a=b", 2: "a=c"}, most=1)
+    {'2': 'a=c'}
+    """
+    known = np.array(sorted(index for index in names if index < len(weights)), dtype=np.int64)
+    sizes = np.abs(weights[known]).max(axis=1)
+    heaviest = known[np.argsort(-sizes, kind="stable")[:most]]
+    return {str(index): names[index] for index in sorted(heaviest.tolist())}
 
 
 def _share(stream: Stream, passes_done: int, passes: int) -> float | None:

@@ -125,7 +125,7 @@ class TestNotThere:
             open_stream([])
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="is a folder, not a file"):
+        with pytest.raises(DataError, match="is a folder without any file to read"):
             open_stream(tmp_path)
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")

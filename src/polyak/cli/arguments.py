@@ -51,12 +51,15 @@ def add_model(parser: Parser) -> None:
 def add_source(parser: Parser) -> None:
     """Add the source, and how to read it."""
     parser.add_argument(
-        "source", nargs="+", metavar="SOURCE", help="files, patterns, or - for standard input"
+        "source",
+        nargs="+",
+        metavar="SOURCE",
+        help="files, folders, patterns, URLs, or - for standard input",
     )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--format",
-        choices=("svmlight", "vw", "npy", "npz"),
+        choices=("svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"),
         help="the source's format, if its name does not tell",
     )
     reading.add_argument(

@@ -14,6 +14,8 @@ FAILED, WRONG_USAGE = 1, 2
 # How the options are called in Python, where most sentences come from, and how here.
 _SPELLINGS = {
     "shuffle_buffer=": "--shuffle-buffer ",
+    "categorical=": "--categorical ",
+    "name the target column": "name it with --target",
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
 }

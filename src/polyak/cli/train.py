@@ -15,6 +15,7 @@ from polyak.cli.arguments import (
     positive,
     rows_or_seconds,
 )
+from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import FAILED, UsageError, say
 from polyak.cli.memory import keep_freed_memory
 
@@ -43,6 +44,7 @@ def parser() -> Parser:
         help="on a terminal too, a line each time the rows double instead of a live one",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    add_columns(parser)
     _add_learning(parser)
     _add_data(parser)
     return parser
@@ -181,6 +183,7 @@ def _job(options: Namespace) -> Job:
             threads=options.threads,
             shuffle_buffer=options.shuffle_buffer,
             block_bytes=options.block_bytes,
+            columns=columns_of(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,
             every_seconds=every_seconds,
@@ -215,6 +218,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
     from polyak.training import clear_checkpoints
 
     _report_bad_lines(outcome)
+    _report_missing_targets(outcome)
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
         outcome.model.save(options.model)
@@ -250,6 +254,13 @@ def _report_bad_lines(outcome: Outcome) -> None:
     more = outcome.progress.bad_lines - len(outcome.progress.first_bad_lines)
     if more > 0:
         say(f"skipped {more:,} more bad lines")
+
+
+def _report_missing_targets(outcome: Outcome) -> None:
+    about = {} if outcome.model is None else outcome.model.about
+    if about.get("rows_without_target"):
+        target = about["schema"]["target"]["name"]
+        say(f"left out {about['rows_without_target']:,} rows whose {target} is missing")
 
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:

@@ -145,9 +145,16 @@ def open_stream(
     if _names_files(source):
         reader: Reader = open_files(find_files(source), format, options)
     else:
-        from polyak.streams.arrays import open_arrays
+        from polyak.streams.frames import is_frame
 
-        reader = open_arrays(source, options)
+        if is_frame(source):
+            from polyak.streams.frames import open_frame
+
+            reader = open_frame(source, options)
+        else:
+            from polyak.streams.arrays import open_arrays
+
+            reader = open_arrays(source, options)
     return Stream(
         reader,
         shuffle_buffer=shuffle_buffer,

@@ -36,20 +36,26 @@ class Block:
 
 
 def read_blocks(
-    files: Sequence[File | Pipe], size: int, file: int = 0, offset: int = 0
+    files: Sequence[File | Pipe],
+    size: int,
+    file: int = 0,
+    offset: int = 0,
+    *,
+    quoted: bool = False,
 ) -> Generator[Block]:
     """Cut files into blocks, from an offset in one of them.
 
     A block begins where the one before ended and holds as many whole lines as fit into ``size``
     bytes, or one line if that is longer. So a block depends on where it begins and on nothing
-    else, and reading can go on from any block's end as if it had never stopped.
+    else, and reading can go on from any block's end as if it had never stopped. Where lines may
+    be ``quoted``, one that ends inside quotation marks is not whole.
     """
     before = sum(earlier.size or 0 for earlier in files[:file])
     for i in range(file, len(files)):
         opened = files[i].open()
         try:
             opened.skip(offset)
-            for text in _whole_lines(opened, size):
+            for text in _whole_lines(opened, size, quoted):
                 offset += len(text)
                 yield Block(text, i, offset, before + opened.bytes_read)
             before += opened.bytes_read
@@ -58,7 +64,7 @@ def read_blocks(
             opened.close()
 
 
-def _whole_lines(opened: Opened, size: int) -> Generator[memoryview]:
+def _whole_lines(opened: Opened, size: int, quoted: bool) -> Generator[memoryview]:
     rest = memoryview(b"")
     while True:
         buffer = _empty(size)
@@ -73,6 +79,8 @@ def _whole_lines(opened: Opened, size: int) -> Generator[memoryview]:
             cut = _after_last_newline(buffer[:filled])
         if filled < size:
             cut = filled
+        elif quoted and not longer:
+            cut = _outside_quotes(buffer[:cut])
         text = memoryview(b"".join([*longer, buffer[:cut]])) if longer else buffer[:cut]
         if len(text):
             yield text
@@ -95,3 +103,15 @@ def _after_last_newline(buffer: memoryview) -> int:
             return begin + found + 1
         end = begin
     return 0
+
+
+def _outside_quotes(text: memoryview) -> int:
+    """Give the end of the last line that does not end inside quotation marks."""
+    characters = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(characters == ord('"'))
+    if len(quotes) % 2 == 0:
+        return len(text)
+    ends = np.flatnonzero(characters == ord("\n"))
+    whole = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    # Where there is none, a mark stands alone that quotes nothing.
+    return int(whole[-1]) + 1 if len(whole) else len(text)

@@ -116,10 +116,13 @@ class File:
         The path, as errors give it.
     size : int or None
         How many bytes it takes on the disk; None for a pipe.
+    keys : dict
+        What the names of its folders say, where they are as in ``year=2013/month=1``.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
+        self.keys = keys or {}
         try:
             state = os.stat(path)
             if os.path.isdir(path):
@@ -243,6 +246,10 @@ def find_files(source: Any) -> list[File | Pipe]:
             if not matches:
                 raise DataError(f"no file matches {path}")
             return [File(match) for match in matches]
+        if "://" in path or os.path.isdir(path):
+            from polyak.streams.folders import files_of_folder_or_url
+
+            return files_of_folder_or_url(path)
         return [File(path)]
     if isinstance(source, File):
         return [source]

@@ -40,8 +40,36 @@ def _npz(files: Sequence[File | Pipe], options: Options) -> Reader:
     return open_npz(files, options)
 
 
-FORMATS: dict[str, Opener] = {"svmlight": _svmlight, "vw": _vw, "npy": _npy, "npz": _npz}
-SUFFIXES = {".vw": "vw", ".npy": "npy", ".npz": "npz"}
+def _table(format: str) -> Opener:
+    def opener(files: Sequence[File | Pipe], options: Options) -> Reader:
+        from polyak.streams.table_files import open_table
+
+        return open_table(format, files, options)
+
+    return opener
+
+
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+FORMATS: dict[str, Opener] = {
+    "svmlight": _svmlight,
+    "vw": _vw,
+    "npy": _npy,
+    "npz": _npz,
+    **{format: _table(format) for format in TABLES},
+}
+SUFFIXES = {
+    ".vw": "vw",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
 """Formats by the end of the file's name; svmlight files are called anything."""
 
 

@@ -152,6 +152,11 @@ class Stream:
         """Tells this data from other data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
 
+    def names(self) -> dict[int, str]:
+        """Give the names of hashed features, by their index, if they were to be remembered."""
+        names = getattr(self._reader, "names", None)
+        return {} if names is None else dict(names())
+
     def __iter__(self) -> Stream:
         return self
 

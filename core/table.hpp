@@ -1,0 +1,389 @@
+// The columns of a table to sparse rows: numbers as they are, words hashed, holes marked. It works
+// through a few hundred rows at a time, column by column into numbers and slots, then row by row
+// into the result, so that both the columns and the rows stay in the cache.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "arrow.hpp"
+#include "hashing.hpp"
+#include "iso_time.hpp"
+#include "words.hpp"
+
+namespace polyak {
+namespace table {
+
+enum class Kind { number, boolean, clock, date, time, category, text, bag };
+
+struct ColumnPlan {
+  std::string name;
+  Kind kind;
+  int64_t first;  // the index of its first plain feature
+  double offset, scale;
+};
+
+struct Plan {
+  std::vector<ColumnPlan> columns;
+  std::vector<std::vector<int>> interactions;
+  int64_t hashed_begin;
+  int bits;
+  int ngrams;
+};
+
+// A value that cannot be read; its row is left empty.
+struct BadValue {
+  int64_t row;
+  int column;
+  std::string text;
+  const char *reason;
+};
+
+using Names = std::unordered_map<int64_t, std::string>;
+
+// Of two names in one slot the first in the alphabet stays, whichever came first.
+inline void remember(Names &names, int64_t index, std::string_view name) {
+  auto [place, is_new] = names.try_emplace(index, name);
+  if (!is_new && name < place->second) place->second.assign(name);
+}
+
+// What stands for nothing, in whatever format it came.
+inline bool is_missing(std::string_view text) {
+  switch (text.size()) {
+    case 0:
+      return true;
+    case 2:
+      return text == "NA";
+    case 3:
+      return text == "NaN" || text == "nan" || text == "N/A";
+    case 4:
+      return text == "null" || text == "NULL";
+    default:
+      return false;
+  }
+}
+
+inline double days_of(const IsoTime &time) {
+  return static_cast<double>(time.microseconds) / 86400e6;
+}
+
+template <class Value>
+struct Rows {
+  std::vector<int64_t> indptr{0};
+  std::vector<int32_t> indices;
+  std::vector<Value> values;
+  std::vector<BadValue> bad;
+  Names names;
+};
+
+template <class Value>
+class Encoder {
+ public:
+  static constexpr int64_t kChunk = 256, kMissingSlot = -1;
+
+  Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n, bool with_names)
+      : plan_(plan), columns_(columns), n_(n), with_names_(with_names) {
+    const size_t m = plan.columns.size();
+    numbers_.resize(m);
+    slots_.resize(m);
+    of_dictionary_.resize(m);
+    for (size_t c = 0; c < m; ++c) {
+      (is_hashed(c) ? numbers_[c].clear() : numbers_[c].resize(kChunk));
+      if (plan.columns[c].kind == Kind::category) slots_[c].resize(kChunk);
+      if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
+    }
+  }
+
+  Rows<Value> run() {
+    out_.indptr.reserve(static_cast<size_t>(n_) + 1);
+    const size_t likely = static_cast<size_t>(n_) * (plan_.columns.size() + 4);
+    out_.indices.reserve(likely);
+    out_.values.reserve(likely);
+    for (int64_t begin = 0; begin < n_; begin += kChunk) {
+      const int64_t size = std::min(kChunk, n_ - begin);
+      std::fill(is_bad_, is_bad_ + kChunk, false);
+      for (size_t c = 0; c < columns_.size(); ++c) read(c, begin, size);
+      for (int64_t i = 0; i < size; ++i) write_row(begin, i);
+    }
+    std::stable_sort(out_.bad.begin(), out_.bad.end(),
+                     [](const BadValue &a, const BadValue &b) { return a.row < b.row; });
+    return std::move(out_);
+  }
+
+ private:
+  bool is_hashed(size_t c) const { return plan_.columns[c].kind >= Kind::category; }
+
+  // -- columns to numbers and slots ----------------------------------------------------------
+
+  void read(size_t c, int64_t begin, int64_t size) {
+    const arrow::Column &column = columns_[c];
+    if (plan_.columns[c].kind == Kind::category) {
+      read_slots(c, begin, size);
+    } else if (!is_hashed(c)) {
+      if (column.schema->dictionary != nullptr || arrow::is_text(column.format()))
+        read_times(c, begin, size);
+      else
+        arrow::numbers(column, begin, size, numbers_[c].data());
+    }
+  }
+
+  std::string_view text(size_t c, int64_t row, bool &valid) {
+    const arrow::Column &column = columns_[c];
+    valid = column.is_valid(row);
+    if (!valid) return {};
+    if (column.schema->dictionary == nullptr) return arrow::text(column, row);
+    double code;
+    arrow::numbers(column, row, 1, &code);
+    const arrow::Column words{column.schema->dictionary, column.array->dictionary,
+                              column.array->dictionary->offset};
+    valid = words.is_valid(static_cast<int64_t>(code));
+    return valid ? arrow::text(words, static_cast<int64_t>(code)) : std::string_view();
+  }
+
+  void read_times(size_t c, int64_t begin, int64_t size) {
+    for (int64_t i = 0; i < size; ++i) {
+      bool valid;
+      const std::string_view word = text(c, begin + i, valid);
+      double &out = numbers_[c][static_cast<size_t>(i)];
+      out = arrow::kMissing;
+      if (!valid || is_missing(word)) continue;
+      IsoTime time;
+      if (parse_iso_time(word, time))
+        out = days_of(time);
+      else
+        bad(begin + i, c, std::string(word), "is no date or time");
+    }
+  }
+
+  void read_slots(size_t c, int64_t begin, int64_t size) {
+    const arrow::Column &column = columns_[c];
+    int64_t *slots = slots_[c].data();
+    if (column.schema->dictionary == nullptr) {
+      for (int64_t i = 0; i < size; ++i) {
+        if (!column.is_valid(begin + i)) {
+          slots[i] = kMissingSlot;
+          continue;
+        }
+        const std::string_view word = arrow::text(column, begin + i);
+        slots[i] = is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names);
+      }
+      return;
+    }
+    double codes[kChunk];
+    arrow::numbers(column, begin, size, codes);
+    const std::vector<int64_t> &known = of_dictionary_[c];
+    for (int64_t i = 0; i < size; ++i)
+      slots[i] = std::isnan(codes[i]) ? kMissingSlot : known[static_cast<size_t>(codes[i])];
+  }
+
+  void hash_dictionary(size_t c) {
+    if (plan_.columns[c].kind != Kind::category) return;
+    const ArrowArray *array = columns_[c].array->dictionary;
+    const arrow::Column words{columns_[c].schema->dictionary, array, array->offset};
+    of_dictionary_[c].resize(static_cast<size_t>(array->length), kMissingSlot);
+    for (int64_t i = 0; i < array->length; ++i) {
+      if (!words.is_valid(i)) continue;
+      const std::string_view word = arrow::text(words, i);
+      if (!is_missing(word))
+        of_dictionary_[c][static_cast<size_t>(i)] = value_slot(c, word, out_.names);
+    }
+  }
+
+  // -- names to slots --------------------------------------------------------------------------
+
+  int64_t value_slot(size_t c, std::string_view value, Names &names) {
+    name_.assign(plan_.columns[c].name).push_back('=');
+    name_.append(value);
+    return slot_of_name(names);
+  }
+
+  int64_t slot_of_name(Names &names) {
+    const int64_t index =
+        plan_.hashed_begin +
+        hashing::slot(hashing::hash_bytes(name_.data(), name_.size()), plan_.bits);
+    if (with_names_) remember(names, index, name_);
+    return index;
+  }
+
+  // -- rows ------------------------------------------------------------------------------------
+
+  void put(int64_t index, double value) {
+    const Value rounded = static_cast<Value>(value);
+    if (rounded == Value(0)) return;
+    out_.indices.push_back(static_cast<int32_t>(index));
+    out_.values.push_back(rounded);
+  }
+
+  void write_row(int64_t begin, int64_t i) {
+    hashed_.clear();
+    const size_t start = out_.indices.size();
+    for (size_t c = 0; c < columns_.size(); ++c) write_column(c, begin + i, static_cast<size_t>(i));
+    for (const std::vector<int> &crossed : plan_.interactions)
+      cross(crossed, begin + i, static_cast<size_t>(i));
+    if (is_bad_[i]) {
+      out_.indices.resize(start);
+      out_.values.resize(start);
+    } else {
+      write_hashed();
+    }
+    out_.indptr.push_back(static_cast<int64_t>(out_.indices.size()));
+  }
+
+  void write_column(size_t c, int64_t row, size_t i) {
+    const ColumnPlan &plan = plan_.columns[c];
+    switch (plan.kind) {
+      case Kind::category:
+        if (slots_[c][i] == kMissingSlot)
+          put(plan.first, 1.0);
+        else
+          hashed_.push_back({slots_[c][i], 1.0});
+        return;
+      case Kind::text:
+        return write_text(c, row);
+      case Kind::bag:
+        return write_bag(c, row);
+      default:
+        write_number(c, row, numbers_[c][i]);
+    }
+  }
+
+  void write_number(size_t c, int64_t row, double x) {
+    const ColumnPlan &plan = plan_.columns[c];
+    if (std::isnan(x)) return put(plan.first + 1, 1.0);
+    const double value = (x - plan.offset) / plan.scale;
+    if (!std::isfinite(static_cast<Value>(value)))
+      return bad(row, c, std::isinf(x) ? (x > 0 ? "inf" : "-inf") : std::to_string(x),
+                 "is not finite");
+    put(plan.first, value);
+    if (plan.kind == Kind::date || plan.kind == Kind::time) {
+      // The first of January 1970 was a Thursday.
+      const double day = std::floor(x);
+      turn(plan.first + 2, (day + 3.0 - 7.0 * std::floor((day + 3.0) / 7.0)) / 7.0);
+    }
+    if (plan.kind == Kind::time) turn(plan.first + 4, x - std::floor(x));
+    if (plan.kind == Kind::clock) turn(plan.first + 2, x - std::floor(x));
+  }
+
+  // Sine and cosine of a share of a turn; neighbouring rows often have the same.
+  void turn(int64_t first, double share) {
+    Turn &memo = turns_[static_cast<size_t>(first) % 16];
+    if (memo.share != share) {
+      const double angle = 6.283185307179586 * share;
+      memo = {share, std::sin(angle), std::cos(angle)};
+    }
+    put(first, memo.sine);
+    put(first + 1, memo.cosine);
+  }
+
+  void write_text(size_t c, int64_t row) {
+    bool valid;
+    const std::string_view all = text(c, row, valid);
+    if (!valid || is_missing(all)) return put(plan_.columns[c].first, 1.0);
+    split_words(all, words_);
+    for (size_t i = 0; i < words_.size(); ++i) {
+      name_.assign(plan_.columns[c].name).push_back('=');
+      const size_t longest = std::min(words_.size() - i, static_cast<size_t>(plan_.ngrams));
+      for (size_t k = 0; k < longest; ++k) {
+        if (k > 0) name_.push_back(' ');
+        name_.append(words_[i + k]);
+        hashed_.push_back({slot_of_name(out_.names), 1.0});
+      }
+    }
+  }
+
+  void write_bag(size_t c, int64_t row) {
+    const arrow::Column &column = columns_[c];
+    if (!column.is_valid(row)) return put(plan_.columns[c].first, 1.0);
+    const ArrowArray *child = column.array->children[0];
+    const arrow::Column items{column.schema->children[0], child, child->offset};
+    const int64_t at = column.begin + row;
+    const void *ends = column.array->buffers[1];
+    const bool wide = column.format() == "+L";
+    const auto end = [&](int64_t i) {
+      return wide ? static_cast<const int64_t *>(ends)[i]
+                  : int64_t{static_cast<const int32_t *>(ends)[i]};
+    };
+    for (int64_t i = end(at); i < end(at + 1); ++i) {
+      if (!items.is_valid(i)) continue;
+      const std::string_view word = arrow::text(items, i);
+      if (!is_missing(word)) hashed_.push_back({value_slot(c, word, out_.names), 1.0});
+    }
+  }
+
+  // Words are part of the crossed feature's name, numbers of its value.
+  void cross(const std::vector<int> &crossed, int64_t row, size_t i) {
+    crossing_.clear();
+    double value = 1.0;
+    for (int part : crossed) {
+      const size_t c = static_cast<size_t>(part);
+      const ColumnPlan &plan = plan_.columns[c];
+      if (!crossing_.empty()) crossing_.push_back('^');
+      crossing_.append(plan.name);
+      if (plan.kind == Kind::category) {
+        if (slots_[c][i] == kMissingSlot) return;
+        bool valid;
+        crossing_.push_back('=');
+        crossing_.append(text(c, row, valid));
+      } else {
+        const double x = numbers_[c][i];
+        if (std::isnan(x)) return;
+        value *= (x - plan.offset) / plan.scale;
+      }
+    }
+    name_.assign(crossing_);
+    hashed_.push_back({slot_of_name(out_.names), value});
+  }
+
+  // The core wants the indices of a row in order, each once.
+  void write_hashed() {
+    if (hashed_.size() < 32) {
+      for (size_t i = 1; i < hashed_.size(); ++i)
+        for (size_t j = i; j > 0 && hashed_[j].index < hashed_[j - 1].index; --j)
+          std::swap(hashed_[j], hashed_[j - 1]);
+    } else {
+      std::stable_sort(hashed_.begin(), hashed_.end(),
+                       [](const Entry &a, const Entry &b) { return a.index < b.index; });
+    }
+    for (size_t i = 0; i < hashed_.size();) {
+      const int64_t index = hashed_[i].index;
+      double sum = 0.0;
+      for (; i < hashed_.size() && hashed_[i].index == index; ++i) sum += hashed_[i].value;
+      put(index, sum);
+    }
+  }
+
+  void bad(int64_t row, size_t c, std::string text, const char *reason) {
+    is_bad_[row % kChunk] = true;
+    out_.bad.push_back({row, static_cast<int>(c), std::move(text), reason});
+  }
+
+  struct Entry {
+    int64_t index;
+    double value;
+  };
+  struct Turn {
+    double share = -1.0, sine = 0.0, cosine = 0.0;
+  };
+
+  const Plan &plan_;
+  const std::vector<arrow::Column> &columns_;
+  const int64_t n_;
+  const bool with_names_;
+  std::vector<std::vector<double>> numbers_;
+  std::vector<std::vector<int64_t>> slots_, of_dictionary_;
+  std::vector<Entry> hashed_;
+  std::vector<std::string_view> words_;
+  std::string name_, crossing_;
+  Turn turns_[16];
+  bool is_bad_[kChunk];
+  Rows<Value> out_;
+};
+
+}  // namespace table
+}  // namespace polyak

@@ -1,0 +1,131 @@
+"""Arrow's types: what a column is stored as, and the few forms that the core reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyak.errors import DataError
+
+MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL")
+"""What stands for nothing where words are expected; the core has the same list."""
+
+
+def pyarrow() -> Any:
+    """Import pyarrow, which is not installed for those who need no tables."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError(
+            "to read tables, install the packages they need: pip install 'polyak[tables]'"
+        ) from None
+    return pyarrow
+
+
+def stored_as(kind: Any) -> str | None:
+    """Say what an Arrow type holds; None if nothing that can be learned from.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> [stored_as(t) for t in (pa.int8(), pa.dictionary(pa.int8(), pa.string()), pa.date32())]
+    ['number', 'string', 'date']
+    """
+    pa = pyarrow()
+    is_a = pa.types
+    if is_a.is_dictionary(kind):
+        return stored_as(kind.value_type)
+    if is_a.is_boolean(kind):
+        return "boolean"
+    if is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_decimal(kind):
+        return "number"
+    if is_a.is_duration(kind) or is_a.is_null(kind):
+        return "number"
+    if is_a.is_date(kind):
+        return "date"
+    if is_a.is_timestamp(kind):
+        return "time"
+    if is_a.is_time(kind):
+        return "clock"
+    if _is_text(kind):
+        return "string"
+    if is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind):
+        return "strings" if stored_as(kind.value_type) == "string" else None
+    return None
+
+
+def _is_text(kind: Any) -> bool:
+    is_a = pyarrow().types
+    views = [getattr(is_a, name, None) for name in ("is_string_view", "is_binary_view")]
+    return (
+        is_a.is_string(kind)
+        or is_a.is_large_string(kind)
+        or is_a.is_binary(kind)
+        or is_a.is_large_binary(kind)
+        or any(view(kind) for view in views if view is not None)
+    )
+
+
+def core_form(array: Any, kind: str) -> Any:
+    """Convert an array to a type that the core reads as this kind of column.
+
+    Most are of one already, and are given back as they are.
+    """
+    pa = pyarrow()
+    if kind in ("category", "text"):
+        array = _words(array)
+        if kind == "text":
+            import pyarrow.compute as pc
+
+            if pa.types.is_dictionary(array.type):
+                array = array.dictionary_decode()
+            array = pc.utf8_lower(array)
+        return array
+    if kind == "bag":
+        fits = (pa.list_(pa.string()), pa.list_(pa.large_string()))
+        return array if array.type in fits else array.cast(pa.list_(pa.large_string()))
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_duration(array.type):
+        return array.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64(), safe=False)
+    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
+        return array.cast(pa.float64())
+    if _is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
+        return array.cast(pa.large_string())
+    return array
+
+
+def _words(array: Any) -> Any:
+    pa = pyarrow()
+    plain = (pa.string(), pa.large_string())
+    if array.type in plain:
+        return array
+    if pa.types.is_dictionary(array.type):
+        if array.type.value_type in plain:
+            return array
+        return _words(array.dictionary_decode())
+    if _is_text(array.type):
+        return array.cast(pa.large_string())
+    if stored_as(array.type) == "number":
+        return _numbers_as_words(array)
+    return array.cast(pa.string())
+
+
+def _numbers_as_words(array: Any) -> Any:
+    """Write numbers alike whether they are stored as integers or not: 7 rather than 7.0."""
+    import pyarrow.compute as pc
+
+    pa = pyarrow()
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.string())
+    array = array.cast(pa.float64())
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 1e15))
+    integers = pc.if_else(whole, array, 0.0).cast(pa.int64(), safe=False)
+    return pc.if_else(whole, integers.cast(pa.string()), array.cast(pa.string()))
+
+
+def single_column(array: Any) -> tuple[Any, Any]:
+    """Give the two capsules of a batch of this one column."""
+    pa = pyarrow()
+    batch = pa.RecordBatch.from_arrays([array], names=["column"])
+    schema, data = batch.__arrow_c_array__()
+    return schema, data

@@ -1,0 +1,184 @@
+"""Tables of text, CSV and JSON lines: cut into blocks of whole lines, each parsed by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polyak.errors import DataError
+from polyak.streams.arrow_types import pyarrow, stored_as
+from polyak.streams.blocks import Block, read_blocks
+from polyak.streams.choose import SAMPLE_ROWS, no_such_column
+from polyak.streams.csv_text import CsvFormat
+from polyak.streams.files import File, Pipe, fingerprint, total_size
+from polyak.streams.json_text import JsonFormat
+from polyak.streams.options import Options
+from polyak.streams.partitions import key_types, with_keys
+from polyak.streams.stream import BadLine
+from polyak.streams.tables import Piece
+
+SAMPLE_BYTES = 1 << 20
+"""How much text is looked at to find the types of columns, whatever the size of blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some whole lines of a file, without its header.
+
+    Attributes
+    ----------
+    text : memoryview
+    file : str
+    names : list of str
+        The columns as the header names them; nothing for JSON.
+    keys : dict
+        The columns that the folder's name gives.
+    first_line : int
+        The number of the first line in its file.
+    """
+
+    text: memoryview
+    file: str
+    names: list[str]
+    keys: dict[str, str | None]
+    first_line: int
+
+
+class TextSource:
+    """Reads CSV, TSV or JSON lines."""
+
+    def __init__(
+        self, files: Sequence[File | Pipe], text: CsvFormat | JsonFormat, options: Options
+    ) -> None:
+        self.format = text.name
+        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.bytes_total = total_size(files)
+        self._files = files
+        self._text = text
+        self._options = options
+        self._begun: tuple[list[Block], Iterator[Block]] | None = None
+        self._types: dict[str, str] = {}
+        self._columns: list[str] = []
+        self._key_types = key_types(files)
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+        return fingerprint(self._files)
+
+    def sample(self) -> Any:
+        """Parse the first megabyte, its types found out."""
+        blocks = self._blocks(0, 0)
+        held: list[Block] = []
+        size = 0
+        for block in blocks:
+            held.append(block)
+            size += len(block.text)
+            if size >= SAMPLE_BYTES or block.file > 0:
+                break
+        self._begun = (held, blocks)
+        if not held:
+            raise DataError(f"{self.name} is empty")
+        text = memoryview(b"".join(block.text for block in held if block.file == 0))
+        if len(text) > SAMPLE_BYTES:
+            cut = bytes(text[:SAMPLE_BYTES]).rfind(b"\n") + 1
+            text = text[: cut or len(text)]
+        lines = self._lines(replace(held[0], text=text, end=len(text)), 1, None)
+        table = self._text.infer(lines, self._options.skip_bad_lines)
+        self._types = {
+            field.name: kind
+            for field in table.schema
+            if (kind := stored_as(field.type)) is not None
+        }
+        table = with_keys(table, lines.keys, self._key_types)
+        return table.slice(0, SAMPLE_ROWS)
+
+    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+        """Hear which columns to read, and as what."""
+        self._types |= types
+        self._columns = columns
+
+    def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
+        """Cut the files into lines, from a place on."""
+        file, offset, line = place.get("file", 0), place.get("offset", 0), place.get("line", 1)
+        names: list[str] | None = place.get("names")
+        begun, self._begun = self._begun, None
+        blocks = self._blocks(file, offset)
+        if begun is not None and not place:
+            held, rest = begun
+            blocks = _chained(held, rest)
+        for block in blocks:
+            if block.file != file:
+                file, line, names = block.file, 1, None
+            lines = self._lines(block, line, names)
+            names = lines.names
+            line += _count_newlines(block.text)
+            at = {"file": file, "offset": block.end, "line": line, "names": names}
+            yield Piece(lines, at, block.bytes_read)
+
+    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
+        """Parse lines into a record batch."""
+        lines: Lines = piece.data
+        wanted = [name for name in self._columns if name not in lines.keys]
+        if lines.names:
+            for name in wanted:
+                if name not in lines.names:
+                    raise no_such_column(name, lines.names, lines.file)
+        types = {name: self._types.get(name, "number") for name in wanted}
+        table = self._text.parse(lines, types, bad, self._options.skip_bad_lines)
+        table = with_keys(table, lines.keys, self._key_types).select(self._columns)
+        combined = table.combine_chunks().to_batches()
+        if not combined:
+            pa = pyarrow()
+            return pa.RecordBatch.from_pylist([], schema=table.schema)
+        return combined[0]
+
+    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
+        """Name a row by its file and line."""
+        lines: Lines = piece.data
+        return lines.file, lines.first_line + line_of_row(lines.text, row), "line"
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _blocks(self, file: int, offset: int) -> Generator[Block]:
+        size = self._options.block_bytes
+        return read_blocks(self._files, size, file, offset, quoted=self._text.is_quoted)
+
+    def _lines(self, block: Block, line: int, names: list[str] | None) -> Lines:
+        file = self._files[block.file]
+        text = block.text
+        if names is None:
+            names, header = self._text.header(text, file.name)
+            line += _count_newlines(text[:header])
+            text = text[header:]
+        return Lines(text, file.name, names, getattr(file, "keys", {}), line)
+
+
+def _chained(held: list[Block], rest: Iterator[Block]) -> Generator[Block]:
+    yield from held
+    yield from rest
+
+
+def _count_newlines(text: memoryview) -> int:
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+
+
+def line_of_row(text: memoryview, row: int) -> int:
+    r"""Find the line, from zero, on which a row begins; only needed to say where an error is.
+
+    Examples
+    --------
+    >>> line_of_row(memoryview(b'a\n\n"b\nb"\nc\n'), 2)
+    4
+    """
+    inside = False
+    rows = -1
+    for number, line in enumerate(bytes(text).split(b"\n")):
+        if not inside and line.strip():
+            rows += 1
+            if rows == row:
+                return number
+        inside ^= line.count(b'"') % 2 == 1
+    return max(rows, 0)
