@@ -353,10 +353,11 @@ class _Run:
             about["first_id"] = self._first_id
         if self._hashed_bits is not None:
             about["hashed_bits"] = self._hashed_bits
+        if self._without_target:
+            about["rows_without_target"] = self._without_target
         if self._schema is not None:
             about["schema"] = self._schema.to_json()
             about["feature_names"] = self._schema.feature_names
-            about["rows_without_target"] = self._without_target
             if self._names:
                 about["hashed_names"] = heaviest_names(model.weights, self._names)
         return replace(model, about=model.about | about)

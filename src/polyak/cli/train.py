@@ -259,7 +259,7 @@ def _report_bad_lines(outcome: Outcome) -> None:
 def _report_missing_targets(outcome: Outcome) -> None:
     about = {} if outcome.model is None else outcome.model.about
     if about.get("rows_without_target"):
-        target = about["schema"]["target"]["name"]
+        target = about["schema"]["target"]["name"] if "schema" in about else "label"
         say(f"left out {about['rows_without_target']:,} rows whose {target} is missing")
 
 
