@@ -19,9 +19,10 @@ from polyak.labels import distinct, labels_from_json, labels_to_json
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
-from polyak.recipes import Recipe
+from polyak.recipes import Candidate, Recipe
 from polyak.rows import Rows, SparseRows, as_rows, join_rows, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
+from polyak.theory.data import rows_needed_by, second_moments
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +65,7 @@ class Learner:
         self.n_features = n_features
         self.outputs = outputs
         self.race: Race | None = None
+        self._moments: Floats | None = None  # of the first rows: what the theory is asked with
         self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
 
     @property
@@ -157,7 +159,23 @@ class Learner:
             "calibration": leader.reliability(),
             "best_candidate": leader.number,
             "candidates": self.race.table(),
+            "rows_needed": self._rows_needed(candidate),
         }
+
+    def _rows_needed(self, candidate: Candidate) -> dict[str, Any] | None:
+        """Ask the theory after how many rows averaging pays off, learning like this."""
+        if self._moments is None:
+            return None
+        needed = rows_needed_by(
+            self._moments,
+            self.recipe.loss,
+            candidate.alpha,
+            candidate.schedule.gamma0,
+            precondition=candidate.precondition,
+            implicit=candidate.step == "implicit",
+            fit_intercept=self.recipe.fit_intercept,
+        )
+        return needed.as_dict()
 
     @property
     def progressive_loss(self) -> float:
@@ -191,6 +209,8 @@ class Learner:
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = self.race.state()
+        if self._moments is not None:
+            arrays["moments"] = self._moments
         if self._kept:
             rows, targets, weights = _join(self._kept)
             if isinstance(rows, SparseRows):
@@ -218,6 +238,7 @@ class Learner:
         )
         if "race" in page:
             learner.race = Race.from_state(page["race"], arrays, learner.recipe, page["n_features"])
+        learner._moments = arrays.get("moments")
         targets = arrays.get("kept.targets")
         if "kept_targets" in page:
             targets = labels_from_json(page["kept_targets"])
@@ -262,6 +283,7 @@ class Learner:
             if first is not self:
                 copied = Learner.from_state(*first.state())
                 self.classes, self.race = copied.classes, copied.race
+                self._moments = copied._moments
             assert self.race is not None
             self.race.merge(
                 [other.race for other in started[1:] if other.race is not None],
@@ -300,6 +322,7 @@ class Learner:
             calibrate=self.loss.classifies,
         )
         self.race.look(rows)
+        self._moments = second_moments(rows, fit_intercept=self.recipe.fit_intercept)
         self._kept = []
         return self.race
 

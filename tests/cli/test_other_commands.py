@@ -114,6 +114,15 @@ class TestInspect:
         assert len(found["heaviest"]) == 10
         assert found["about"]["rows"] == 4000
 
+    def test_when_averaging_pays(self, model_file: Path, tmp_path: Path) -> None:
+        about = LinearModel.load(model_file).about
+        told = " ".join(polyak("inspect", model_file, "--theory").stdout.split())
+        assert f"pays off after about {about['rows_needed']['rows']:,} rows" in told
+        assert f"this model saw {about['rows']:,}." in told
+        LinearModel(np.ones((2, 1)), np.zeros(1), "squared_error").save(tmp_path / "bare")
+        told = polyak("inspect", tmp_path / "bare", "--theory").stdout
+        assert "does not know after how many rows" in told
+
     def test_several_classes_and_no_history(self, tmp_path: Path) -> None:
         weights = np.array([[0.0, 0, 0], [1, -3, 0]])
         model = LinearModel(weights, np.zeros(3), "log_loss", np.array(["a", "b", "c"]))

@@ -44,6 +44,8 @@ def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_pat
     summary = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
     assert summary["rows"] == "4,000"
     assert float(summary["progressive error"]) < 0.2
+    needed = LinearModel.load(tmp_path / "m").about["rows_needed"]["rows"]
+    assert f"averaging pays after  about {needed:,} rows" in done.stdout
 
 
 def test_json_is_one_object_and_nothing_else(

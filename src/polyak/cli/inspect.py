@@ -18,6 +18,11 @@ def parser() -> Parser:
     parser.add_argument(
         "--candidates", action="store_true", help="list the candidates of the race instead"
     )
+    parser.add_argument(
+        "--theory",
+        action="store_true",
+        help="tell after how many rows averaging pays off by the paper's theory, instead",
+    )
     add_json(parser)
     return parser
 
@@ -45,6 +50,9 @@ def run(options: Namespace) -> int:
     if options.candidates:
         print()
         _print_table(*candidates_table(loaded.about))
+    elif options.theory:
+        print()
+        print(_theory(loaded.about))
     elif heaviest:
         print()
         _print_heaviest(heaviest, several="output" in heaviest[0])
@@ -78,6 +86,15 @@ def _about(about: dict[str, Any]) -> dict[str, Any]:
         "progressive_error": about.get("progressive_error"),
     }
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _theory(about: dict[str, Any]) -> str:
+    from polyak.theory import RowsNeeded
+
+    needed = about.get("rows_needed")
+    if not needed:
+        return "This model does not know after how many rows averaging pays off."
+    return RowsNeeded(**needed).words(about.get("rows"))
 
 
 def _starts(starts: Any) -> str | None:

@@ -279,8 +279,9 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         }
         if as_json:
             figures |= {"recent": about.get("recent"), "winner": winner(about)}
+            figures |= {"rows_needed": (about.get("rows_needed") or {}).get("rows")}
         else:
-            figures |= recent_words(about) | winner_words(about)
+            figures |= recent_words(about) | winner_words(about) | _when_averaging_pays(about)
     if progress.rows_before:
         figures["resumed_at_row"] = progress.rows_before
     if progress.bad_lines:
@@ -290,6 +291,11 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         "rows_per_second": round(rate),
         "megabytes_per_second": round(megabytes, 1),
     }
+
+
+def _when_averaging_pays(about: dict[str, Any]) -> dict[str, str]:
+    needed = about.get("rows_needed")
+    return {"averaging_pays_after": f"about {needed['rows']:,} rows"} if needed else {}
 
 
 def _labels(text: str) -> Any:
