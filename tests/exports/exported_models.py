@@ -18,12 +18,12 @@ TRUTH = np.random.default_rng(2).normal(size=(FEATURES, 4))
 
 def classifier(loss: str, labels: list[Any]) -> LinearModel:
     best = np.argmax(X @ TRUTH[:, : len(labels)], axis=1)
-    return ASGDClassifier(loss=loss).fit(X, np.array(labels)[best]).to_model()
+    return ASGDClassifier(loss=loss, random_state=0).fit(X, np.array(labels)[best]).to_model()
 
 
 def regressor(outputs: int) -> LinearModel:
     values = X @ TRUTH[:, :outputs] + 3.0
-    return ASGDRegressor().fit(X, values if outputs > 1 else values[:, 0]).to_model()
+    return ASGDRegressor(random_state=0).fit(X, values if outputs > 1 else values[:, 0]).to_model()
 
 
 MODELS: dict[str, LinearModel] = {
