@@ -152,7 +152,7 @@ class Rival(BaseEstimator):  # type: ignore[misc]
             )
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"there must be two classes, but every row has the class {classes[0]}")
+            raise ValueError(f"there must be two classes, but there is only 1 class: {classes[0]}")
         self.classes_ = classes
 
     def _shaped(self, weights: Floats) -> Floats:

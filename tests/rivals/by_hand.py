@@ -1,0 +1,65 @@
+"""The rivals' updates in plain dense NumPy, a line a formula, unlike anything in the core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyak.losses import get_loss
+
+
+def with_constant(X: Any) -> Any:
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def sgd_iterates(X: Any, y: Any, loss: str, alpha: float, rate: Any) -> Any:
+    """Every iterate of SGD; ``rate(t)`` is the learning rate of row t, counted from one."""
+    X = with_constant(X)
+    penalty = np.append(np.full(X.shape[1] - 1, alpha), 0.0)
+    w, iterates = np.zeros(X.shape[1]), []
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
+        gradient = float(get_loss(loss).slope(x @ w, target)) * x + penalty * w
+        w = w - rate(t) * gradient
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def pegasos_iterates(X: Any, y: Any, loss: str, alpha: float, k: int) -> Any:
+    """Every iterate of Pegasos, one a mini-batch of k rows."""
+    X = with_constant(X)
+    w, iterates = np.zeros(X.shape[1]), []
+    for t, begin in enumerate(range(0, len(X), k), start=1):
+        rows, targets = X[begin : begin + k], y[begin : begin + k]
+        slopes = get_loss(loss).slope(rows @ w, targets)
+        gamma = 1 / (alpha * t)
+        w = (1 - gamma * alpha) * w - gamma * (slopes[:, None] * rows).mean(axis=0)
+        w = w * min(1.0, 1 / (np.sqrt(alpha) * np.linalg.norm(w))) if w.any() else w
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def sgd_qn(X: Any, y: Any, loss: str, alpha: float, gamma0: float, skip: int) -> tuple[Any, Any]:
+    """The last iterate of SGD-QN and its gains."""
+    X = with_constant(X)
+    penalty = np.append(np.full(X.shape[1] - 1, alpha), 0.0)
+    w, h = np.zeros(X.shape[1]), np.full(X.shape[1], gamma0)
+    count, measure = skip, False
+    for x, target in zip(X, y, strict=True):
+
+        def gradient(weights: Any, x: Any = x, target: Any = target) -> Any:
+            return float(get_loss(loss).slope(x @ weights, target)) * x + alpha * weights
+
+        before = w
+        w = w - h * (gradient(w) - alpha * w)
+        if measure:
+            moved = w - before
+            ratio = np.full(len(w), alpha)
+            np.divide(gradient(w) - gradient(before), moved, out=ratio, where=moved != 0)
+            h = 1 / (1 / h + skip * np.clip(ratio, alpha, 100 * alpha))
+            measure = False
+        count -= 1
+        if count == 0:
+            w = w - skip * penalty * h * w
+            count, measure = skip, True
+    return w, h
