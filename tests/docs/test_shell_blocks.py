@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
 from pages import NAMES, ROOT, SHELL, blocks
@@ -114,3 +118,22 @@ def test_a_wrong_option_would_be_noticed():
     parser = command_module("train").parser()
     with pytest.raises(Exception, match="no-such-option"):
         parser.parse_intermixed_args(["rows.svm", "--model", "m", "--no-such-option"])
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="there is no awk here")
+@pytest.mark.parametrize("name", ["README.md", "docs/getting-started.md"])
+def test_a_newcomers_lines_work_as_pasted(name, tmp_path):
+    """The block that makes its own data really runs, line by line, in an empty folder."""
+    block = next(block for block in blocks(ROOT / name) if block.text.startswith("seq "))
+    (tmp_path / "polyak").write_text(f'#!/bin/sh\nexec {sys.executable} -m polyak "$@"\n')
+    (tmp_path / "polyak").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    command = ["sh", "-e", "-c", block.text]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "progressive loss" in done.stdout
+    assert (tmp_path / "toy.html").read_text(encoding="utf-8").startswith("<!")
+    last = [float(word) for word in done.stdout.splitlines()[-1].split()]
+    assert len(last) == 2
+    assert abs(sum(last) - 1) < 1e-6

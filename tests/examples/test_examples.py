@@ -38,6 +38,13 @@ def test_text_classification(example):
     assert "'Fit the model to the training data.': sklearn" in shown
 
 
+def test_click_through(example):
+    shown = example("click_through", "--rows", "60000")
+    alone, crossed, best = numbers(shown)[:3]
+    assert best < crossed < alone
+    assert "the heaviest features" in shown
+
+
 def test_one_pass_over_a_pipe(example):
     shown = example("one_pass_over_a_pipe", "--megabytes", "6")
     assert re.search(r"\d\d,\d{3} rows in one pass", shown)
