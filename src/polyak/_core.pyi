@@ -18,6 +18,12 @@ def parse_svmlight(
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
 ]: ...
+def print_svmlight(
+    indptr: NDArray[Any] | None,
+    indices: NDArray[Any] | None,
+    values: NDArray[Any],
+    targets: NDArray[np.float64],
+) -> bytes: ...
 
 # ---- core/bind_vw.cpp
 

@@ -127,7 +127,7 @@ def join_rows(parts: list[Rows]) -> Rows:
     """
     if not any(isinstance(part, SparseRows) for part in parts):
         return np.concatenate([np.asarray(part) for part in parts])
-    sparse = [part if isinstance(part, SparseRows) else _dense_as_sparse(part) for part in parts]
+    sparse = [part if isinstance(part, SparseRows) else dense_as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.indptr) for part in sparse])
     spans = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in sparse]
     return SparseRows(
@@ -138,7 +138,8 @@ def join_rows(parts: list[Rows]) -> Rows:
     )
 
 
-def _dense_as_sparse(rows: NDArray[Any]) -> SparseRows:
+def dense_as_sparse(rows: NDArray[Any]) -> SparseRows:
+    """Spell a matrix as sparse rows that hold every value, zeros too."""
     n, width = rows.shape
     indices = np.tile(np.arange(width, dtype=np.int32), n)
     return SparseRows(np.arange(n + 1, dtype=np.int64) * width, indices, rows.ravel(), width)

@@ -23,6 +23,7 @@ COMMANDS = {
     "predict": "predict labels, scores or probabilities, one line a row",
     "evaluate": "measure a model's loss and error on a source with targets",
     "inspect": "show what a model is, the learning rate found, the heaviest features",
+    "convert": "write a source as a file that is read fast later: Parquet, npz, svmlight",
     "export": "write a model for other programs: ONNX, scikit-learn, LIBLINEAR, a table",
     "import": "make a model of one that LIBLINEAR wrote",
     "report": "show a model and how it was learned on one HTML page",

@@ -42,10 +42,11 @@ def open_for(
         threads=options.threads,
         warn_if_sorted=False,
     )
-    if stream.hashed_bits is not None and bits is None:
+    if stream.hashed_bits is not None and stream.hashed_bits != bits:
         stream.close()
+        own = "not of names" if bits is None else f"of names hashed into 2^{bits} slots"
         raise DataError(
-            f"the features of {stream.name} are names, which the model knows nothing about: it was "
-            "learned from numbered features"
+            f"the features of {stream.name} are names hashed into 2^{stream.hashed_bits} slots, "
+            f"but those of the model are {own}"
         )
     return stream

@@ -40,6 +40,8 @@ class ArrayReader:
         The size on the disk.
     let_go : function, optional
         Called now and then to say that the rows before are no longer needed.
+    origin : dict, optional
+        What `polyak.streams.origin` says of the source that the arrays were made of.
     """
 
     def __init__(
@@ -53,11 +55,17 @@ class ArrayReader:
         name: str = "the array",
         bytes_total: int | None = None,
         let_go: Callable[[], None] = lambda: None,
+        origin: dict[str, int] | None = None,
     ) -> None:
         self.format = format
         self.name = name
         self.bytes_total = bytes_total
         width = int(rows.shape[1])
+        origin = origin or {}
+        self.hashed_bits: int | None = origin.get("hashed_bits")
+        self._place: Position = {"format": format}
+        if "first_id" in origin:
+            self._place["base"] = origin["first_id"]
         self._rows = rows
         self._targets = self._one_each(y, "targets")
         self._weights = self._one_each(weights, "weights")
@@ -92,7 +100,7 @@ class ArrayReader:
     def begin(self, start: Position | None) -> Mark:
         """Say where reading begins."""
         if start is None:
-            return Mark({"format": self.format, "rows": 0})
+            return Mark(self._place | {"rows": 0})
         if start.get("format") != self.format or start["rows"] > len(self._rows):
             raise DataError(f"the place to go on from is not one in {self.name}")
         return self._mark(start["rows"])
@@ -103,15 +111,13 @@ class ArrayReader:
         for begin in range(mark.rows, n, self._batch_rows):
             end = min(n, begin + self._batch_rows)
             batch = self._batch(begin, end)
-            self._check(batch, begin)
+            check_batch(batch, self.name, begin)
             yield batch, self._mark(end)
             self._let_go()
 
     def _mark(self, rows: int) -> Mark:
         share = rows / max(len(self._rows), 1)
-        return Mark(
-            {"format": self.format, "rows": rows}, rows, round((self.bytes_total or 0) * share)
-        )
+        return Mark(self._place | {"rows": rows}, rows, round((self.bytes_total or 0) * share))
 
     def _batch(self, begin: int, end: int) -> Batch:
         part = slice(begin, end)
@@ -158,31 +164,33 @@ class ArrayReader:
             )
         return array
 
-    def _check(self, batch: Batch, begin: int) -> None:
-        rows = batch.rows
-        if isinstance(rows, SparseRows):
-            bad = _first_not_finite(rows.values)
-            if bad is not None:
-                row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
-                raise DataError(f"{self.name}, row {begin + row}: a value is not finite")
-        else:
-            bad = _first_not_finite(rows.reshape(-1))
-            if bad is not None:
-                row = begin + bad // rows.shape[1]
-                raise DataError(f"{self.name}, row {row}: a value is not finite")
-        for what, numbers in ("target", batch.targets), ("weight", batch.weights):
-            if numbers is not None and numbers.dtype.kind == "f":
-                bad = _first_not_finite(numbers)
-                if bad is not None:
-                    raise DataError(f"{self.name}, row {begin + bad}: the {what} is not finite")
-        if batch.weights is not None and np.any(batch.weights < 0):
-            bad = int(np.argmax(batch.weights < 0))
-            raise DataError(f"{self.name}, row {begin + bad}: the weight is negative")
-
 
 def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
     # What is mapped from the middle of a file may begin at any byte.
     return np.require(array, dtype or array.dtype.newbyteorder("="), ["ALIGNED", "C_CONTIGUOUS"])
+
+
+def check_batch(batch: Batch, name: str, begin: int) -> None:
+    """Refuse what cannot be learned from; ``begin`` is the number of the first row."""
+    rows = batch.rows
+    if isinstance(rows, SparseRows):
+        bad = _first_not_finite(rows.values)
+        if bad is not None:
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            raise DataError(f"{name}, row {begin + row}: a value is not finite")
+    else:
+        bad = _first_not_finite(rows.reshape(-1))
+        if bad is not None:
+            row = begin + bad // rows.shape[1]
+            raise DataError(f"{name}, row {row}: a value is not finite")
+    for what, numbers in ("target", batch.targets), ("weight", batch.weights):
+        if numbers is not None and numbers.dtype.kind == "f":
+            bad = _first_not_finite(numbers)
+            if bad is not None:
+                raise DataError(f"{name}, row {begin + bad}: the {what} is not finite")
+    if batch.weights is not None and np.any(batch.weights < 0):
+        bad = int(np.argmax(batch.weights < 0))
+        raise DataError(f"{name}, row {begin + bad}: the weight is negative")
 
 
 def _first_not_finite(numbers: NDArray[Any]) -> int | None:

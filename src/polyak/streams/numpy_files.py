@@ -17,6 +17,7 @@ from polyak.rows import SparseRows, as_rows
 from polyak.streams.arrays import ArrayReader
 from polyak.streams.files import File, Pipe
 from polyak.streams.options import Options
+from polyak.streams.origin import from_text
 
 LET_GO_AFTER = 1 << 6
 """After how many batches the mapped pages that were read are given back."""
@@ -81,11 +82,12 @@ def open_npz(files: Sequence[File | Pipe], options: Options) -> ArrayReader:
                 f"{path} holds {held}, but neither X nor a sparse matrix as scipy saves it"
             )
         y = arrays["y"] if "y" in arrays else _load_targets(options.y)
+        origin = from_text(str(arrays["polyak"])) if "polyak" in arrays else {}
     except DataError:
         raise
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is not a sound .npz file: {error}") from None
-    return _reader(X, y, arrays.get("weights"), options, path, "npz", mapped)
+    return _reader(X, y, arrays.get("weights"), options, path, "npz", mapped, origin)
 
 
 def _members(path: str, mapped: _Mapped) -> dict[str, NDArray[Any]]:
@@ -129,7 +131,14 @@ def _only(files: Sequence[File | Pipe]) -> str:
 
 
 def _reader(
-    X: Any, y: Any, weights: Any, options: Options, path: str, format: str, mapped: _Mapped
+    X: Any,
+    y: Any,
+    weights: Any,
+    options: Options,
+    path: str,
+    format: str,
+    mapped: _Mapped,
+    origin: dict[str, int] | None = None,
 ) -> ArrayReader:
     if not isinstance(X, SparseRows) and (X.ndim != 2 or X.dtype.kind not in "fiub"):
         raise DataError(f"{path} must hold a matrix of numbers, not {X.dtype} of shape {X.shape}")
@@ -142,4 +151,5 @@ def _reader(
         name=path,
         bytes_total=os.path.getsize(path),
         let_go=mapped.let_go,
+        origin=origin,
     )

@@ -1,0 +1,90 @@
+"""``polyak convert``: any source to a file that is read fast later."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from polyak.cli.arguments import Parser, add_json, add_source
+from polyak.cli.errors import UsageError, say
+from polyak.cli.memory import keep_freed_memory
+
+if TYPE_CHECKING:
+    from polyak.streams import Stream
+
+EPILOG = """\
+A model learned from the file that is written is the one learned from the source.
+  .parquet  rows as lists of indices and values, tables as the columns they are
+  .npz      compressed sparse rows as scipy saves them, with y and weights: the fastest to read
+  .svm      svmlight text, for other programs; no weights, and no classes but numbers
+"""
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("convert", "Write a source as a file that is read fast later.", epilog=EPILOG)
+    add_source(parser)
+    parser.add_argument("output", metavar="FILE", help="the .parquet, .npz or .svm file to write")
+    add_json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    keep_freed_memory()
+    from polyak.cli.counting import counting
+    from polyak.cli.output import print_figures
+    from polyak.container import check_writable
+    from polyak.conversion import convert, format_of
+    from polyak.interrupts import Interrupts
+
+    try:
+        format_of(options.output)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    check_writable(options.output)
+    _check_is_no_source(options)
+    with (
+        Interrupts(),  # so that a file that is not complete is taken away
+        _open(options) as stream,
+        counting(quiet=options.quiet or options.json) as watch,
+    ):
+        convert(stream, options.output, watch)
+    for line in stream.first_bad_lines:
+        say(f"skipped {line}")
+    print_figures(_figures(stream, options.output), options.json)
+    return 0
+
+
+def _open(options: Namespace) -> Stream:
+    from polyak.streams import open_stream
+
+    return open_stream(
+        options.source,
+        format=options.format,
+        zero_based="auto" if options.zero_based is None else options.zero_based,
+        skip_bad_lines=options.skip_bad_lines,
+        threads=options.threads,
+        warn_if_sorted=False,
+    )
+
+
+def _check_is_no_source(options: Namespace) -> None:
+    from polyak.streams.files import File, find_files
+
+    if "-" in options.source or not os.path.exists(options.output):
+        return
+    for file in find_files(options.source):
+        if isinstance(file, File) and os.path.samefile(file.name, options.output):
+            raise UsageError(f"{options.output} is the source itself; name another file to write")
+
+
+def _figures(stream: Stream, path: str) -> dict[str, Any]:
+    figures: dict[str, Any] = {"file": path, "rows": stream.rows_read}
+    if stream.rows_without_target:
+        figures["rows_without_target"] = stream.rows_without_target
+    if stream.bad_lines:
+        figures["bad_lines"] = stream.bad_lines
+    return figures | {"megabytes": round(os.path.getsize(path) / 1e6, 1)}

@@ -1,0 +1,81 @@
+"""Any source to a file that is read fast later: parsed once, and the same model from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from polyak.streams import Batch, Stream
+
+Write = Callable[[Batch], None]
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+def format_of(path: str) -> str:
+    """Tell from a file's name what is to be written.
+
+    Examples
+    --------
+    >>> format_of("rows.npz"), format_of("rows.svm")
+    ('npz', 'svmlight')
+    >>> format_of("rows.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: rows.csv is to be written as what? its name must end with .parquet, .npz or .svm
+    """
+    format = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    if format is None:
+        raise ValueError(
+            f"{path} is to be written as what? its name must end with .parquet, .npz or .svm"
+        )
+    return format
+
+
+def convert(
+    stream: Stream, path: str, watch: Callable[[Stream], None] = lambda stream: None
+) -> None:
+    r"""Write all rows of a stream to a file, and call ``watch`` after every batch.
+
+    The file takes its place when it is complete, and not at all if that fails.
+
+    Examples
+    --------
+    >>> import io, os, tempfile
+    >>> from polyak.streams import open_stream
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "rows.npz")
+    >>> with open_stream(io.BytesIO(b"1 | a b:0.5\n-1 | c\n"), format="vw") as stream:
+    ...     convert(stream, path)
+    >>> with open_stream(path) as stream:
+    ...     print(next(stream).targets)
+    [ 1. -1.]
+    >>> folder.cleanup()
+    """
+    with _opened(stream, path) as write:
+        for batch in stream:
+            write(batch)
+            watch(stream)
+
+
+def _opened(stream: Stream, path: str) -> AbstractContextManager[Write]:
+    format = format_of(path)
+    if format == "npz":
+        from polyak.conversion.npz import npz_writer
+
+        return npz_writer(stream, path)
+    if format == "svmlight":
+        from polyak.conversion.svmlight import svmlight_writer
+
+        return svmlight_writer(path)
+    from polyak.conversion.parquet import row_parquet_writer
+
+    return row_parquet_writer(stream, path)
