@@ -75,7 +75,8 @@ def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
         if kept is None:
             return pa.RecordBatch.from_arrays(arrays, names)
         _check_names(kept.schema.names, names)
-        return pa.RecordBatch.from_arrays(kept.columns + arrays, kept.schema.names + names)
+        beside = [_decoded(column) for column in kept.columns]
+        return pa.RecordBatch.from_arrays(beside + arrays, kept.schema.names + names)
 
     return make
 
@@ -91,6 +92,11 @@ def _names(model: LinearModel, what: What) -> list[str]:
         several = [f"score_{name}" for name in classes]
         return ["prediction", *(["score"] if outputs == 1 else several)]
     return ["prediction"]
+
+
+def _decoded(column: Any) -> Any:
+    """Spell out what a reader may have found easier to read as codes."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
 def _check_names(kept: list[str], ours: list[str]) -> None:
@@ -156,8 +162,6 @@ def _flat(column: Any) -> Any:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _flat(column.dictionary_decode())
     if pa.types.is_nested(kind):
         return pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())
     return column
@@ -215,7 +219,7 @@ def _json_cells(column: Any) -> Any:
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())
     else:  # each distinct value once: words, names, dates
-        coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
+        coded = column.dictionary_encode()
         words = [_json(value) for value in coded.dictionary.to_pylist()]
         cells = pa.array(words, pa.string()).take(coded.indices)
     return pc.fill_null(cells, "null")

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 from pyarrow import parquet
@@ -106,3 +108,107 @@ def test_lines_import_no_pyarrow(model_file: Path, test_file: Path) -> None:
     command = [POLYAK[0], "-c", program, "predict", str(model_file), str(test_file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
+
+
+# -- tables to tables ------------------------------------------------------------------------------
+
+TABLE = pa.table(
+    {
+        "id": [f"{i:04}" for i in range(3000)],
+        "order": [2**53 + 1 + i for i in range(3000)],
+        "name": [None if i % 7 == 0 else f'"{i}", so' for i in range(3000)],
+        "x": (np.arange(3000) % 13 - 6.0) / 4,
+        "color": [["red", "green", "blue"][i % 3] for i in range(3000)],
+        "kind": ["good" if (i % 13) > 5 else "so, so" for i in range(3000)],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    TABLE.to_pandas().to_csv(folder / "t.csv", index=False)
+    parquet.write_table(TABLE, folder / "t.parquet")
+    TABLE.to_pandas().to_json(folder / "t.jsonl", orient="records", lines=True)
+    options = ("--target", "kind", "--drop", "id,name", "--bits", 8, "--loss", "log_loss")
+    polyak("train", folder / "t.csv", *options, "-q", "--model", folder / "m")
+    return folder
+
+
+@pytest.mark.parametrize("source", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
+def test_kept_columns_come_along(source: str, name: str, tables: Path, tmp_path: Path) -> None:
+    """Ids with zeros in front, ids beyond what a double holds, words with quotes and holes."""
+    keep = ("--keep", "name,id,order,x,kind")
+    polyak("predict", tables / "m", tables / source, *keep, "-o", tmp_path / name)
+    kept = ["name", "id", "order", "x", "kind"]
+    if name == "out.parquet":
+        found = parquet.read_table(tmp_path / name).to_pylist()
+    elif name == "out.jsonl":
+        found = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+    else:
+        with open(tmp_path / name, newline="") as file:
+            found = list(csv.DictReader(file))
+    assert list(found[0]) == [*kept, "prediction"]
+    for row, source_row in zip(found, TABLE.to_pylist(), strict=True):
+        assert (row["name"] or None) == source_row["name"]
+        assert row["id"] == source_row["id"]
+        assert int(row["order"]) == source_row["order"]
+        assert float(row["x"]) == source_row["x"]
+        assert row["kind"] == source_row["kind"]
+    predictions = polyak("predict", tables / "m", tables / source).stdout.splitlines()
+    assert [row["prediction"] for row in found] == predictions
+    assert set(predictions) == {"good", "so, so"}
+
+
+def test_kept_columns_stay_with_their_rows(tables: Path, tmp_path: Path) -> None:
+    lines = (tables / "t.csv").read_text().splitlines(keepends=True)
+    lines[10] = "one,field\n"
+    write(tmp_path / "bad.csv", "".join(lines))
+    predict = ("predict", tables / "m", tmp_path / "bad.csv", "--keep", "id,order")
+    assert "line 11" in fails(*predict)
+    done = polyak(*predict, "--skip-bad-lines")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    expected = [row for i, row in enumerate(TABLE.to_pylist()) if i != 9]
+    assert [row["id"] for row in rows] == [row["id"] for row in expected]
+    assert [int(row["order"]) for row in rows] == [row["order"] for row in expected]
+
+
+def test_a_column_that_is_not_there(tables: Path, tmp_path: Path) -> None:
+    said = fails(
+        "predict", tables / "m", tables / "t.csv", "--keep", "ordr", "-o", tmp_path / "o.csv"
+    )
+    assert "has no column ordr; did you mean order?" in said
+    assert not list(tmp_path.iterdir())
+    said = fails(
+        "predict", tables / "m", tables / "t.jsonl", "--keep", "id", "--to", "lines", code=2
+    )
+    assert "--keep needs a table" in said
+
+
+def test_an_exported_table_model_predicts_the_columns(tmp_path: Path) -> None:
+    import onnxruntime
+    import skops.io
+
+    random = np.random.default_rng(0)
+    x = np.stack([random.normal(1900, 50, 2000), random.normal(0, 0.01, 2000)], axis=1).round(4)
+    x[::9, 1] = np.nan
+    y = x[:, 0] / 100 + np.nan_to_num(x[:, 1]) * 300 + np.isnan(x[:, 1])
+    frame = pandas.DataFrame(x, columns=["year", "rate"])
+    source = tmp_path / "t.csv"
+    frame.assign(y=y).to_csv(source, index=False)
+    options = ("--target", "y", "--loss", "squared_error", "-q")
+    polyak("train", source, *options, "--model", tmp_path / "m.polyak")
+    ours = np.array(polyak("predict", tmp_path / "m.polyak", source).stdout.split(), float)
+    assert np.std(ours - y) < np.std(y) / 2  # it is a model worth comparing
+    polyak("export", tmp_path / "m.polyak", tmp_path / "m.onnx")
+    found = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": x})[0]
+    np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-5)
+    assert "numpy.dtype" in polyak("export", tmp_path / "m.polyak", tmp_path / "m.skops").stderr
+    pipeline = skops.io.load(tmp_path / "m.skops", trusted=["numpy.dtype"])
+    np.testing.assert_allclose(pipeline.predict(frame), ours, rtol=1e-5, atol=1e-5)
+    shown = polyak("export", tmp_path / "m.polyak", "-", "--to", "csv").stdout
+    weights = {row["name"]: float(row["weight"]) for row in csv.DictReader(shown.splitlines())}
+    terms = np.nan_to_num(x) @ [weights["year"], weights["rate"]]
+    terms += np.isnan(x[:, 1]) * weights["rate is missing"] + weights[""]
+    np.testing.assert_allclose(terms, ours, rtol=1e-5, atol=1e-5)

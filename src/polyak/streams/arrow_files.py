@@ -91,6 +91,10 @@ class BinarySource:
         table = with_keys(pyarrow().table(batch), keys, self._key_types)
         return table.select(self._columns).combine_chunks().to_batches()[0]
 
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns as they are."""
+        return table.select(names)
+
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and number."""
         _, file, begin = piece.data

@@ -114,6 +114,10 @@ class FrameSource:
         """Give the batch."""
         return piece.data[0]
 
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns as they are."""
+        return table.select(names)
+
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row."""
         return self.name, piece.data[1] + row + 1, "row"

@@ -66,6 +66,9 @@ class Source(Protocol):
         Rows that cannot be read are left out and added to ``bad``, if that is wanted.
         """
 
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns of a piece as its user knows them; ``table`` is what `batch` gave."""
+
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row of a piece: the file, the number, and what is numbered."""
 
@@ -229,7 +232,8 @@ class TableReader:
             there &= known
         if self._weight is not None:
             weights = self._weights(table.column(self._weight), piece)
-        kept = table.select(list(self._options.keep)) if self._options.keep else None
+        keep = list(self._options.keep)
+        kept = self._source.kept(piece, table, keep) if keep else None
         if not there.all():
             order = np.flatnonzero(there)
             rows = take_rows(rows, order)  # type: ignore[assignment]

@@ -63,6 +63,8 @@ class TextSource:
         self._types: dict[str, str] = {}
         self._columns: list[str] = []
         self._key_types = key_types(files)
+        self._as_written: set[str] = set()
+        self._twice: list[str] = []
 
     def fingerprint(self) -> str:
         """Tell this data from other data."""
@@ -92,13 +94,18 @@ class TextSource:
             for field in table.schema
             if (kind := stored_as(field.type)) is not None
         }
+        if self._options.keep and self.format != "jsonl":
+            numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
+            words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
+            self._as_written = {name for name in numbers if _loses(words.column(name))}
         table = with_keys(table, lines.keys, self._key_types)
         return table.slice(0, SAMPLE_ROWS)
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns to read, and as what."""
-        self._types |= types
+        self._types |= dict.fromkeys(self._as_written, "string") | types
         self._columns = columns
+        self._twice = [name for name in self._as_written if types.get(name) == "number"]
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Cut the files into lines, from a place on."""
@@ -135,6 +142,17 @@ class TextSource:
             return pa.RecordBatch.from_pylist([], schema=table.schema)
         return combined[0]
 
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns, those as they are written whose digits would not survive as numbers."""
+        found = table.select(names)
+        if not self._twice or not len(found):
+            return found
+        types = dict.fromkeys(self._twice, "string")
+        words = self._text.parse(piece.data, types, [], self._options.skip_bad_lines)
+        (again,) = words.combine_chunks().to_batches()
+        columns = [again.column(n) if n in types else found.column(n) for n in names]
+        return pyarrow().RecordBatch.from_arrays(columns, names)
+
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and line."""
         lines: Lines = piece.data
@@ -159,6 +177,23 @@ class TextSource:
 def _chained(held: list[Block], rest: Iterator[Block]) -> Generator[Block]:
     yield from held
     yield from rest
+
+
+def _loses(words: Any) -> bool:
+    """Tell whether ids written like these are not what they are once they are numbers.
+
+    Examples
+    --------
+    >>> _loses(pyarrow().array(["12", "-3", "0", "0.5"]))
+    False
+    >>> _loses(pyarrow().array(["007"])), _loses(pyarrow().array(["9007199254740993"]))
+    (True, True)
+    """
+    for word in words.to_pylist():
+        digits = (word or "").strip().lstrip("+-")
+        if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
+            return True
+    return False
 
 
 def _count_newlines(text: memoryview) -> int:
