@@ -16,6 +16,7 @@ NAMES = (
     "predict",
     "growth",
     "classes",
+    "rivals",
     "accuracy",
     "startup",
 )

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak import _core
 from polyak.rivals.base import COUNT, POSITIVE, StreamingRival
 from polyak.rivals.stream import Stream
 from polyak.rows import Rows, core_arrays
+from polyak.schedules import mean_squared_length
 
 Floats = NDArray[np.float64]
 
@@ -35,10 +36,13 @@ class OLBFGS(StreamingRival):
         The rows of a mini-batch.
     memory : int, default=10
         How many pairs of differences are kept.
-    eta0 : float, default=0.1
-    tau : float, default=100
+    eta0 : float, default=0.3
+    tau : float, default=1000
         After so many mini-batches the gain has halved.
-    damping : float, default=0.1
+    damping : float or "auto", default="auto"
+        "auto" is a thousandth of the mean squared length of the first mini-batch's rows, so that
+        it does not depend on the units of the features. The hinge needs it most: between its
+        corners the gradients do not differ, and damping is all the curvature there is.
     fit_intercept : bool, default=True
     max_iter : int, default=1
         How many passes `fit` makes.
@@ -63,7 +67,7 @@ class OLBFGS(StreamingRival):
         "memory": COUNT,
         "eta0": POSITIVE,
         "tau": POSITIVE,
-        "damping": [Interval(Real, 0, None, closed="left")],
+        "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -73,9 +77,9 @@ class OLBFGS(StreamingRival):
         alpha: float = 1e-4,
         batch_size: int = 100,
         memory: int = 10,
-        eta0: float = 0.1,
-        tau: float = 100,
-        damping: float = 0.1,
+        eta0: float = 0.3,
+        tau: float = 1000,
+        damping: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
@@ -90,9 +94,12 @@ class OLBFGS(StreamingRival):
         self.max_iter = max_iter
 
     def _new_stream(self) -> Stream:
-        return Stream(self._begin, sample=1, unit=int(self.batch_size))
+        return Stream(self._begin, sample=int(self.batch_size), unit=int(self.batch_size))
 
     def _begin(self, rows: Rows, targets: Floats) -> _Secants:
+        damping = self.damping
+        if damping == "auto":
+            damping = 1e-3 * mean_squared_length(rows, fit_intercept=self.fit_intercept)
         return _Secants(
             features=self.n_features_in_,
             loss=self.loss,
@@ -101,7 +108,7 @@ class OLBFGS(StreamingRival):
             memory=int(self.memory),
             eta0=float(self.eta0),
             tau=float(self.tau),
-            damping=float(self.damping),
+            damping=float(damping),
             fit_intercept=bool(self.fit_intercept),
         )
 
