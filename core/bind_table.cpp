@@ -2,6 +2,7 @@
 // sparse rows out; the interpreter is free meanwhile.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -20,6 +21,13 @@ nb::object to_numpy(std::vector<T> &&numbers) {
   auto *kept = new std::vector<T>(std::move(numbers));
   nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+template <class T>
+nb::object to_numpy(Buffer<T> &&numbers, size_t n) {
+  T *kept = numbers.release();
+  nb::capsule owner(kept, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept, {n}, owner));
 }
 
 template <class T>
@@ -98,14 +106,19 @@ class TableEncoder {
     if (bits < 1 || bits > 30) throw nb::value_error("bits must be from 1 to 30");
   }
 
-  nb::tuple encode(nb::handle schema, nb::handle array) {
+  using Chosen = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  nb::tuple encode(nb::handle schema, nb::handle array, std::optional<Chosen> chosen) {
     const ArrowArray *batch = pointer<ArrowArray>(array, "arrow_array");
     const auto columns = columns_of(pointer<ArrowSchema>(schema, "arrow_schema"), batch);
     if (columns.size() != plan_.columns.size())
       throw nb::value_error("the batch has another number of columns");
     for (size_t c = 0; c < columns.size(); ++c) check_format(plan_.columns[c], columns[c]);
-    return float64_ ? encode_as<double>(columns, batch->length)
-                    : encode_as<float>(columns, batch->length);
+    if (chosen && static_cast<int64_t>(chosen->shape(0)) != batch->length)
+      throw nb::value_error("there must be a choice for every row");
+    const uint8_t *choice = chosen ? chosen->data() : nullptr;
+    return float64_ ? encode_as<double>(columns, batch->length, choice)
+                    : encode_as<float>(columns, batch->length, choice);
   }
 
   nb::dict names() {
@@ -118,11 +131,11 @@ class TableEncoder {
 
  private:
   template <class Value>
-  nb::tuple encode_as(const std::vector<arrow::Column> &columns, int64_t n) {
+  nb::tuple encode_as(const std::vector<arrow::Column> &columns, int64_t n, const uint8_t *chosen) {
     Rows<Value> rows;
     {
       nb::gil_scoped_release release;
-      rows = Encoder<Value>(plan_, columns, n, with_names_).run();
+      rows = Encoder<Value>(plan_, columns, n, chosen, with_names_).run();
       if (with_names_) {
         std::lock_guard<std::mutex> lock(names_lock_);
         for (const auto &[index, name] : rows.names) remember(names_, index, name);
@@ -132,8 +145,9 @@ class TableEncoder {
     for (const BadValue &value : rows.bad)
       bad.append(nb::make_tuple(value.row, value.column,
                                 nb::bytes(value.text.data(), value.text.size()), value.reason));
-    return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices)),
-                          to_numpy(std::move(rows.values)), bad);
+    return nb::make_tuple(to_numpy(std::move(rows.indptr)),
+                          to_numpy(std::move(rows.indices), rows.stored),
+                          to_numpy(std::move(rows.values), rows.stored), bad);
   }
 
   Plan plan_;
@@ -176,7 +190,9 @@ void bind_table(nb::module_ &m) {
            nb::arg("columns"), nb::arg("interactions"), nb::arg("hashed_begin"), nb::arg("bits"),
            nb::arg("ngrams"), nb::arg("float64"), nb::arg("with_names"))
       .def("encode", &TableEncoder::encode, nb::arg("schema"), nb::arg("array"),
-           "Encode a record batch, given as the two capsules of __arrow_c_array__.\n\n"
+           nb::arg("chosen") = nb::none(),
+           "Encode a record batch, given as the two capsules of __arrow_c_array__; of its rows\n"
+           "those that are not 0 in `chosen`, if there is such an array of bytes.\n\n"
            "Returns indptr, indices, values, and of each value that cannot be read the row, the\n"
            "column, the text and the reason; such rows are left empty.")
       .def("names", &TableEncoder::names, "Give a name for every hashed feature seen.");

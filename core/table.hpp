@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -73,13 +75,58 @@ inline double days_of(const IsoTime &time) {
   return static_cast<double>(time.microseconds) / 86400e6;
 }
 
+// Memory that grows without ever being cleared first.
+template <class T>
+class Buffer {
+ public:
+  void reserve(size_t used, size_t wanted) {
+    if (wanted <= size_) return;
+    size_ = std::max(wanted, 2 * size_);
+    std::unique_ptr<T[]> more(new T[size_]);
+    std::copy(data_.get(), data_.get() + used, more.get());
+    data_ = std::move(more);
+  }
+  T &operator[](size_t i) { return data_[i]; }
+  T *release() { return data_.release(); }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  size_t size_ = 0;
+};
+
 template <class Value>
 struct Rows {
   std::vector<int64_t> indptr{0};
-  std::vector<int32_t> indices;
-  std::vector<Value> values;
+  size_t stored = 0;
+  Buffer<int32_t> indices;
+  Buffer<Value> values;
   std::vector<BadValue> bad;
   Names names;
+};
+
+// The slots of short words met before. A word of up to eight bytes and its length make a key that
+// no other has; a place that is taken is simply taken over.
+class SlotCache {
+ public:
+  static constexpr size_t kPlaces = 1024;
+  struct Place {
+    uint64_t word = 0;
+    size_t size = 0;
+    int64_t slot = 0;
+  };
+  static bool takes(std::string_view word) { return word.size() <= 8; }
+  Place &place(std::string_view word, uint64_t &key) {
+    const unsigned char *p = reinterpret_cast<const unsigned char *>(word.data());
+    const size_t n = word.size();
+    if (n >= 4)
+      key = hashing::read4(p) | hashing::read4(p + n - 4) << 32;
+    else
+      key = p[0] | uint64_t{p[n / 2]} << 8 | uint64_t{p[n - 1]} << 16;
+    return places_[((key + n) * hashing::kPrime1) >> 54];
+  }
+
+ private:
+  std::vector<Place> places_ = std::vector<Place>(kPlaces);
 };
 
 template <class Value>
@@ -87,14 +134,18 @@ class Encoder {
  public:
   static constexpr int64_t kChunk = 256, kMissingSlot = -1;
 
-  Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n, bool with_names)
-      : plan_(plan), columns_(columns), n_(n), with_names_(with_names) {
+  // `chosen` has a byte for every row: 0 leaves it out. Without it all are taken.
+  Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n,
+          const uint8_t *chosen, bool with_names)
+      : plan_(plan), columns_(columns), n_(n), chosen_(chosen), with_names_(with_names) {
     const size_t m = plan.columns.size();
     numbers_.resize(m);
     slots_.resize(m);
     of_dictionary_.resize(m);
+    caches_.resize(m);
     for (size_t c = 0; c < m; ++c) {
-      (is_hashed(c) ? numbers_[c].clear() : numbers_[c].resize(kChunk));
+      most_plain_ += is_hashed(c) ? 1 : plan.columns[c].kind >= Kind::clock ? 5 : 1;
+      if (!is_hashed(c)) numbers_[c].resize(kChunk);
       if (plan.columns[c].kind == Kind::category) slots_[c].resize(kChunk);
       if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
     }
@@ -102,14 +153,13 @@ class Encoder {
 
   Rows<Value> run() {
     out_.indptr.reserve(static_cast<size_t>(n_) + 1);
-    const size_t likely = static_cast<size_t>(n_) * (plan_.columns.size() + 4);
-    out_.indices.reserve(likely);
-    out_.values.reserve(likely);
+    make_room(static_cast<size_t>(n_) * (most_plain_ + plan_.interactions.size()));
     for (int64_t begin = 0; begin < n_; begin += kChunk) {
       const int64_t size = std::min(kChunk, n_ - begin);
       std::fill(is_bad_, is_bad_ + kChunk, false);
       for (size_t c = 0; c < columns_.size(); ++c) read(c, begin, size);
-      for (int64_t i = 0; i < size; ++i) write_row(begin, i);
+      for (int64_t i = 0; i < size; ++i)
+        if (chosen_ == nullptr || chosen_[begin + i]) write_row(begin, i);
     }
     std::stable_sort(out_.bad.begin(), out_.bad.end(),
                      [](const BadValue &a, const BadValue &b) { return a.row < b.row; });
@@ -126,10 +176,14 @@ class Encoder {
     if (plan_.columns[c].kind == Kind::category) {
       read_slots(c, begin, size);
     } else if (!is_hashed(c)) {
+      double *numbers = numbers_[c].data();
+      const ColumnPlan &plan = plan_.columns[c];
       if (column.schema->dictionary != nullptr || arrow::is_text(column.format()))
         read_times(c, begin, size);
       else
-        arrow::numbers(column, begin, size, numbers_[c].data());
+        arrow::numbers(column, begin, size, numbers);
+      if (plan.kind == Kind::number)  // here the compiler does several at a time
+        for (int64_t i = 0; i < size; ++i) numbers[i] = (numbers[i] - plan.offset) / plan.scale;
     }
   }
 
@@ -147,17 +201,25 @@ class Encoder {
   }
 
   void read_times(size_t c, int64_t begin, int64_t size) {
+    std::string_view last;
     for (int64_t i = 0; i < size; ++i) {
       bool valid;
       const std::string_view word = text(c, begin + i, valid);
       double &out = numbers_[c][static_cast<size_t>(i)];
+      if (valid && i > 0 && word == last) {  // as neighbours often are
+        out = numbers_[c][static_cast<size_t>(i) - 1];
+        continue;
+      }
+      last = valid ? word : std::string_view();
       out = arrow::kMissing;
       if (!valid || is_missing(word)) continue;
       IsoTime time;
-      if (parse_iso_time(word, time))
+      if (parse_iso_time(word, time)) {
         out = days_of(time);
-      else
+      } else {
         bad(begin + i, c, std::string(word), "is no date or time");
+        last = {};
+      }
     }
   }
 
@@ -165,14 +227,9 @@ class Encoder {
     const arrow::Column &column = columns_[c];
     int64_t *slots = slots_[c].data();
     if (column.schema->dictionary == nullptr) {
-      for (int64_t i = 0; i < size; ++i) {
-        if (!column.is_valid(begin + i)) {
-          slots[i] = kMissingSlot;
-          continue;
-        }
-        const std::string_view word = arrow::text(column, begin + i);
-        slots[i] = is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names);
-      }
+      for (int64_t i = 0; i < size; ++i)
+        slots[i] = column.is_valid(begin + i) ? cached_slot(c, arrow::text(column, begin + i))
+                                              : kMissingSlot;
       return;
     }
     double codes[kChunk];
@@ -180,6 +237,17 @@ class Encoder {
     const std::vector<int64_t> &known = of_dictionary_[c];
     for (int64_t i = 0; i < size; ++i)
       slots[i] = std::isnan(codes[i]) ? kMissingSlot : known[static_cast<size_t>(codes[i])];
+  }
+
+  int64_t cached_slot(size_t c, std::string_view word) {
+    if (word.empty()) return kMissingSlot;
+    if (!SlotCache::takes(word))
+      return is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names);
+    uint64_t key;
+    SlotCache::Place &place = caches_[c].place(word, key);
+    if (place.word != key || place.size != word.size())
+      place = {key, word.size(), is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names)};
+    return place.slot;
   }
 
   void hash_dictionary(size_t c) {
@@ -213,26 +281,31 @@ class Encoder {
 
   // -- rows ------------------------------------------------------------------------------------
 
+  void make_room(size_t more) {
+    out_.indices.reserve(out_.stored, out_.stored + more);
+    out_.values.reserve(out_.stored, out_.stored + more);
+  }
+
+  // There must be room. A zero is not stored: it is written, and the next overwrites it.
   void put(int64_t index, double value) {
     const Value rounded = static_cast<Value>(value);
-    if (rounded == Value(0)) return;
-    out_.indices.push_back(static_cast<int32_t>(index));
-    out_.values.push_back(rounded);
+    out_.indices[out_.stored] = static_cast<int32_t>(index);
+    out_.values[out_.stored] = rounded;
+    out_.stored += rounded != Value(0);
   }
 
   void write_row(int64_t begin, int64_t i) {
-    hashed_.clear();
-    const size_t start = out_.indices.size();
+    hashed_count_ = 0;
+    const size_t start = out_.stored;
+    make_room(most_plain_);
     for (size_t c = 0; c < columns_.size(); ++c) write_column(c, begin + i, static_cast<size_t>(i));
     for (const std::vector<int> &crossed : plan_.interactions)
       cross(crossed, begin + i, static_cast<size_t>(i));
-    if (is_bad_[i]) {
-      out_.indices.resize(start);
-      out_.values.resize(start);
-    } else {
+    if (is_bad_[i])
+      out_.stored = start;
+    else
       write_hashed();
-    }
-    out_.indptr.push_back(static_cast<int64_t>(out_.indices.size()));
+    out_.indptr.push_back(static_cast<int64_t>(out_.stored));
   }
 
   void write_column(size_t c, int64_t row, size_t i) {
@@ -242,7 +315,7 @@ class Encoder {
         if (slots_[c][i] == kMissingSlot)
           put(plan.first, 1.0);
         else
-          hashed_.push_back({slots_[c][i], 1.0});
+          hash_in(slots_[c][i], 1.0);
         return;
       case Kind::text:
         return write_text(c, row);
@@ -255,12 +328,13 @@ class Encoder {
 
   void write_number(size_t c, int64_t row, double x) {
     const ColumnPlan &plan = plan_.columns[c];
-    if (std::isnan(x)) return put(plan.first + 1, 1.0);
-    const double value = (x - plan.offset) / plan.scale;
-    if (!std::isfinite(static_cast<Value>(value)))
-      return bad(row, c, std::isinf(x) ? (x > 0 ? "inf" : "-inf") : std::to_string(x),
-                 "is not finite");
+    const double value = scaled(plan, x);
+    if (!(std::abs(value) <= std::numeric_limits<Value>::max())) {
+      if (std::isnan(value)) return put(plan.first + 1, 1.0);
+      return bad(row, c, std::isinf(x) ? (x > 0 ? "inf" : "-inf") : "the number", "is too large");
+    }
     put(plan.first, value);
+    if (plan.kind <= Kind::boolean) return;
     if (plan.kind == Kind::date || plan.kind == Kind::time) {
       // The first of January 1970 was a Thursday.
       const double day = std::floor(x);
@@ -268,6 +342,11 @@ class Encoder {
     }
     if (plan.kind == Kind::time) turn(plan.first + 4, x - std::floor(x));
     if (plan.kind == Kind::clock) turn(plan.first + 2, x - std::floor(x));
+  }
+
+  // Numbers were scaled as they were read.
+  static double scaled(const ColumnPlan &plan, double x) {
+    return plan.kind == Kind::number ? x : (x - plan.offset) / plan.scale;
   }
 
   // Sine and cosine of a share of a turn; neighbouring rows often have the same.
@@ -292,7 +371,7 @@ class Encoder {
       for (size_t k = 0; k < longest; ++k) {
         if (k > 0) name_.push_back(' ');
         name_.append(words_[i + k]);
-        hashed_.push_back({slot_of_name(out_.names), 1.0});
+        hash_in(slot_of_name(out_.names), 1.0);
       }
     }
   }
@@ -312,7 +391,7 @@ class Encoder {
     for (int64_t i = end(at); i < end(at + 1); ++i) {
       if (!items.is_valid(i)) continue;
       const std::string_view word = arrow::text(items, i);
-      if (!is_missing(word)) hashed_.push_back({value_slot(c, word, out_.names), 1.0});
+      if (!is_missing(word)) hash_in(value_slot(c, word, out_.names), 1.0);
     }
   }
 
@@ -333,27 +412,45 @@ class Encoder {
       } else {
         const double x = numbers_[c][i];
         if (std::isnan(x)) return;
-        value *= (x - plan.offset) / plan.scale;
+        value *= scaled(plan, x);
       }
     }
     name_.assign(crossing_);
-    hashed_.push_back({slot_of_name(out_.names), value});
+    hash_in(slot_of_name(out_.names), value);
+  }
+
+  // Two plain stores: a pair put together first would be read back before it is there.
+  void hash_in(int64_t index, double value) {
+    if (hashed_count_ == hashed_.size()) hashed_.resize(2 * hashed_.size() + 32);
+    hashed_[hashed_count_].index = index;
+    hashed_[hashed_count_].value = value;
+    ++hashed_count_;
   }
 
   // The core wants the indices of a row in order, each once.
   void write_hashed() {
-    if (hashed_.size() < 32) {
-      for (size_t i = 1; i < hashed_.size(); ++i)
-        for (size_t j = i; j > 0 && hashed_[j].index < hashed_[j - 1].index; --j)
-          std::swap(hashed_[j], hashed_[j - 1]);
+    make_room(hashed_count_ + 1);
+    Entry *const entries = hashed_.data();
+    if (hashed_count_ < 32) {
+      for (size_t i = 1; i < hashed_count_; ++i) {
+        const int64_t index = entries[i].index;
+        const double value = entries[i].value;
+        size_t j = i;
+        for (; j > 0 && index < entries[j - 1].index; --j) {
+          entries[j].index = entries[j - 1].index;
+          entries[j].value = entries[j - 1].value;
+        }
+        entries[j].index = index;
+        entries[j].value = value;
+      }
     } else {
-      std::stable_sort(hashed_.begin(), hashed_.end(),
+      std::stable_sort(entries, entries + hashed_count_,
                        [](const Entry &a, const Entry &b) { return a.index < b.index; });
     }
-    for (size_t i = 0; i < hashed_.size();) {
-      const int64_t index = hashed_[i].index;
+    for (size_t i = 0; i < hashed_count_;) {
+      const int64_t index = entries[i].index;
       double sum = 0.0;
-      for (; i < hashed_.size() && hashed_[i].index == index; ++i) sum += hashed_[i].value;
+      for (; i < hashed_count_ && entries[i].index == index; ++i) sum += entries[i].value;
       put(index, sum);
     }
   }
@@ -374,10 +471,14 @@ class Encoder {
   const Plan &plan_;
   const std::vector<arrow::Column> &columns_;
   const int64_t n_;
+  const uint8_t *const chosen_;
   const bool with_names_;
+  size_t most_plain_ = 1;  // one more than are stored, for a zero at the end
   std::vector<std::vector<double>> numbers_;
   std::vector<std::vector<int64_t>> slots_, of_dictionary_;
+  std::vector<SlotCache> caches_;
   std::vector<Entry> hashed_;
+  size_t hashed_count_ = 0;
   std::vector<std::string_view> words_;
   std::string name_, crossing_;
   Turn turns_[16];

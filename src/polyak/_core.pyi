@@ -225,7 +225,7 @@ class TableEncoder:
         with_names: bool,
     ) -> None: ...
     def encode(
-        self, schema: Any, array: Any
+        self, schema: Any, array: Any, chosen: NDArray[np.uint8] | None = None
     ) -> tuple[
         NDArray[np.int64], NDArray[np.int32], NDArray[Any], list[tuple[int, int, bytes, str]]
     ]: ...

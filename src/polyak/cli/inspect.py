@@ -47,6 +47,8 @@ def run(options: Namespace) -> int:
         names = [label_text(label) for label in loaded.classes]
         facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
     print_figures(facts | _about(loaded.about), title=options.model)
+    if "schema" in loaded.about:
+        _print_schema(loaded.about)
     if options.candidates:
         print()
         _print_table(*candidates_table(loaded.about))
@@ -55,7 +57,7 @@ def run(options: Namespace) -> int:
         print(_theory(loaded.about))
     elif heaviest:
         print()
-        _print_heaviest(heaviest, several="output" in heaviest[0])
+        _print_heaviest(heaviest, loaded.about)
     return 0
 
 
@@ -75,6 +77,7 @@ def _about(about: dict[str, Any]) -> dict[str, Any]:
 
     rate = about.get("learning_rate") or {}
     told = {name: about.get(name) for name in ("rows", "passes", "bad_lines", "alpha", "step")}
+    told["rows_without_target"] = about.get("rows_without_target")
     told |= recent_words(about) | winner_words(about)
     told |= {
         "learning_rate": "gamma0 {gamma0:.6g}, a {a:.6g}, c {c:.6g}".format(**rate)
@@ -108,7 +111,10 @@ def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
     import numpy as np
 
     sizes = np.abs(model.weights).ravel()
+    from polyak.features import feature_name, units
+
     first = int(model.about.get("first_id", 0))
+    unit = units(model.about, model.n_features)
     several = model.weights.shape[1] > 1
     interval = None
     if model.replicas is not None:
@@ -120,9 +126,13 @@ def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
         feature, output = divmod(place, model.weights.shape[1])
         if sizes[place] == 0:
             break
-        entry = {"feature": feature + first, "weight": float(model.weights[feature, output])}
+        entry: dict[str, Any] = {"feature": feature + first}
+        name = feature_name(model.about, feature)
+        if name is not None:
+            entry["name"] = name
+        entry["weight"] = float(model.weights[feature, output] / unit[feature])
         if interval is not None:
-            low, high = (float(end[feature, output]) for end in interval)
+            low, high = (float(end[feature, output] / unit[feature]) for end in interval)
             entry |= {"low": low, "high": high, "excludes_zero": low > 0 or high < 0}
         if several:
             entry["output"] = output if model.classes is None else model.classes[output].item()
@@ -130,16 +140,48 @@ def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
     return found
 
 
-def _print_heaviest(heaviest: list[dict[str, Any]], several: bool) -> None:
+def _print_schema(about: dict[str, Any]) -> None:
+    """Say what each column of the table is, and how its numbers are taken."""
+    from polyak.streams.schema import HASHED, schema_of
+
+    schema = schema_of(about)
+    assert schema is not None
+    lines = []
+    for column in schema.columns:
+        plain = column.kind not in HASHED and column.kind != "boolean"
+        lines.append(
+            [
+                column.name,
+                column.kind,
+                f"{column.offset:g}" if plain else "",
+                f"{column.scale:g}" if plain else "",
+            ]
+        )
+    print()
+    _print_table(["column", "read as", "offset", "scale"], lines)
+    if schema.target is not None:
+        positive = "" if schema.target.positive is None else f", {schema.target.positive} or not"
+        print(f"\nThe target is {schema.target.name}{positive}.", end="")
+        print(f" Rows weigh as {schema.weight} says." if schema.weight else "", end="")
+        crossed = ", ".join(":".join(names) for names in schema.interactions)
+        print(f" Crossed: {crossed}." if crossed else "", end="")
+        print(f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else "")
+
+
+def _print_heaviest(heaviest: list[dict[str, Any]], about: dict[str, Any]) -> None:
+    from polyak.features import slot_name
     from polyak.labels import label_text
 
+    several = "output" in heaviest[0]
+    first = int(about.get("first_id", 0))
     interval = "low" in heaviest[0]
     heads = ["feature", *(["class"] if several else []), "weight"]
     if interval:
         heads += ["95% from", "to", "excludes zero"]
     lines = []
     for entry in heaviest:
-        line = [str(entry["feature"]), *([label_text(entry["output"])] if several else [])]
+        name = slot_name(about, entry["feature"] - first)
+        line = [name, *([label_text(entry["output"])] if several else [])]
         line.append(f"{entry['weight']:+.6g}")
         if interval:
             line += [f"{entry['low']:+.6g}", f"{entry['high']:+.6g}"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polyak.features import feature_name, units
 from polyak.labels import label_text
 from polyak.model import LinearModel
 from polyak.reporting.words import is_number
@@ -117,17 +118,22 @@ def heaviest(model: LinearModel, names: list[str] | None, most: int) -> list[dic
         interval = weight_interval(model)
     outputs = model.weights.shape[1]
     first = model.about.get("first_id", 0)
+    unit = units(model.about, model.n_features)
     found = []
     for place in np.argsort(-sizes, kind="stable")[:most].tolist():
         feature, output = divmod(place, outputs)
         if not sizes[place] > 0:
             break
         known = names is not None and feature < len(names)
-        name = names[feature] if known and names else f"feature {feature + int(first)}"
-        weight = float(model.weights[feature, output])
+        name = names[feature] if known and names else feature_name(model.about, feature)
+        if name is None:
+            name = f"feature {feature + int(first)}"
+        weight = float(model.weights[feature, output] / unit[feature])
         entry = {"name": name, "weight": weight, "of": _output(model, output), "interval": None}
         if interval is not None:
-            entry["interval"] = tuple(float(end[feature, output]) for end in interval)
+            entry["interval"] = tuple(
+                float(end[feature, output] / unit[feature]) for end in interval
+            )
         found.append(entry)
     return found
 

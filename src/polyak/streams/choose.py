@@ -143,13 +143,13 @@ def _offset_and_scale(numbers: NDArray[np.float64], kind: str) -> tuple[float, f
         scale = max(scale, 4.0)
     if not 0.0 < scale < 1e300:
         return 0.0, 1.0
-    unit = 10.0 ** (math.floor(math.log10(scale)) - 1)
-    return _rounded(mean, unit), _rounded(scale, unit)
+    offset = _rounded(mean, spread) if spread > 0 else float(known[0])
+    return offset, _rounded(scale, scale)
 
 
-def _rounded(x: float, unit: float) -> float:
-    # Through decimal digits, so that 0.1 is 0.1 and not three times a third of it.
-    return float(f"{round(x / unit) * unit:.12g}")
+def _rounded(x: float, spread: float) -> float:
+    """Round to two digits of a number that is as large as the spread."""
+    return float(round(x, 1 - math.floor(math.log10(spread))))
 
 
 def _without_copies(

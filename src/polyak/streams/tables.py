@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
 from polyak.errors import DataError
@@ -189,26 +190,43 @@ class TableReader:
     def _encode(self, piece: Piece) -> _Encoded:
         bad: list[BadLine] = []
         table = self._source.batch(piece, bad)
-        pa = pyarrow()
+        targets = there = None
+        without = 0
+        if self._target is not None and self.schema.target is not None:
+            targets, there = read_targets(table.column(self._target), self.schema.target)
+            without = len(there) - int(np.count_nonzero(there))
+            if not without:
+                there = None
         columns = self.schema.columns
         arrays = [self._converted(table, column, piece) for column in columns]
-        batch = pa.RecordBatch.from_arrays(arrays, names=[column.name for column in columns])
-        indptr, indices, values, wrong = self._encoder.encode(*batch.__arrow_c_array__())
+        batch = pyarrow().RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+        schema, data = batch.__arrow_c_array__()
+        choice = None if there is None else there.view(np.uint8)
+        indptr, indices, values, wrong = self._encoder.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self.schema.n_features)
-        there = np.ones(len(rows), dtype=bool)
-        for row, column, text, reason in wrong:
-            file, number, unit = self._source.where(piece, row)
-            name = columns[column].name
-            line = BadLine(file, number, text.decode(errors="replace"), f"in column {name}, ")
+        chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
+        if wrong:
+            left = np.isin(chosen, self._left_out(wrong, piece, bad), invert=True)
+            rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
+            chosen = chosen[left]
+        return self._with_targets(table, rows, targets, chosen, piece, bad, without)
+
+    def _left_out(self, wrong: Any, piece: Piece, bad: list[BadLine]) -> list[int]:
+        """Name the rows that cannot be read, or raise the error that the first of them is."""
+        rows: list[int] = []
+        for row, number, text, reason in wrong:
+            column = self.schema.columns[number]
+            file, line, unit = self._source.where(piece, row)
+            value = text.decode(errors="replace")
             if not self._options.skip_bad_lines:
                 raise DataError(
-                    f"{file}, {unit} {number}: {text.decode(errors='replace')!r} in column {name} "
-                    f"{reason}{_advice(columns[column])}"
+                    f"{file}, {unit} {line}: {value!r} in column {column.name} {reason}"
+                    f"{_advice(column)}"
                 )
-            if there[row]:
-                bad.append(line._replace(reason=f"a value of column {name} {reason}"))
-            there[row] = False
-        return self._with_targets(table, rows, there, piece, bad)
+            if row not in rows:
+                bad.append(BadLine(file, line, value, f"a value of column {column.name} {reason}"))
+                rows.append(row)
+        return rows
 
     def _converted(self, table: Any, column: Column, piece: Piece) -> Any:
         array = table.column(column.name)
@@ -222,26 +240,28 @@ class TableReader:
         return core_form(array, column.kind)
 
     def _with_targets(
-        self, table: Any, rows: SparseRows, there: Any, piece: Piece, bad: list[BadLine]
+        self,
+        table: Any,
+        rows: SparseRows,
+        targets: Any,
+        chosen: NDArray[np.int64],
+        piece: Piece,
+        bad: list[BadLine],
+        without: int,
     ) -> _Encoded:
-        targets = weights = None
-        without = 0
-        if self._target is not None and self.schema.target is not None:
-            targets, known = read_targets(table.column(self._target), self.schema.target)
-            without = int(np.count_nonzero(there & ~known))
-            there &= known
+        """Add the targets and weights of the chosen rows."""
+        everything = len(chosen) == table.num_rows
+        weights = kept = None
         if self._weight is not None:
             weights = self._weights(table.column(self._weight), piece)
-        keep = list(self._options.keep)
-        kept = self._source.kept(piece, table, keep) if keep else None
-        if not there.all():
-            order = np.flatnonzero(there)
-            rows = take_rows(rows, order)  # type: ignore[assignment]
-            targets = None if targets is None else targets[order]
-            weights = None if weights is None else weights[order]
-            kept = None if kept is None else kept.take(pyarrow().array(order))
+        if self._options.keep:
+            kept = self._source.kept(piece, table, list(self._options.keep))
+        if not everything:
+            targets = None if targets is None else targets[chosen]
+            weights = None if weights is None else weights[chosen]
+            kept = None if kept is None else kept.take(pyarrow().array(chosen))
         if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            row = int(np.flatnonzero(there)[np.argmin(np.isfinite(targets))])
+            row = int(chosen[np.argmin(np.isfinite(targets))])
             file, number, unit = self._source.where(piece, row)
             raise DataError(f"{file}, {unit} {number}: the target is not finite")
         return _Encoded(Batch(rows, targets, weights, kept), piece, bad, without)
