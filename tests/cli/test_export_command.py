@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 from commands import fails, polyak, rows_of_text, write
 
 from polyak.model import LinearModel
@@ -54,3 +57,23 @@ def test_ids_that_begin_at_zero_are_told(tmp_path: Path) -> None:
     model = LinearModel.load(tmp_path / "m")
     back = LinearModel.from_liblinear(tmp_path / "m.model")
     np.testing.assert_array_equal(back.weights, model.weights)
+
+
+@pytest.mark.skipif(not shutil.which("liblinear-predict"), reason="LIBLINEAR is not installed")
+def test_a_model_of_words_goes_to_liblinear_with_its_rows(tmp_path: Path) -> None:
+    lines = [f"{i % 5},{'abc'[i % 3]},{'no' if i % 3 else 'yes'}\n" for i in range(600)]
+    source = write(tmp_path / "t.csv", "x,word,kind\n" + "".join(lines))
+    model, rows = tmp_path / "m.polyak", tmp_path / "rows.svm"
+    options = ("--target", "kind", "--bits", 6, "--names", "--loss", "log_loss", "-q")
+    polyak("train", source, *options, "--model", model)
+    said = polyak("export", model, tmp_path / "m.liblinear").stderr
+    assert "0 is no, 1 is yes" in said
+    assert "the 67 features that polyak makes of the table's columns" in said
+    polyak("convert", source, rows, "--for", model, "-q")
+    command = ["liblinear-predict", str(rows), str(tmp_path / "m.liblinear"), str(tmp_path / "out")]
+    subprocess.run(command, check=True, capture_output=True)
+    found = [["no", "yes"][int(word)] for word in (tmp_path / "out").read_text().split()]
+    assert found == polyak("predict", model, source).stdout.split()
+    assert set(found) == {"no", "yes"}
+    shown = polyak("export", model, "-", "--to", "csv").stdout
+    assert {line.split(",")[1] for line in shown.splitlines()} >= {"x", "word=a", "word=b"}

@@ -13,6 +13,7 @@ import skops.io
 from exported_models import MODELS
 
 from polyak.exports import export
+from polyak.exports.subject import subject_of
 from polyak.exports.units import in_units
 from polyak.model import LinearModel
 from polyak.streams.schema import Column, Schema
@@ -92,6 +93,24 @@ def test_the_estimator_takes_the_columns(name: str, tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="feature names"):
         estimator.predict(frame[["year", "age", "is new"]])
+
+
+def test_features_that_no_row_had_have_a_place(tmp_path: Path) -> None:
+    """Training may end before it has seen a missing value, or the last slot."""
+    whole = TABLE_MODELS["regression"]
+    weights = whole.weights.copy()
+    weights[5] = 0.0
+    replicas = RANDOM.normal(size=(3, 6, 1)).astype(np.float32)
+    short = replace(whole, weights=weights[:5], replicas=replicas)
+    short.export(tmp_path / "m.onnx")
+    found = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": TABLE})[0]
+    ours = short.predict(features_of(TABLE))
+    np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-5)
+    short.export(tmp_path / "m.csv")
+    assert len((tmp_path / "m.csv").read_text().splitlines()) == 8
+    moved = subject_of(short).model.replicas
+    np.testing.assert_array_equal(moved[:, 5], 0.0)
+    np.testing.assert_array_equal(moved[:, 6], replicas[:, 5])
 
 
 def test_weights_in_units_score_the_columns() -> None:

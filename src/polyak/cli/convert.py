@@ -26,6 +26,12 @@ def parser() -> Parser:
     parser = Parser("convert", "Write a source as a file that is read fast later.", epilog=EPILOG)
     add_source(parser)
     parser.add_argument("output", metavar="FILE", help="the .parquet, .npz or .svm file to write")
+    parser.add_argument(
+        "--for",
+        dest="model",
+        metavar="MODEL",
+        help="write the rows of features that this model reads, for programs it was exported to",
+    )
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
     return parser
@@ -51,7 +57,7 @@ def run(options: Namespace) -> int:
         _open(options) as stream,
         counting(quiet=options.quiet or options.json) as watch,
     ):
-        convert(stream, options.output, watch)
+        convert(stream, options.output, watch, unlabelled=options.model is not None)
     for line in stream.first_bad_lines:
         say(f"skipped {line}")
     print_figures(_figures(stream, options.output), options.json)
@@ -59,6 +65,11 @@ def run(options: Namespace) -> int:
 
 
 def _open(options: Namespace) -> Stream:
+    if options.model is not None:
+        from polyak.cli.source import open_for
+        from polyak.model import LinearModel
+
+        return open_for(LinearModel.load(options.model), options.source, options, targets=False)
     from polyak.streams import open_stream
 
     return open_stream(

@@ -41,11 +41,16 @@ def format_of(path: str) -> str:
 
 
 def convert(
-    stream: Stream, path: str, watch: Callable[[Stream], None] = lambda stream: None
+    stream: Stream,
+    path: str,
+    watch: Callable[[Stream], None] = lambda stream: None,
+    *,
+    unlabelled: bool = False,
 ) -> None:
     r"""Write all rows of a stream to a file, and call ``watch`` after every batch.
 
-    The file takes its place when it is complete, and not at all if that fails.
+    The file takes its place when it is complete, and not at all if that fails. ``unlabelled`` rows
+    are to be predicted, not learned from: where text needs a target, they have 0.
 
     Examples
     --------
@@ -60,13 +65,13 @@ def convert(
     [ 1. -1.]
     >>> folder.cleanup()
     """
-    with _opened(stream, path) as write:
+    with _opened(stream, path, unlabelled) as write:
         for batch in stream:
             write(batch)
             watch(stream)
 
 
-def _opened(stream: Stream, path: str) -> AbstractContextManager[Write]:
+def _opened(stream: Stream, path: str, unlabelled: bool) -> AbstractContextManager[Write]:
     format = format_of(path)
     if format == "npz":
         from polyak.conversion.npz import npz_writer
@@ -75,7 +80,7 @@ def _opened(stream: Stream, path: str) -> AbstractContextManager[Write]:
     if format == "svmlight":
         from polyak.conversion.svmlight import svmlight_writer
 
-        return svmlight_writer(path)
+        return svmlight_writer(path, unlabelled)
     from polyak.conversion.parquet import row_parquet_writer
 
     return row_parquet_writer(stream, path)

@@ -15,12 +15,14 @@ from polyak.streams import Batch
 
 
 @contextmanager
-def svmlight_writer(path: str) -> Iterator[Callable[[Batch], None]]:
+def svmlight_writer(path: str, unlabelled: bool) -> Iterator[Callable[[Batch], None]]:
     """Open a file for rows; gives what writes a batch."""
     with replacing(path) as file:
 
         def write(batch: Batch) -> None:
             targets = batch.targets
+            if unlabelled and targets is None:
+                targets = np.zeros(len(batch))
             if targets is None or targets.dtype.kind not in "biuf":
                 what = "that the source has none of" if targets is None else "not words"
                 raise DataError(f"svmlight text needs targets that are numbers, {what}")

@@ -210,5 +210,7 @@ def _facts(subject: Subject) -> dict[str, str]:
         facts["schema"] = json.dumps(subject.schema.to_json())
         facts["columns"] = json.dumps([column.name for column in subject.schema.columns])
     if subject.names is not None:
-        facts["feature_names"] = json.dumps(list(subject.names))
+        whole = len(subject.names) == subject.model.n_features
+        named = list(subject.names.values()) if whole else subject.names
+        facts["feature_names"] = json.dumps(named)
     return facts

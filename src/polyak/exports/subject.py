@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from polyak.labels import label_text
 from polyak.model import LinearModel
@@ -19,14 +20,14 @@ class Subject:
     Attributes
     ----------
     model : LinearModel
-    names : sequence of str, or None
-        What the features are called, the first ones at least.
+    names : dict of int to str, or None
+        What the features are called, as far as it is known, by their index.
     schema : Schema or None
         What the columns mean, where the model was learned from a table.
     """
 
     model: LinearModel
-    names: Sequence[str] | None = None
+    names: dict[int, str] | None = None
     schema: Schema | None = None
 
     @property
@@ -39,7 +40,6 @@ class Subject:
 
         Examples
         --------
-        >>> import numpy as np
         >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "hinge", np.array([-1.0, 1.0]))
         >>> Subject(model).output_names()
         ['1']
@@ -58,11 +58,12 @@ class Subject:
 
     def about_rows(self) -> list[str]:
         """Say that another program has to be given rows of features rather than columns."""
-        if self.schema is None:
+        if self.schema is None and "hashed_bits" not in self.model.about:
             return []
+        what = "words" if self.schema is None else "table's columns"
         return [
-            f"rows for it have the {self.model.n_features} features that polyak makes of the "
-            "table's columns: polyak convert writes such rows"
+            f"rows for it have the {self.model.n_features:,} features that polyak makes of the "
+            f"{what}: polyak convert --for MODEL writes such rows"
         ]
 
 
@@ -77,8 +78,24 @@ def subject_of(source: Any) -> Subject:
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")
     schema = schema_of(model.about)
+    listed = model.about.get("feature_names") if names is None else names
     if schema is not None:
-        names = schema.feature_names
-    elif names is None:
-        names = model.about.get("feature_names")
-    return Subject(model, None if names is None else [str(name) for name in names], schema)
+        listed = schema.feature_names
+    called = {place: str(name) for place, name in enumerate([] if listed is None else listed)}
+    hashed = model.about.get("hashed_names") or {}
+    called |= {int(place): str(name) for place, name in hashed.items()}
+    bits = model.about.get("hashed_bits")
+    width = 0 if bits is None else 1 << bits
+    return Subject(_widened(model, schema.n_features if schema else width), called or None, schema)
+
+
+def _widened(model: LinearModel, width: int) -> LinearModel:
+    """Give weights, of zero, to features that no row has had, but rows to come may have."""
+    more = width - model.n_features
+    if more <= 0:
+        return model
+    replicas = model.replicas
+    if replicas is not None:
+        replicas = np.insert(replicas, [model.n_features] * more, 0.0, axis=1)
+    weights = np.pad(model.weights, [(0, more), (0, 0)])
+    return replace(model, weights=weights, replicas=replicas)

@@ -63,11 +63,11 @@ def _blocks(subject: Subject) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
     first = int(model.about.get("first_id", 0))
     outputs = subject.output_names()
     used = np.flatnonzero(model.weights.any(axis=1))
-    yield _words(["intercept"], names and [""], outputs), numbers(None)
+    yield _words(["intercept"], None if names is None else [""], outputs), numbers(None)
     for begin in range(0, len(used), FEATURES_AT_A_TIME):
         some = used[begin : begin + FEATURES_AT_A_TIME]
         places = some.tolist()
-        called = None if names is None else [names[j] if j < len(names) else "" for j in places]
+        called = None if names is None else [names.get(j, "") for j in places]
         yield _words([str(j + first) for j in places], called, outputs), numbers(some)
 
 

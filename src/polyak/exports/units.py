@@ -17,7 +17,8 @@ def in_units(model: LinearModel, schema: Schema) -> LinearModel:
 
     A column x of weight w counts as w (x - offset) / scale where it is present. So its weight per
     unit is w / scale, the intercept loses w offset / scale, and a missing value, which stands for
-    the offset, gains that. The replicas go the same way, and with them the standard errors.
+    the offset, gains that. The replicas go the same way, and with them the standard errors. The
+    model must have a weight for every feature of the schema.
 
     Examples
     --------
@@ -41,11 +42,10 @@ def _moved(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     weights, intercept = weights.astype(np.float64), intercept.astype(np.float64)
     for column, first in zip(schema.columns, schema.first_features(), strict=True):
-        if column.kind in HASHED or first >= len(weights):
+        if column.kind in HASHED:
             continue
         weights[first] /= column.scale
         away = weights[first] * column.offset
         intercept -= away
-        if first + 1 < len(weights):
-            weights[first + 1] += away  # "is missing" comes next
+        weights[first + 1] += away  # "is missing" comes next
     return weights, intercept
