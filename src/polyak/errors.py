@@ -11,5 +11,9 @@ class ModelFileError(ValueError):
     """A model or checkpoint file cannot be used; the message says which and why."""
 
 
+class ClusterError(ConnectionError):
+    """A cluster cannot do the work; the message says which scheduler or worker, and why."""
+
+
 class DivergenceError(ArithmeticError):
     """The weights have left the range of numbers: the learning rate was far too large."""

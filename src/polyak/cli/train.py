@@ -47,6 +47,7 @@ def parser() -> Parser:
     add_columns(parser)
     _add_learning(parser)
     _add_data(parser)
+    _add_engine(parser)
     return parser
 
 
@@ -137,12 +138,32 @@ def _add_data(parser: Parser) -> None:
     )
 
 
+def _add_engine(parser: Parser) -> None:
+    engine = parser.add_argument_group("several machines or processes")
+    engine.add_argument(
+        "--engine", choices=("dask",), help="have the workers of a cluster learn, each its share"
+    )
+    engine.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of the cluster, such as tcp://host:8786"
+    )
+    engine.add_argument(
+        "--workers", type=positive, metavar="N", help="start so many here (one a processor)"
+    )
+    engine.add_argument(
+        "--rounds", type=positive, metavar="N", help="how often workers compare notes (found out)"
+    )
+
+
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
     from polyak.container import check_writable
 
     job = _job(options)
+    if options.engine or options.scheduler or options.workers or options.rounds:
+        from polyak.cli.distributed import check
+
+        check(job, options)
     check_writable(options.model)
     if options.report:
         from polyak.cli.report import check_is_other_file
@@ -193,6 +214,10 @@ def _job(options: Namespace) -> Job:
 
 
 def _train(job: Job, options: Namespace) -> Outcome:
+    if options.engine:
+        from polyak.cli.distributed import train as train_on_cluster
+
+        return train_on_cluster(job, options)
     from polyak.cli.progress import display
     from polyak.training import Progress, train
 

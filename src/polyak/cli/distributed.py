@@ -1,0 +1,171 @@
+"""``polyak train --engine dask``: the same job, done by the workers of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from polyak.cli.errors import UsageError, say
+
+if TYPE_CHECKING:
+    from polyak.engines.dask_run import Progress, Result
+    from polyak.training import Job, Outcome
+
+
+def check(job: Job, options: Namespace) -> None:
+    """Refuse options that do not go together."""
+    if not options.engine:
+        for name in ("scheduler", "workers", "rounds"):
+            if getattr(options, name):
+                raise UsageError(f"--{name} needs --engine dask")
+    if options.scheduler and options.workers:
+        raise UsageError(
+            "--scheduler names a cluster that is there and --workers starts one: give one of them"
+        )
+    for name, given in {
+        "--checkpoint": job.checkpoint is not None,
+        "--passes": job.passes > 1,
+        "--shuffle-buffer": job.shuffle_buffer > 0,
+    }.items():
+        if given:
+            raise UsageError(f"{name} is for one process, and cannot be had with --engine")
+    if "-" in options.source:
+        raise UsageError("the workers cannot read this command's standard input: name files")
+
+
+def train(job: Job, options: Namespace) -> Outcome:
+    """Do a job on a cluster."""
+    try:
+        from polyak.engines.dask_run import connected, run
+    except ImportError as error:  # pragma: no cover - the extra is there wherever tests run
+        raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from None
+
+    shown = _display(options)
+    with connected(options.scheduler, options.workers) as client:
+        if not options.quiet and not options.json:
+            workers = len(client.nthreads())
+            them = f"{workers} workers; watch them" if workers != 1 else "1 worker; watch it"
+            say(f"{them} at {client.dashboard_link}")
+        try:
+            result = run(
+                job.source, _how(job), client=client, rounds=options.rounds, watch=shown.show
+            )
+        finally:
+            shown.close()
+    return _outcome(result)
+
+
+def _how(job: Job) -> Any:
+    from polyak import __version__
+    from polyak.engines.part import How
+
+    return How(
+        version=__version__,
+        recipe=job.recipe,
+        classes=None if job.classes is None else tuple(job.classes.tolist()),
+        format=job.format,
+        n_features=job.n_features,
+        zero_based=job.zero_based,
+        skip_bad_lines=job.skip_bad_lines,
+        block_bytes=job.block_bytes,
+        columns=job.columns,
+    )
+
+
+def _outcome(result: Result) -> Outcome:
+    from polyak.training import Outcome, Progress
+
+    learner, how = result.learner, result.how
+    about: dict[str, Any] = {
+        "passes": 1,
+        "bad_lines": result.tally.bad_lines,
+        "engine": {"name": "dask", "chains": result.chains, "rounds": result.rounds},
+    }
+    if how.zero_based != "auto":
+        about["first_id"] = 0 if how.zero_based else 1
+    if how.schema is not None:
+        about["schema"] = how.schema.to_json()
+        about["feature_names"] = how.schema.feature_names
+    model = learner.model()
+    progress = Progress(
+        learner,
+        rows=learner.rows_seen,
+        bytes_read=result.bytes_read,
+        seconds=result.progress.seconds,
+        bad_lines=result.tally.bad_lines,
+        first_bad_lines=tuple(result.tally.first_bad_lines),
+    )
+    return Outcome(replace(model, about=model.about | about), progress)
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+
+def words(progress: Progress) -> str:
+    """Say how far a distributed run has come.
+
+    Examples
+    --------
+    >>> from polyak.engines.dask_run import Progress
+    >>> words(Progress(rows=1000, pieces=8, pieces_done=2, seconds=0.5))
+    '2 of 8 pieces · 1,000 rows · 2,000 rows/s'
+    """
+    rate = progress.rows / max(progress.seconds, 1e-9)
+    pieces = f"{progress.pieces_done} of {progress.pieces} pieces" if progress.pieces else "begun"
+    return f"{pieces} · {progress.rows:,} rows · {rate:,.0f} rows/s"
+
+
+class _Quiet:
+    def show(self, progress: Progress) -> None:
+        """Look at the progress."""
+
+    def close(self) -> None:
+        """End the display."""
+
+
+class _Lines(_Quiet):
+    """A line for every tenth of the pieces."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def show(self, progress: Progress) -> None:
+        share = progress.pieces_done / progress.pieces if progress.pieces else 0.0
+        if progress.pieces and share >= self._next:
+            self._next = (int(share * 10) + 1) / 10
+            print(words(progress), file=sys.stderr, flush=True)
+
+
+class _Bar(_Quiet):
+    """A bar over the pieces, on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task = self._bar.add_task("looking at the first rows", total=None)
+        self._bar.start()
+
+    def show(self, progress: Progress) -> None:
+        total = progress.pieces or None
+        self._bar.update(
+            self._task, total=total, completed=progress.pieces_done, description=words(progress)
+        )
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+def _display(options: Namespace) -> _Quiet:
+    if options.quiet or options.json:
+        return _Quiet()
+    return _Bar() if options.progress and sys.stderr.isatty() else _Lines()
