@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyak._core import parse_svmlight, print_svmlight
-from polyak.conversion import convert
+from polyak.conversion import convert, open_source
 from polyak.errors import DataError
 from polyak.model import LinearModel
 from polyak.rows import SparseRows
@@ -68,7 +68,7 @@ def svmlight_text(first_id: int, n_rows: int = 1500) -> str:
     return "\n".join(lines)
 
 
-OUTPUTS = ["npz", "svm"]
+OUTPUTS = ["parquet", "npz", "svm"]
 
 
 class TestTheSameModel:
@@ -118,6 +118,137 @@ class TestTheSameModel:
         y = np.array(["a", "bb", "a long name"])[np.argmax(X[:, :3], axis=1)]
         path = converted((X, y), tmp_path / f"converted.{output}", batch_rows=400)
         assert_same_model(learned(path), learned((X, y)))
+
+
+def table_text(n_rows: int = 2000) -> str:
+    random = np.random.default_rng(5)
+    lines = ["id,when,city,code,size,late,kind,weight"]
+    for i in range(n_rows):
+        city, size = random.choice(["Rome", "NA", "Łódź", "a,b"]), random.normal()
+        late = round(size + (city == "Rome"), 4) if i % 40 else ""
+        kind = random.choice(["x", "y", "long name"])
+        row = f'{i},2013-0{1 + i % 9}-02 1{i % 10}:00,"{city}",00{i % 7},{size!r},{late},{kind}'
+        lines.append(f"{row},{random.integers(1, 4)}")
+    return "\n".join(lines) + "\n"
+
+
+class TestTables:
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> str:
+        path = tmp_path / "rows.csv"
+        path.write_text(table_text())
+        return str(path)
+
+    def columns(self, **more: Any) -> Columns:
+        return Columns(target="late", categorical=("code",), drop=("id",), weight="weight", **more)
+
+    @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+    def test_parquet_has_the_columns(self, tmp_path: Path, source: str, loss: str) -> None:
+        from polyak.recipes import Recipe
+
+        columns = self.columns()
+        if loss == "log_loss":  # of three classes
+            columns = Columns(target="kind", categorical=("code",), drop=("id", "late"))
+        path = str(tmp_path / "rows.parquet")
+        with open_source(source, path, columns=Columns(categorical=("code",))) as stream:
+            convert(stream, path)
+        how: dict[str, Any] = {"columns": columns, "recipe": Recipe(loss=loss)}
+        direct, model = learned(source, **how), learned(path, **how)
+        assert_same_model(model, direct, "schema")
+        # What is read as words is written as words, and the schema knows: 007 is not 7.
+        for column in direct.about["schema"]["columns"]:
+            column["stored"] = "string" if column["name"] == "code" else column["stored"]
+        assert model.about["schema"] == direct.about["schema"]
+
+    def test_npz_has_the_features(self, tmp_path: Path, source: str) -> None:
+        from polyak.recipes import Recipe
+
+        path, recipe = str(tmp_path / "rows.npz"), Recipe(loss="squared_error")
+        with open_source(source, path, columns=self.columns()) as stream:
+            convert(stream, path)
+            assert stream.rows_without_target == 50
+        direct = learned(source, columns=self.columns(), recipe=recipe)
+        apart = ("schema", "feature_names", "rows_without_target")
+        assert_same_model(learned(path, recipe=recipe), direct, *apart)
+
+    def test_a_column_that_changes_its_type(self, tmp_path: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"a": [1, 2]}), tmp_path / "1.parquet")
+        parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "2.parquet")
+        path = str(tmp_path / "all.parquet")
+        with (
+            open_source(str(tmp_path / "?.parquet"), path) as stream,
+            pytest.raises(DataError, match=r"2\.parquet: the column a holds string, but it was"),
+        ):
+            convert(stream, path)
+        assert not os.path.exists(path)
+
+
+class TestParquetOfRows:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> str:
+        source = tmp_path / "rows.vw"
+        source.write_text(vw_text(weighted=True, n_rows=6000))
+        return converted(str(source), tmp_path / "rows.parquet", block_bytes=30_000)
+
+    def test_going_on_from_any_position(self, path: str) -> None:
+        with open_stream(path) as stream:
+            positions = [stream.position]
+            batches = []
+            for batch in stream:
+                batches.append(batch)
+                positions.append(stream.position)
+        assert len(batches) > 1
+        assert stream.bytes_read == stream.bytes_total
+        for done, position in enumerate(positions[:-1]):
+            with open_stream(path, start=position) as stream:
+                rest = list(stream)
+            assert len(rest) == len(batches) - done
+            for mine, theirs in zip(rest, batches[done:], strict=True):
+                assert np.array_equal(mine.rows.values, theirs.rows.values)
+                assert np.array_equal(mine.targets, theirs.targets)
+
+    def test_several_files(self, path: str) -> None:
+        with open_stream([path, path]) as stream:
+            assert sum(map(len, stream)) == 12_000
+
+    def test_other_programs_find_lists(self, path: str) -> None:
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        assert table.column_names == ["target", "weight", "indices", "values"]
+        first = table.slice(0, 1).to_pylist()[0]
+        assert len(first["indices"]) == len(first["values"]) > 3
+        assert first["indices"] == sorted(first["indices"])
+
+    @pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
+    def test_cut_short(self, path: str, keep: float) -> None:
+        data = Path(path).read_bytes()
+        Path(path).write_bytes(data[: int(len(data) * keep)])
+        with pytest.raises(DataError, match="not a sound Parquet file, or cut short"):
+            learned(path)
+
+    def test_lists_that_do_not_fit(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        wrong = {
+            "indices and values differ": {"values": pa.array([[1.0]] * len(table))},
+            "a list is missing": {"indices": pa.nulls(len(table), pa.list_(pa.int32()))},
+            "its lists are not of numbers": {"indices": pa.array([["x"] * 7] * len(table))},
+        }
+        for reason, columns in wrong.items():
+            changed = table
+            for name, column in columns.items():
+                changed = changed.set_column(changed.column_names.index(name), name, column)
+            if "numbers" in reason:
+                changed = changed.set_column(3, "values", pa.array([[1.0] * 7] * len(table)))
+            parquet.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
+            with pytest.raises(DataError, match=f"not a sound file of rows: {reason}"):
+                learned(path)
 
 
 class TestFilesOfRows:

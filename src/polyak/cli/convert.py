@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_source
+from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
 
@@ -33,6 +34,7 @@ def parser() -> Parser:
         help="write the rows of features that this model reads, for programs it was exported to",
     )
     add_json(parser)
+    add_columns(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
     return parser
 
@@ -70,15 +72,20 @@ def _open(options: Namespace) -> Stream:
         from polyak.model import LinearModel
 
         return open_for(LinearModel.load(options.model), options.source, options, targets=False)
-    from polyak.streams import open_stream
+    from polyak.conversion import open_source
 
-    return open_stream(
+    try:
+        columns = columns_of(options)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return open_source(
         options.source,
+        options.output,
         format=options.format,
+        columns=columns,
         zero_based="auto" if options.zero_based is None else options.zero_based,
         skip_bad_lines=options.skip_bad_lines,
         threads=options.threads,
-        warn_if_sorted=False,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
-from polyak.streams import Batch, Stream
+from polyak.streams import Batch, Columns, Stream, open_stream
 
 Write = Callable[[Batch], None]
 
@@ -38,6 +39,38 @@ def format_of(path: str) -> str:
             f"{path} is to be written as what? its name must end with .parquet, .npz or .svm"
         )
     return format
+
+
+def open_source(
+    source: str | list[str],
+    path: str,
+    *,
+    format: str | None = None,
+    columns: Columns | None = None,
+    **how: Any,
+) -> Stream:
+    """Open files, patterns or ``-`` to be converted to a file.
+
+    Tables become Parquet files of the same columns; whatever else is written holds rows. ``how``
+    are options of `polyak.streams.open_stream`.
+    """
+    from polyak.streams.files import find_files
+    from polyak.streams.formats import TABLES
+    from polyak.streams.formats import format_of as format_of_files
+
+    columns = columns or Columns()
+    if format_of(path) == "parquet":
+        files = find_files(source)
+        known = format or format_of_files(files)
+        if known in TABLES:
+            from polyak.streams.table_files import holds_rows
+
+            if not holds_rows(known, files):
+                from polyak.conversion.tables import open_columns
+                from polyak.streams.options import Options
+
+                return open_columns(files, known, Options(columns=columns, **how))
+    return open_stream(source, format=format, columns=columns, warn_if_sorted=False, **how)
 
 
 def convert(
@@ -81,6 +114,6 @@ def _opened(stream: Stream, path: str, unlabelled: bool) -> AbstractContextManag
         from polyak.conversion.svmlight import svmlight_writer
 
         return svmlight_writer(path, unlabelled)
-    from polyak.conversion.parquet import row_parquet_writer
+    from polyak.conversion.parquet import parquet_writer
 
-    return row_parquet_writer(stream, path)
+    return parquet_writer(stream, path)

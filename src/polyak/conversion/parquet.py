@@ -1,4 +1,7 @@
-"""Rows as a Parquet file: columns ``target``, ``weight``, and lists ``indices`` and ``values``."""
+"""Rows as a Parquet file: columns ``target``, ``weight``, and lists ``indices`` and ``values``.
+
+Tables keep the columns they have.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,16 @@ from polyak.streams.row_parquet import MARK
 
 
 @contextmanager
-def row_parquet_writer(stream: Stream, path: str) -> Iterator[Callable[[Batch], None]]:
-    """Open a file for rows; gives what writes a batch."""
+def parquet_writer(stream: Stream, path: str) -> Iterator[Callable[[Batch], None]]:
+    """Open a file for rows, or for a table's columns; gives what writes a batch."""
     with table_sink(path, "parquet") as sink:
         schema: Any = None
 
         def write(batch: Batch) -> None:
             nonlocal schema
+            if batch.kept is not None:
+                sink(batch.kept)
+                return
             table = _record_batch(batch)
             if schema is None:
                 mark = {MARK: to_text(origin_of(stream)).encode()}

@@ -26,7 +26,7 @@ def svmlight_writer(path: str, unlabelled: bool) -> Iterator[Callable[[Batch], N
             if targets is None or targets.dtype.kind not in "biuf":
                 what = "that the source has none of" if targets is None else "not words"
                 raise DataError(f"svmlight text needs targets that are numbers, {what}")
-            if batch.weights is not None and np.any(batch.weights != 1):
+            if not unlabelled and batch.weights is not None and np.any(batch.weights != 1):
                 raise DataError(
                     "svmlight text has no place for the rows' weights; .npz and .parquet have"
                 )

@@ -32,7 +32,7 @@ BATCH_ROWS = 1 << 12
 
 def is_row_file(file: File | Pipe) -> bool:
     """Tell a file of rows from a table."""
-    return isinstance(file, File) and file.is_regular and MARK in _metadata(file.name)
+    return not isinstance(file, Pipe) and file.is_regular and MARK in _metadata(file)
 
 
 class RowParquetReader:
@@ -47,7 +47,7 @@ class RowParquetReader:
         self._files = files
         self._options = options
         try:
-            origin = from_text(_metadata(files[0].name)[MARK])
+            origin = from_text(_metadata(files[0])[MARK])
         except ValueError as error:
             raise DataError(f"{files[0].name} is damaged: {error}") from None
         self.hashed_bits: int | None = origin.get("hashed_bits")
@@ -94,7 +94,7 @@ class RowParquetReader:
         before = sum(earlier.size or 0 for earlier in self._files[:file])
         for number in range(file, len(self._files)):
             size = self._files[number].size or 0
-            for table, end, total in _record_batches(self._files[number].name, row):
+            for table, end, total in _record_batches(self._files[number], row):
                 yield table, (number, end, before + size * end // total)
             before += size
             row = 0
@@ -147,24 +147,29 @@ def _targets(column: Any) -> NDArray[Any]:
     return labels
 
 
-def _metadata(path: str) -> dict[bytes, bytes]:
+def _source(file: Any) -> Any:
+    """Give what pyarrow opens: a path, or a file in a store."""
+    return file.raw() if hasattr(file, "raw") else file.name
+
+
+def _metadata(file: Any) -> dict[bytes, bytes]:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        found: dict[bytes, bytes] = parquet.read_schema(path).metadata or {}
+        found: dict[bytes, bytes] = parquet.read_schema(_source(file)).metadata or {}
     except (pa.ArrowException, OSError):
         return {}  # the reader of tables says what is wrong
     return found
 
 
-def _record_batches(path: str, skip: int) -> Iterator[tuple[Any, int, int]]:
+def _record_batches(source: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
     """Read a file from a row on: each batch, the row behind it, and how many rows there are."""
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(_source(source)) as file:
             metadata = file.metadata
             groups, row = list(range(metadata.num_row_groups)), 0
             while groups and row + metadata.row_group(groups[0]).num_rows <= skip:
@@ -176,4 +181,6 @@ def _record_batches(path: str, skip: int) -> Iterator[tuple[Any, int, int]]:
                     yield left, row, metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         what = str(error).split("\n")[0].rstrip(".")
-        raise DataError(f"{path} is not a sound Parquet file, or cut short: {what}") from None
+        raise DataError(
+            f"{source.name} is not a sound Parquet file, or cut short: {what}"
+        ) from None
