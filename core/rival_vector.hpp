@@ -101,9 +101,10 @@ struct ScaledVector {
   }
 };
 
-// A gain after `rows` rows that were found to have this curvature: its inverse grows.
-inline double stiffer(double gain, double curvature, int64_t rows) {
-  return gain / (1.0 + static_cast<double>(rows) * curvature * gain);
+// A gain after `rows` rows of a curvature: its inverse grows by both their product. `stiffness` is
+// the gain times the curvature, which spares a division.
+POLYAK_INLINE double stiffer(double gain, double stiffness, int64_t rows) {
+  return gain / (1.0 + static_cast<double>(rows) * stiffness);
 }
 
 // What SGD-QN keeps: the iterate as it is, and beside it a gain for each of its coordinates.
@@ -118,6 +119,7 @@ struct RescaledVector {
 
   template <class Row>
   POLYAK_NOINLINE void add(const Row &row, double step) {
+    if constexpr (Row::dense) return add_dense(row.value, row.size, step);
     for (int64_t i = 0; i < row.size; ++i) {
       const int64_t j = row.feature(i);
       w[j] += step * gain[j] * static_cast<double>(row.value[i]);
@@ -134,11 +136,12 @@ struct RescaledVector {
   }
 
   // What a row that was just learned tells of the curvature beside the penalty's, for one of its
-  // features: the difference of gradients over that of weights. `share` is the share of the slope
-  // that the step took away. Kept such that with the penalty's it is within 1 to 100 alpha.
-  static double curvature(double share, double gain, double alpha) {
-    const double found = share / gain, most = 99.0 * alpha;
-    return found < 0.0 ? 0.0 : found < most ? found : most;
+  // features, times that feature's gain. The difference of gradients over that of weights is
+  // `share` over the gain, with the share of the slope that the step took away. Kept such that
+  // with the penalty's the curvature is within 1 to 100 alpha.
+  POLYAK_INLINE static double stiffness(double share, double gain, double alpha) {
+    const double most = 99.0 * alpha * gain;
+    return share < 0.0 ? 0.0 : share < most ? share : most;
   }
 
   // The row's own features get what it tells; every feature the penalty's curvature, which is
@@ -146,11 +149,26 @@ struct RescaledVector {
   template <class Row>
   POLYAK_NOINLINE void stiffen(const Row &row, double share, double alpha, int64_t rows) {
     for (int64_t i = 0; i < row.size; ++i) {
-      if (row.value[i] == 0) continue;
       double &own = gain[row.feature(i)];
-      own = stiffer(own, curvature(share, own, alpha), rows);
+      const double told = row.value[i] != 0 ? stiffness(share, own, alpha) : 0.0;
+      own = stiffer(own, told, rows);
     }
-    for (int64_t j = 0; j < features; ++j) gain[j] = stiffer(gain[j], alpha, rows);
+    for (int64_t j = 0; j < features; ++j) gain[j] = stiffer(gain[j], alpha * gain[j], rows);
+  }
+
+ private:
+  template <class Value>
+  void add_dense(const Value *x, int64_t size, double step) {
+    using Four = Pack<double, 4>;
+    const Four steps = Four::all(step);
+    int64_t j = 0;
+    for (; j + 4 <= size; j += 4) {
+      Four pushed = Four::zero(), weights = Four::load(w + j);
+      pushed.add_product(steps, Four::load(gain + j));
+      weights.add_product(pushed, Four::load(x + j));
+      weights.store(w + j);
+    }
+    for (; j < size; ++j) w[j] += step * gain[j] * static_cast<double>(x[j]);
   }
 };
 

@@ -23,7 +23,7 @@ int64_t learn_sgd(const Rows &rows, const double *y, const SgdSettings &set, Sgd
                   double *weights, int64_t features) {
   ScaledVector w{weights, features, state.scale, 0.0};
   int64_t stopped = all_learned;
-  for (int64_t i = 0; i < rows.count && stopped == all_learned; ++i) {
+  for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
     fetch_ahead(row);
     const double score = w.score(row) + state.bias;
@@ -102,8 +102,8 @@ int64_t learn_sgd_qn(const Rows &rows, const double *y, const SgdQnSettings &set
       const double after = slope != 0.0 ? Loss::slope(w.score(row) + state.bias, y[i]) : 0.0;
       const double share = slope != 0.0 ? (slope - after) / slope : 0.0;
       w.stiffen(row, share, set.alpha, set.skip);
-      const double gain = state.bias_gain;
-      state.bias_gain = stiffer(gain, set.alpha + w.curvature(share, gain, set.alpha), set.skip);
+      const double gain = state.bias_gain, told = w.stiffness(share, gain, set.alpha);
+      state.bias_gain = stiffer(gain, told + set.alpha * gain, set.skip);
       state.measure = 0.0;
     }
     state.until -= 1.0;
