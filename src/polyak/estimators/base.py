@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Bunch, Tags, check_random_state
+from sklearn.utils import Bunch, Tags, check_random_state, check_X_y
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from polyak.errors import DivergenceError
+from polyak.estimators.frames import encode, find_schema, needs_schema
 from polyak.estimators.passes import FEW_ROWS, learn_while_it_helps
 from polyak.estimators.run import Run
 from polyak.intervals import standard_errors, weight_interval
 from polyak.learner import Learner
 from polyak.model import LinearModel
 from polyak.recipes import Recipe
+from polyak.streams.frames import is_frame
+from polyak.streams.schema import Schema, schema_of
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +59,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     }
 
     _run: Run
+    _schema: Schema | None = None
     _sparse_coef = False
     _one_output_is_flat = False
 
@@ -189,6 +193,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Check rows, with scikit-learn's own errors."""
+        if self._schema is not None and is_frame(X):
+            return encode(X, self._schema)
         return _canonical(validate_data(self, X, reset=reset, dtype=_dtypes(X), **_CHECKS))
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
@@ -197,8 +203,20 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
+        if reset:
+            self._schema = find_schema(X) if needs_schema(X) else None
+        if self._schema is not None and is_frame(X):
+            if reset:
+                self._know_columns(X)
+            return check_X_y(encode(X, self._schema), y, **_CHECKS, **checks)
         X, y = validate_data(self, X, y, reset=reset, dtype=_dtypes(X), **_CHECKS, **checks)
         return _canonical(X), y
+
+    def _know_columns(self, X: Any) -> None:
+        """Remember the columns of a frame that is encoded, as scikit-learn does of others."""
+        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
 
     def _weights(self, sample_weight: Any, X: Any, *, partial: bool) -> Floats | None:
         if sample_weight is None:
@@ -244,6 +262,11 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         estimator = cls(loss=model.loss)
         estimator._run = Run(None, model)
         estimator.n_features_in_ = model.n_features
+        schema = estimator._schema = schema_of(model.about)
+        if schema is not None:
+            names = [column.name for column in schema.columns]
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+            estimator.n_features_in_ = len(names)
         estimator.n_iter_ = 1
         return estimator
 
@@ -274,9 +297,10 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
         recipe = self._recipe(int(rng.randint(np.iinfo(np.int32).max)))
         classes = None if labels is None else np.arange(len(labels))
-        n_features = self.n_features_in_
+        schema = self._schema
+        n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
-        return Run(learner, labels=labels)
+        return Run(learner, labels=labels, schema=schema)
 
     def _going_on(self) -> bool:
         """Whether ``fit`` goes on from what was learned."""

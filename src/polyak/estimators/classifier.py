@@ -236,6 +236,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         However the rows are split over calls, the model is the same: that of one ``fit`` with
         ``shuffle=False``. The first 1000 rows are kept back until they are all there, since the
         learning rate is found from them; what is asked meanwhile is answered as if no more came.
+        Of data frames with words or dates in them the first call should have 1000 rows too, since
+        what their columns mean is found from its first 1000.
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ from polyak.learner import Learner
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.rows import as_rows, core_arrays
+from polyak.streams.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +36,11 @@ class Run:
         learner: Learner | None,
         model: LinearModel | None = None,
         labels: NDArray[Any] | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.learner = learner
         self.labels = labels  # the learner counts classes; these are what the user calls them
+        self.schema = schema  # of the frames that the rows are from
         self._model = model
         self._settled: Learner | None = None
         self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
@@ -102,7 +105,15 @@ class Run:
             with self._explained():
                 if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
                     raise DivergenceError("the weights overflowed")
-            self._model = model if self.labels is None else replace(model, classes=self.labels)
+            if self.labels is not None:
+                model = replace(model, classes=self.labels)
+            if self.schema is not None:
+                about = {
+                    "schema": self.schema.to_json(),
+                    "feature_names": self.schema.feature_names,
+                }
+                model = replace(model, about=model.about | about)
+            self._model = model
         return self._model
 
     def __getstate__(self) -> dict[str, Any]:

@@ -55,15 +55,18 @@ def open_stream(
 
     Parameters
     ----------
-    source : path, list of paths, pattern, "-", binary file object, or arrays
+    source : path, list of paths, pattern, "-", URL, binary file object, frame, or arrays
         ``-`` is standard input. The matches of a pattern are read in the order of their names.
-        Files may be compressed by gzip, bzip2, xz or zstandard. Arrays are a matrix ``X``, or a
+        A folder is all files in it, and folders called ``key=value`` give their rows a column. A
+        URL is opened by pyarrow. Files may be compressed by gzip, bzip2, xz or zstandard. Tables
+        in memory are pandas and polars frames and whatever else has Arrow's interface, alone or
+        with ``y`` as a tuple. Arrays are a matrix ``X``, or a
         tuple ``(X, y)`` or ``(X, y, weights)``, where ``X`` is two-dimensional, scipy's sparse,
         or `polyak.rows.SparseRows`.
-    format : {"svmlight", "vw", "npy", "npz"}, optional
-        Told from the files' names if not given: what is called neither ``.vw`` nor ``.npy`` nor
-        ``.npz`` is svmlight. VW text is hashed, as `polyak.streams.vw` says. A ``.npz`` holds
-        ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and
+    format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+        Told from the files' names if not given; what has no name of these is svmlight. Arrow files
+        are called ``.arrow``, ``.feather`` or ``.ipc``, JSON lines ``.jsonl`` or ``.ndjson``.
+        VW text is hashed, as `polyak.streams.vw` says. A ``.npz`` holds ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and
         ``weights``.
     y : array or path of a ``.npy`` file, optional
         The targets, where the source has none.
@@ -145,12 +148,12 @@ def open_stream(
     if _names_files(source):
         reader: Reader = open_files(find_files(source), format, options)
     else:
-        from polyak.streams.frames import is_frame
+        from polyak.streams.frames import is_frame, open_frame
 
         if is_frame(source):
-            from polyak.streams.frames import open_frame
-
             reader = open_frame(source, options)
+        elif isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
+            reader = open_frame(source[0], replace(options, y=source[1]))
         else:
             from polyak.streams.arrays import open_arrays
 

@@ -1,0 +1,92 @@
+"""Frames with words, times and holes: pandas, polars and Arrow, encoded as tables in files are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from polyak import ASGDClassifier, ASGDRegressor, LinearModel
+from polyak.streams import open_stream
+from tests.streams.tables import flights
+
+TABLE = flights(2500).filter(pa.compute.is_valid(flights(2500).column("delay")))
+Y = TABLE.column("delay").to_numpy()
+X = TABLE.drop_columns(["delay"])
+FRAMES = {
+    "pandas": X.to_pandas(),
+    "pandas with categories": X.to_pandas().astype({"carrier": "category"}),
+    "polars": pl.from_arrow(X),
+    "arrow": X,
+}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ASGDRegressor:
+    return ASGDRegressor(random_state=0, max_iter=1, shuffle=False).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_library_gives_the_same_model(kind: str, fitted: ASGDRegressor) -> None:
+    frame = FRAMES[kind]
+    model = ASGDRegressor(random_state=0, max_iter=1, shuffle=False).fit(frame, Y)
+    np.testing.assert_array_equal(model.predict(frame), fitted.predict(X))
+    assert model.n_features_in_ == 5
+    assert model.feature_names_in_.tolist() == X.column_names
+    assert model.score(frame, Y) > 0.5
+
+
+def test_it_is_the_model_of_the_same_table_as_a_stream(fitted: ASGDRegressor) -> None:
+    with open_stream(TABLE, target="delay") as stream:
+        schema = stream.schema
+    assert schema is not None
+    about = fitted.to_model().about
+    assert about["schema"]["columns"] == schema.to_json()["columns"]
+    assert about["feature_names"] == schema.feature_names
+
+
+def test_parts_give_the_same_bits(fitted: ASGDRegressor) -> None:
+    parts = ASGDRegressor(random_state=0, max_iter=1, shuffle=False)
+    for begin in range(0, len(Y), 1100):
+        part = slice(begin, begin + 1100)
+        parts.partial_fit(X.slice(begin, 1100), Y[part])
+    np.testing.assert_array_equal(parts.predict(X), fitted.predict(X))
+
+
+def test_a_model_file_remembers_the_columns(fitted: ASGDRegressor, tmp_path: Path) -> None:
+    fitted.to_model().save(tmp_path / "m")
+    again = ASGDRegressor.from_model(LinearModel.load(tmp_path / "m"))
+    turned = X.to_pandas()[X.column_names[::-1]]  # columns are found by their names
+    np.testing.assert_array_equal(again.predict(turned), fitted.predict(X))
+
+
+def test_a_classifier_of_words() -> None:
+    late = np.where(np.median(Y) < Y, "late", "on time")
+    model = ASGDClassifier(loss="log_loss", random_state=0).fit(FRAMES["pandas"], late)
+    assert model.score(FRAMES["pandas"], late) > 0.8
+    assert model.predict_proba(FRAMES["polars"]).shape == (len(Y), 2)
+
+
+def test_a_word_it_never_met_says_nothing(fitted: ASGDRegressor, recwarn: Any) -> None:
+    frame = X.to_pandas().iloc[:1].assign(carrier="Nobody ever")
+    assert np.isfinite(fitted.predict(frame)).all()
+    assert len(recwarn) == 0
+
+
+def test_a_column_that_is_not_there(fitted: ASGDRegressor) -> None:
+    with pytest.raises(ValueError, match="no column wind; did you mean winds"):
+        fitted.predict(X.to_pandas().rename(columns={"wind": "winds"}))
+
+
+def test_frames_of_numbers_are_what_they_were() -> None:
+    numbers = pd.DataFrame({"a": np.arange(50.0), "b": np.arange(50.0) ** 2})
+    y = numbers["a"] * 2
+    model = ASGDRegressor(random_state=0).fit(numbers, y)
+    plain = ASGDRegressor(random_state=0).fit(numbers.to_numpy(), y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.coef_.shape == (2,)
