@@ -74,7 +74,7 @@ def loss_against_time(scenarios: Scenarios) -> Any:
                 ratio = result["figures"]["loss / batch"]
                 axis.plot(result["best"], ratio, mark, color=colour, markersize=7)
         axis.set(xscale="log", yscale="log", title=contest["title"].split(", ")[1])
-        _plain_ratios(axis)
+        _plain_numbers(axis)
     for axis in axes[:, 0]:
         axis.set_ylabel("test loss / batch")
     for axis in axes[-1]:
@@ -108,6 +108,8 @@ def speed(scenarios: Scenarios) -> Any:
     for axis, (what, unit, points) in zip(axes.flat, panels, strict=True):
         _line(axis, points)
         axis.set(xscale="log", yscale="log", xlabel=what, ylabel=unit)
+        axis.yaxis.set_major_formatter("")  # every point says its own value
+        axis.yaxis.set_minor_formatter("")
         low, high = min(y for _, y in points), max(y for _, y in points)
         axis.set_ylim(low / 3, high * 3)
     figure.tight_layout()
@@ -211,20 +213,25 @@ def _line(axis: Any, points: list[tuple[float, float]]) -> None:
     axis.margins(x=0.2)
 
 
-def _plain_ratios(axis: Any) -> None:
-    """Mark the ratios that are there by plain numbers instead of powers of ten."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+def _plain_numbers(axis: Any) -> None:
+    """Mark both axes by a few plain numbers instead of powers of ten."""
+    (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
+    low, high = min(low / 1.03, 0.96), max(high * 1.05, 1.06)
+    left, right = left / 1.3, right * 1.3
+    axis.set(xlim=(left, right), ylim=(low, high))
+    _marks(axis.xaxis, [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100], left, right)
+    if high < 1.3:
+        _marks(axis.yaxis, [0.9, 0.95, 1, 1.05, 1.1, 1.2], low, high)
+    else:
+        _marks(axis.yaxis, [1, 1.2, 1.5, 2] if high < 3 else [1, 2, 5, 10, 20, 50], low, high)
 
-    low, high = axis.get_ylim()
-    low, high = min(low, 0.97), max(high, 1.06)
-    axis.set_ylim(low, high)
-    marks = [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100]
-    inside = [mark for mark in marks if low <= mark <= high]
-    if len(inside) > 5:
-        inside = [mark for mark in inside if mark not in (0.95, 1.05, 1.1)]
-    axis.yaxis.set_major_locator(FixedLocator(inside))
-    axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+def _marks(axis: Any, marks: list[float], low: float, high: float) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axis.set_major_locator(FixedLocator([mark for mark in marks if low <= mark <= high]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _save(figure: Any, path: Path) -> None:
