@@ -17,6 +17,7 @@
 #include "arrow.hpp"
 #include "hashing.hpp"
 #include "iso_time.hpp"
+#include "slot_names.hpp"
 #include "words.hpp"
 
 namespace polyak {
@@ -46,14 +47,6 @@ struct BadValue {
   std::string text;
   const char *reason;
 };
-
-using Names = std::unordered_map<int64_t, std::string>;
-
-// Of two names in one slot the first in the alphabet stays, whichever came first.
-inline void remember(Names &names, int64_t index, std::string_view name) {
-  auto [place, is_new] = names.try_emplace(index, name);
-  if (!is_new && name < place->second) place->second.assign(name);
-}
 
 // What stands for nothing, in whatever format it came.
 inline bool is_missing(std::string_view text) {

@@ -21,6 +21,7 @@
 #include "hashing.hpp"
 #include "lines.hpp"
 #include "names.hpp"
+#include "slot_names.hpp"
 #include "slot_order.hpp"
 
 namespace polyak::vw {
@@ -29,6 +30,7 @@ struct Options {
   int bits = 18;            // features share 2^bits slots; at most 31
   bool need_labels = true;  // leave out rows without one, and count them
   bool skip_bad_lines = false;
+  bool with_names = false;  // remember a name for every slot
 };
 
 using Index = int32_t;
@@ -37,6 +39,7 @@ template <class Value>
 struct Rows : TextRows<Index, Value> {
   std::vector<double> weights;  // empty while every row counts once
   int64_t unlabelled = 0;       // how many rows were left out for want of a label
+  Names names;
 };
 
 inline bool ends_name(char c) { return is_blank(c) || c == ':' || c == '|' || c == '\n'; }
@@ -54,6 +57,7 @@ class Parser : public LineParser<Rows<Value>> {
       : Base(options.skip_bad_lines),
         bits_(options.bits),
         need_labels_(options.need_labels),
+        with_names_(options.with_names),
         order_(options.bits) {}
 
   void run(const char *text, size_t size) {
@@ -263,22 +267,26 @@ class Parser : public LineParser<Rows<Value>> {
 
   uint64_t slot_of(const char *name, const char *end) {
     const size_t size = static_cast<size_t>(end - name);
-    if (prefix_ == 0) return slot(hashing::hash_bytes(name, size));
+    if (prefix_ == 0) return slot(name, size);
     if (size <= kShort) {
       std::memcpy(&name_[prefix_], name, kShort);  // reads ahead, which is faster than to look
     } else {
       name_.resize(std::max(name_.size(), prefix_ + size));
       std::memcpy(&name_[prefix_], name, size);
     }
-    return slot(hashing::hash_bytes(name_.data(), prefix_ + size));
+    return slot(name_.data(), prefix_ + size);
   }
   uint64_t slot_of_unnamed() {
     const std::string name = std::to_string(unnamed_++);
     std::string all(name_, 0, prefix_);
     all += name;
-    return slot(hashing::hash_bytes(all.data(), all.size()));
+    return slot(all.data(), all.size());
   }
-  uint64_t slot(uint64_t hash) const { return static_cast<uint64_t>(hashing::slot(hash, bits_)); }
+  uint64_t slot(const char *name, size_t size) {
+    const int64_t slot = hashing::slot(hashing::hash_bytes(name, size), bits_);
+    if (with_names_) remember(rows.names, slot, {name, size});
+    return static_cast<uint64_t>(slot);
+  }
 
   static bool is_finite(Value value) {
     return std::fabs(value) <= std::numeric_limits<Value>::max();
@@ -287,6 +295,7 @@ class Parser : public LineParser<Rows<Value>> {
   static constexpr size_t kShort = 32;
   const int bits_;
   const bool need_labels_;
+  const bool with_names_;
   SlotOrder<Index, Value> order_;
   std::string name_;   // the namespace and ^, then room for a feature
   size_t prefix_ = 0;  // how much of that is the namespace's

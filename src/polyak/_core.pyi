@@ -28,7 +28,13 @@ def print_svmlight(
 # ---- core/bind_vw.cpp
 
 def parse_vw(
-    text: Any, *, float64: bool, bits: int, need_labels: bool, skip_bad_lines: bool
+    text: Any,
+    *,
+    float64: bool,
+    bits: int,
+    need_labels: bool,
+    skip_bad_lines: bool,
+    with_names: bool = False,
 ) -> tuple[
     NDArray[Any],  # targets, NaN where there is no label
     NDArray[Any] | None,  # weights, if they are not all one
@@ -39,6 +45,7 @@ def parse_vw(
     int,  # lines
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
+    dict[int, bytes],  # a name for every slot seen, if asked for
 ]: ...
 
 # ---- core/bind_hashing.cpp

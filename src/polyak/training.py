@@ -351,6 +351,8 @@ class _Run:
         }
         if self._first_id in (0, 1):
             about["first_id"] = self._first_id
+        if self._names:
+            about["hashed_names"] = heaviest_names(model.weights, self._names)
         if self._hashed_bits is not None:
             about["hashed_bits"] = self._hashed_bits
         if self._without_target:
@@ -358,8 +360,6 @@ class _Run:
         if self._schema is not None:
             about["schema"] = self._schema.to_json()
             about["feature_names"] = self._schema.feature_names
-            if self._names:
-                about["hashed_names"] = heaviest_names(model.weights, self._names)
         return replace(model, about=model.about | about)
 
 

@@ -128,6 +128,35 @@ class TestSlots:
         assert parse("1 |house price", bits=bits).rows.n_features == 2**bits
 
 
+class TestNames:
+    def test_of_the_slots_that_were_seen(self) -> None:
+        text = b"1 |n a:2 b :7\n1 | c\n" * 50
+        with open_stream(
+            io.BytesIO(text), format="vw", columns=Columns(names=True), block_bytes=100
+        ) as stream:
+            assert sum(map(len, stream)) == 100
+            assert stream.names() == {
+                slot_of("a", "n"): "n^a",
+                slot_of("b", "n"): "n^b",
+                slot_of("0", "n"): "n^0",
+                slot_of("c"): "c",
+            }
+
+    def test_of_two_in_a_slot_the_first_in_the_alphabet(self) -> None:
+        words = [f"w{i}" for i in range(100)]
+        text = "".join(f"1 | {word}\n" for word in reversed(words)).encode()
+        options = {"format": "vw", "columns": Columns(names=True, bits=1), "block_bytes": 40}
+        with open_stream(io.BytesIO(text), **options) as stream:
+            list(stream)
+            slots = [[w for w in words if slot_of(w, bits=1) == slot] for slot in (0, 1)]
+            assert stream.names() == {0: min(slots[0]), 1: min(slots[1])}
+
+    def test_none_unless_asked_for(self) -> None:
+        with open_stream(io.BytesIO(b"1 | a\n"), format="vw") as stream:
+            list(stream)
+            assert stream.names() == {}
+
+
 class TestLabelsAndWeights:
     def test_the_importance_is_the_weight(self) -> None:
         batch = parse("1 | a\n-1 2.5 | b\n1 0 | c\n3 | d")
@@ -242,7 +271,7 @@ class TestAgainstPython:
     def test_any_text(self, text: bytes, bits: int, float64: bool) -> None:
         rows, bad = parse_text(text, bits, np.float64 if float64 else np.float32)
         for need_labels in (False, True):
-            targets, weights, indptr, indices, numbers, unlabelled, _, n_bad, _ = parse_vw(
+            targets, weights, indptr, indices, numbers, unlabelled, _, n_bad, *_ = parse_vw(
                 text, float64=float64, bits=bits, need_labels=need_labels, skip_bad_lines=True
             )
             wanted = [row for row in rows if row.label is not None or not need_labels]

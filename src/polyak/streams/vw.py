@@ -52,7 +52,12 @@ class VwReader(LineReader):
                 f"slots: the number of bits sets that, not a number of features"
             )
         self.n_features = 1 << self.hashed_bits
+        self._names: dict[int, bytes] = {}
         self.first = {"bits": self.hashed_bits, "without_target": 0}
+
+    def names(self) -> dict[int, str]:
+        """Give the names of the features seen so far, if they were to be remembered."""
+        return {slot: name.decode(errors="replace") for slot, name in self._names.items()}
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
@@ -66,18 +71,22 @@ class VwReader(LineReader):
             )
 
     def _parse(self, block: Block, at: Position) -> Parsed:
-        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad = parse_vw(
+        parsed = parse_vw(
             block.text,
             float64=self._float64,
             bits=self.hashed_bits,
             need_labels=self._options.targets,
             skip_bad_lines=self._options.skip_bad_lines,
+            with_names=self._options.columns.names,
         )
+        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad, names = parsed
         rows = SparseRows(indptr, indices, values, 1 << self.hashed_bits)
         batch = Batch(rows, targets if self._options.targets else None, weights)
-        return Parsed((batch, unlabelled), len(batch), lines, n_bad, bad)
+        return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)
 
     def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
-        batch, unlabelled = rows
+        batch, unlabelled, names = rows
+        for slot, name in names.items():  # of two in a slot the first in the alphabet stays
+            self._names[slot] = min(name, self._names.get(slot, name))
         without_target = last["without_target"] + unlabelled
         return batch, {"bits": self.hashed_bits, "without_target": without_target}
