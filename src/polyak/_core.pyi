@@ -1,13 +1,11 @@
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 # ---- core/bind_svmlight.cpp
 
-def parse_svmlight(
-    text: Any, *, float64: bool, base: int, largest_index: int, skip_bad_lines: bool
-) -> tuple[
+_SvmlightRows: TypeAlias = tuple[
     NDArray[Any],  # targets
     NDArray[Any],  # indptr
     NDArray[Any],  # indices
@@ -17,7 +15,31 @@ def parse_svmlight(
     int,  # lines
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
-]: ...
+]
+
+def parse_svmlight(
+    text: Any, *, float64: bool, base: int, largest_index: int, skip_bad_lines: bool
+) -> _SvmlightRows: ...
+
+class SvmlightFiles:
+    def __init__(
+        self,
+        paths: list[str],
+        *,
+        file: int,
+        offset: int,
+        block_bytes: int,
+        threads: int,
+        head_start: int,
+        float64: bool,
+        base: int,
+        largest_index: int,
+        skip_bad_lines: bool,
+    ) -> None: ...
+    def next(self) -> tuple[int, int, _SvmlightRows] | None: ...
+    @property
+    def base(self) -> int: ...
+
 def print_svmlight(
     indptr: NDArray[Any] | None,
     indices: NDArray[Any] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -73,16 +74,16 @@ def test_errors_of_the_source() -> None:
 
 
 class TestStoppingEarly:
-    def test_close(self, text: bytes, write: Callable[..., str]) -> None:
-        with open_stream(write(text), block_bytes=1000, threads=4) as stream:
+    def test_close(self, text: bytes) -> None:
+        with open_stream(io.BytesIO(text), block_bytes=1000, threads=4) as stream:
             next(stream)
             next(stream)
             assert readers()
         assert not readers()
         assert next(stream, None) is None
 
-    def test_forgotten(self, text: bytes, write: Callable[..., str]) -> None:
-        stream = open_stream(write(text), block_bytes=1000)
+    def test_forgotten(self, text: bytes) -> None:
+        stream = open_stream(io.BytesIO(text), block_bytes=1000)
         next(stream)
         next(stream)
         del stream

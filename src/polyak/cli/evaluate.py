@@ -8,6 +8,7 @@ from typing import Any
 from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
 from polyak.cli.memory import keep_freed_memory
+from polyak.cli.reading import begin_reading
 
 
 def parser() -> Parser:
@@ -22,6 +23,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    begin_reading(options)
     from polyak.cli.output import print_figures
     from polyak.model import LinearModel
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
+from polyak.cli.reading import begin_reading
 
 if TYPE_CHECKING:
     from polyak.model import LinearModel
@@ -52,6 +53,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    begin_reading(options)
     format = _format(options)
     from polyak.cli.source import open_for
     from polyak.interrupts import Interrupts

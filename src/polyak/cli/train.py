@@ -18,6 +18,7 @@ from polyak.cli.arguments import (
 from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import FAILED, UsageError, say
 from polyak.cli.memory import keep_freed_memory
+from polyak.cli.reading import begin_reading
 
 if TYPE_CHECKING:
     from polyak.training import Job, Outcome
@@ -157,6 +158,7 @@ def _add_engine(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    begin_reading(options)
     from polyak.container import check_writable
 
     job = _job(options)

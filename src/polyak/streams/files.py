@@ -139,6 +139,13 @@ class File:
         with self._raw() as raw:
             return _read_head(raw)
 
+    def is_plain(self) -> bool:
+        """Say whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
+        if not self.is_regular:
+            return False
+        with self._raw() as raw:
+            return compression_of(self.name, raw.read(8) or b"") is None
+
     def open(self) -> Opened:
         """Begin to read."""
         raw = self._raw()

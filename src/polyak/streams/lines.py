@@ -72,16 +72,22 @@ class LineReader:
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
-        at = mark.position
-        blocks = read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
-        for block, parsed in self._parsed(blocks, at):
+        for block, parsed in self._parsed(mark.position):
             mark, last = self._mark(block, parsed, mark), mark.position
             batch, more = self._batch(parsed.rows, last)
             mark.position.update(more)
             yield batch, mark
 
-    def _parsed(self, blocks: Generator[Block], at: Position) -> Iterator[tuple[Block, Parsed]]:
-        """Parse blocks ahead."""
+    def _blocks(self, at: Position) -> Generator[Block]:
+        return read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
+
+    def _parsed(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
+        """Parse blocks ahead, from a position on."""
+        return self._parsed_ahead(self._blocks(at), at)
+
+    def _parsed_ahead(
+        self, blocks: Iterator[Block], at: Position
+    ) -> Iterator[tuple[Block, Parsed]]:
         return in_order(
             lambda block: (block.without_text(), self._parse(block, at)),
             blocks,

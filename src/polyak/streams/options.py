@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from numpy.typing import DTypeLike
 
+from polyak.processors import number_of_threads
 from polyak.streams.schema import Schema
 
 
@@ -86,8 +86,5 @@ class Options:
     keep: tuple[str, ...] = ()
 
     def number_of_threads(self) -> int:
-        """Return the threads asked for, or as many as there are processors, up to four."""
-        if self.threads is not None:
-            return max(0, self.threads)
-        affinity = getattr(os, "sched_getaffinity", None)
-        return min(4, len(affinity(0)) if affinity else os.cpu_count() or 1)
+        """Return how many threads read and parse ahead."""
+        return number_of_threads(self.threads)

@@ -41,6 +41,10 @@ class Span(File):
         if self.first:  # a line number alone would not lead to the line
             self.name = f"{path} from byte {self.first}"
 
+    def is_plain(self) -> bool:
+        """Say no: who reads a plain file reads all of it."""
+        return False
+
     def open(self) -> Opened:
         """Begin to read."""
         raw = self._raw()
