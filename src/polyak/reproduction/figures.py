@@ -127,11 +127,16 @@ def _draw(figure: Figure) -> dict[str, bytes]:
             _draw_panel(axis, panel, legend)
         for axis in axes[len(figure.panels) :]:
             axis.set_visible(False)
-        # Below all panels, where it cannot hide a line.
-        across = max(2, int(width / 1.9))
-        canvas.legend(
-            legend.values(), legend.keys(), loc="outside lower center", ncols=across, handlelength=3
-        )
+        if len(legend) > 1:  # below all panels, where it cannot hide a line
+            lines = -(-len(legend) // max(2, int(width / 1.9)))
+            across = -(-len(legend) // lines)
+            canvas.legend(
+                legend.values(),
+                legend.keys(),
+                loc="outside lower center",
+                ncols=across,
+                handlelength=3,
+            )
         return {"svg": _saved(canvas, "svg"), "png": _saved(canvas, "png")}
 
 

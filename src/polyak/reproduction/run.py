@@ -16,6 +16,8 @@ from polyak.reproduction.tables import Table, as_csv
 
 EXPERIMENTS = {
     "schedules": "polyak.reproduction.schedules",
+    "asymptotics": "polyak.reproduction.asymptotics",
+    "theory": "polyak.reproduction.theory_check",
 }
 """The experiments in the order of the paper, and where they are."""
 

@@ -34,6 +34,14 @@ STYLES = {
     "batch": Style(BLACK, (0, (1, 1.5)), None, 1.4),
     "bound": Style(RED, (0, (5, 1.5)), None, 1.8),
     "simulation": Style(BLUE, "-", "o", 2.0),
+    "one of many": Style(BLUE, "-", None, 0.9),
+    # Learning rates below and above the limit, in units of it.
+    "rate 1": Style(SKY, "-", "o"),
+    "rate 1.5": Style(BLUE, "-", "D"),
+    "rate 1.9": Style(GREEN, "-", "v"),
+    "rate 2.1": Style(ORANGE, (0, (6, 2)), "^"),
+    "rate 2.5": Style(PURPLE, (0, (6, 2)), "s"),
+    "rate 3": Style(RED, (0, (6, 2)), "X"),
 }
 _OTHERS = [Style(colour) for colour in (BLUE, ORANGE, GREEN, PURPLE, SKY, BROWN, RED, GREY)]
 
