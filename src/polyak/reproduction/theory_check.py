@@ -36,16 +36,21 @@ FAR = 1e12  # who is as far away is not coming back
 
 def pieces(scale: float, data: str | None) -> list[Piece]:
     """Draw settings, follow one for long, and try learning rates on either side of the limit."""
-    runs = 400 if scale < 1 else 2000
+    runs, share = (400 if scale < 1 else 2000), min(1.0, 10 * scale)
+    rows = max(100, round(3000 * share))
     found = [
-        Piece(f"theory-setting{number}", random_setting, {"number": number, "runs": runs})
+        Piece(
+            f"theory-setting{number}",
+            random_setting,
+            {"number": number, "runs": runs, "rows": rows},
+        )
         for number in range(SETTINGS)
     ]
-    rows = max(2000, round(TIGHT_ROWS * min(1.0, 10 * scale)))
     for name, a, c in (("matched", 0.02, 2 / 3), ("too-fast", 1.0, 0.5)):
-        parameters = {"a": a, "c": c, "rows": rows, "runs": runs // 8}
+        long = max(1000, round(TIGHT_ROWS * share))
+        parameters = {"a": a, "c": c, "rows": long, "runs": runs // 8}
         found.append(Piece(f"theory-{name}", first_problem, parameters))
-    return [*found, Piece("theory-rates", rates, {"rows": 3000}, version=2)]
+    return [*found, Piece("theory-rates", rates, {"rows": max(500, rows)}, version=2)]
 
 
 # -- simulation ------------------------------------------------------------------------------------
@@ -76,7 +81,7 @@ def simulate(
     return means, errors
 
 
-def random_setting(number: int, runs: int, dimensions: int = 6, rows: int = 3000) -> Result:
+def random_setting(number: int, runs: int, rows: int, dimensions: int = 6) -> Result:
     """Draw A, S, the start and the learning rate; compare the bound with the simulated error."""
     random = np.random.default_rng([20111110, number])
     A, S = _covariance(random, dimensions), _covariance(random, dimensions)
