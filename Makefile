@@ -30,7 +30,7 @@ lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp fuzz/*.cpp)
+	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp fuzz/*.cpp benchmarks/peers/*.cpp)
 
 $(VENV)/.tools:
 	python3 -m venv $(VENV)

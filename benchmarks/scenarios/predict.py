@@ -18,7 +18,7 @@ OURS, VW = "ours", "Vowpal Wabbit, -t"
 
 
 def contests(name: str, quick: bool) -> list[Contest]:
-    train, test = files(40 if quick else 180)
+    train, test = files(1000 if name == "predict-1gb" else 40 if quick else 180)
     ours, vw = MODELS / "predict.polyak", MODELS / "predict.vw"
     for command in train_ours(test, ours), train_vw(test.with_suffix(".vw"), vw):
         subprocess.run(command, capture_output=True)  # one that fails here shows as absent below
@@ -37,7 +37,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
             ],
             reference=OURS,
             cores=2,
-            repeats=2 if quick else 5,
+            repeats=2 if quick or name == "predict-1gb" else 5,
             derive=rate,
             targets=[Target("times as fast as VW", speedup(OURS, VW), at_least=6)],
         )

@@ -20,7 +20,8 @@ from benchmarks.scenarios.commands import (
 )
 from benchmarks.scenarios.ours import ALPHA
 
-OURS, VW, LIBLINEAR, SKLEARN = "ours", "Vowpal Wabbit", "LIBLINEAR", "load_svmlight_file + SGD"
+OURS, AUTO = "ours", "ours, auto"
+VW, LIBLINEAR, SKLEARN = "Vowpal Wabbit", "LIBLINEAR", "load_svmlight_file + SGD"
 # Promised at each size in MB: times as fast as VW, LIBLINEAR and scikit-learn.
 PROMISES = {180: (4, 12, 25), 1000: (8, 25, 45)}
 
@@ -39,6 +40,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
     sklearn = (sys.executable, "-m", "benchmarks.peers.sklearn_file", str(train), str(ALPHA))
     contestants = [
         entry(OURS, train_ours(train, MODELS / "ours.polyak"), "judge_ours"),
+        entry(AUTO, train_ours(train, MODELS / "auto.polyak", "auto"), "judge_ours"),
         entry(VW, train_vw(train.with_suffix(".vw"), MODELS / "vw.model"), "judge_vw"),
         entry(LIBLINEAR, *_liblinear(train)),
         entry(SKLEARN, (*sklearn, str(MODELS / "sklearn.npz")), "judge_arrays"),
@@ -54,6 +56,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
         Target(f"times as fast as {rival}", speedup(OURS, rival), at_least=least)
         for rival, least in zip((VW, LIBLINEAR, SKLEARN), PROMISES.get(megabytes, ()), strict=False)
     ]
+    targets.append(Target("cost of auto, times the plain pass", speedup(OURS, AUTO), at_most=1.5))
     if megabytes == 1000:
         targets.append(Target("times the time of wc -l", speedup("wc -l", OURS), at_most=4))
     return [
