@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of what reads model and checkpoint files.
+"""Coverage-guided fuzzing of what reads model and checkpoint files, LIBLINEAR's models among them.
 
 Whatever the bytes, a loader gives a model or raises `ModelFileError`; anything else is a finding.
 
@@ -28,7 +28,7 @@ _FOLDER = Path(tempfile.mkdtemp(prefix="polyak-fuzz-"))
 
 
 def _seeds(folder: Path) -> None:
-    """Begin with real files: a sparse model, a dense one with classes, and their bytes cut."""
+    """Begin with real files: models sparse, dense and exported, and their bytes cut."""
     folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(0)
     learner = Learner(Recipe(loss="squared_hinge"))
@@ -38,13 +38,14 @@ def _seeds(folder: Path) -> None:
     weights = np.zeros((5000, 1), np.float32)
     weights[7] = 1.0
     LinearModel(weights, np.zeros(1), "squared_error").save(folder / "sparse")
-    for name in ("dense", "sparse"):
+    learner.model().export(folder / "exported", to="liblinear")
+    for name in ("dense", "sparse", "exported"):
         data = (folder / name).read_bytes()
         (folder / f"{name}-cut").write_bytes(data[: len(data) // 2])
 
 
 def one_input(data: bytes) -> None:
-    """Offer the same bytes as a model and as a checkpoint."""
+    """Offer the same bytes as a model, as a checkpoint and as a model of LIBLINEAR's."""
     model = _FOLDER / "model.polyak"
     model.write_bytes(data)
     checkpoints = _FOLDER / "checkpoints"
@@ -53,6 +54,7 @@ def one_input(data: bytes) -> None:
     for load in (
         lambda: load_model(model),
         lambda: CheckpointFolder(checkpoints).load("data", {}),
+        lambda: LinearModel.from_liblinear(model),
     ):
         with suppress(ModelFileError):
             load()
