@@ -74,6 +74,14 @@ def test_flight_delays(example):
     assert "95% confidence" in shown
 
 
+def test_dask_cluster(example):
+    shown = example("dask_cluster", "--rows", "16000")
+    together, alone, best = numbers(shown)[:3]
+    assert best - 0.01 < together < best + 0.01
+    assert best - 0.01 < alone < best + 0.01
+    assert "2,000 of them computed on the workers" in shown
+
+
 def test_none_is_left_out():
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
