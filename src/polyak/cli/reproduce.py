@@ -14,7 +14,7 @@ from polyak.cli.errors import FAILED, UsageError, say
 if TYPE_CHECKING:
     from polyak.reproduction.pieces import Piece
 
-NAMES = ("schedules", "asymptotics", "theory")
+NAMES = ("schedules", "asymptotics", "benchmarks", "theory")
 
 
 def parser() -> Parser:

@@ -128,7 +128,7 @@ def _draw(figure: Figure) -> dict[str, bytes]:
         for axis in axes[len(figure.panels) :]:
             axis.set_visible(False)
         if len(legend) > 1:  # below all panels, where it cannot hide a line
-            lines = -(-len(legend) // max(2, int(width / 1.9)))
+            lines = -(-len(legend) // max(2, int(width / 1.7)))
             across = -(-len(legend) // lines)
             canvas.legend(
                 legend.values(),

@@ -17,6 +17,7 @@ from polyak.reproduction.tables import Table, as_csv
 EXPERIMENTS = {
     "schedules": "polyak.reproduction.schedules",
     "asymptotics": "polyak.reproduction.asymptotics",
+    "benchmarks": "polyak.reproduction.benchmarks",
     "theory": "polyak.reproduction.theory_check",
 }
 """The experiments in the order of the paper, and where they are."""

@@ -30,7 +30,7 @@ STYLES = {
     "SGD-QN": Style(GREEN, (0, (6, 2)), "D"),
     "oLBFGS": Style(BROWN, (0, (4, 1, 1, 1, 1, 1)), "P"),
     "LIBLINEAR": Style(GREY, (0, (2, 1)), "X"),
-    "auto": Style(SKY, "-", "*", 2.0),
+    "auto": Style(BLACK, "-", "*", 1.6),
     "batch": Style(BLACK, (0, (1, 1.5)), None, 1.4),
     "bound": Style(RED, (0, (5, 1.5)), None, 1.8),
     "simulation": Style(BLUE, "-", "o", 2.0),
