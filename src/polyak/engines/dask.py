@@ -50,10 +50,12 @@ class _OnDask(BaseASGD):
             outputs=outputs,
             n_features=width,
         )
+        client = _client(self.client)
         result = run(
             source,
             how,
-            client=_client(self.client),
+            client=client,
+            homes=None if client is None else _homes(client, X),
             rounds=None if self.rounds == "auto" else self.rounds,
             chains=None if self.chains == "auto" else self.chains,
             watch=_printed() if self.verbose else (lambda progress: None),
@@ -385,6 +387,19 @@ def _blocks(X: Any, like: Any = None) -> list[Any]:
     if rows is not None and not any(np.isnan([*rows[0], *X.chunks[0]])) and X.chunks[0] != rows[0]:
         X = X.rechunk({0: rows[0]})
     return list(X.to_delayed().reshape(-1))
+
+
+def _homes(client: Any, X: Any) -> list[str] | None:
+    """Say on which worker each partition lies, if all lie on some."""
+    if not _is_dask(X):
+        return None
+    who = client.who_has(X)
+    homes = [who.get(key) or who.get(str(key)) for key in _flat(X.__dask_keys__())]
+    return [home[0] for home in homes] if homes and all(homes) else None
+
+
+def _flat(keys: Any) -> list[Any]:
+    return [key for part in keys for key in _flat(part)] if isinstance(keys, list) else [keys]
 
 
 def _one_column_of_blocks(X: Any) -> Any:

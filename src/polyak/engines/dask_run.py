@@ -78,6 +78,7 @@ def run(
     client: Any = None,
     rounds: int | None = None,
     chains: int | None = None,
+    homes: list[str] | None = None,
     watch: Watch = lambda progress: None,
 ) -> Result:
     """Learn from files, or from partitions given as delayed (X, y, weights).
@@ -93,6 +94,8 @@ def run(
     chains : int, optional
         How many learn at the same time; as many as there are threads of workers if not given. The
         answer depends on it, and on no other trait of the cluster.
+    homes : list of str, optional
+        On which worker each partition lies, if they are there already.
     watch : function
         Called now and then with the progress.
     """
@@ -100,7 +103,7 @@ def run(
         chains = chains or work.threads
         if isinstance(source, list) and source and isinstance(source[0], tuple):
             blocks: list[Any] | None = source
-            pieces = plan.pieces_of_partitions(len(source))
+            pieces = plan.pieces_of_partitions(len(source), homes)
         else:
             blocks = None
             files, schema = work.value(
@@ -108,7 +111,7 @@ def run(
             )
             how = replace(how, schema=schema)
             pieces = plan.pieces_of_files(files, chains)
-        return _Run(work, how, pieces, blocks, chains, rounds).result()
+        return _Run(work, how, pieces, blocks, homes, chains, rounds).result()
 
 
 class _Run:
@@ -118,6 +121,7 @@ class _Run:
         how: How,
         pieces: list[Piece],
         blocks: list[Any] | None,
+        homes: list[str] | None,
         chains: int,
         rounds: int | None,
     ) -> None:
@@ -125,6 +129,7 @@ class _Run:
         self._how = how
         self._pieces = pieces
         self._blocks = blocks
+        self._homes = homes
         self._chains = chains
         self._rounds = rounds
 
@@ -165,6 +170,7 @@ class _Run:
                     "sample",
                     partial(_on_worker, part.sample, self._pieces[n], quota, self._how),
                     *self._block(self._pieces[n]),
+                    home=self._home(self._pieces[n]),
                 )
                 for n in chosen
             ]
@@ -220,7 +226,8 @@ class _Run:
                 for place, piece in enumerate(pieces_of_rounds[number]):
                     name = f"{number}-{chain}-{place}"
                     learn = partial(_learn, piece, self._how, self._work.topic, name)
-                    state = self._work.task("learn", learn, state, *self._block(piece), name=name)
+                    block, home = self._block(piece), self._home(piece)
+                    state = self._work.task("learn", learn, state, *block, name=name, home=home)
                 if state is not base:
                     tips.append(state)
             for one, other in plan.tree(len(tips)):
@@ -232,6 +239,9 @@ class _Run:
 
     def _block(self, piece: Piece) -> Sequence[Any]:
         return () if self._blocks is None else self._blocks[piece.partition]
+
+    def _home(self, piece: Piece) -> str | None:
+        return None if self._homes is None else self._homes[piece.partition]
 
 
 # -- what runs on the workers ----------------------------------------------------------------------
@@ -329,15 +339,27 @@ class _Work:
         self._kept = []
 
     def task(
-        self, kind: str, function: Callable[..., Any], *arguments: Any, name: str | None = None
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        name: str | None = None,
+        home: str | None = None,
     ) -> Any:
-        """Describe a task; its arguments may be other tasks."""
-        from dask import delayed
+        """Describe a task; its arguments may be other tasks.
+
+        It is done by the worker ``home`` as long as there is one: the scheduler itself would
+        sooner move a partition than wait.
+        """
+        from dask import annotate, delayed
 
         self._number += 1
         key = f"polyak-{kind}-{self._run}-{name or f'n{self._number}'}"
         call = delayed(function, name=f"{key}-function", pure=True, traverse=False)
-        return call(*arguments, dask_key_name=key)
+        if home is None:
+            return call(*arguments, dask_key_name=key)
+        with annotate(workers=[home], allow_other_workers=True):
+            return call(*arguments, dask_key_name=key)
 
     def keep(self, task: Any) -> Any:
         """Have a task done, and hold on to what comes of it for tasks to come."""

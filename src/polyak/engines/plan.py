@@ -126,9 +126,22 @@ def pieces_of_files(files: Sequence[FileFacts], chains: int) -> list[Piece]:
     return pieces
 
 
-def pieces_of_partitions(number: int) -> list[Piece]:
-    """Make a piece of every partition; nobody knows yet how long they are."""
-    return [Piece(f"partition {n}", 1.0, partition=n) for n in range(number)]
+def pieces_of_partitions(number: int, homes: Sequence[str] | None = None) -> list[Piece]:
+    """Make a piece of every partition; nobody knows yet how long they are.
+
+    ``homes`` says where each lies already: those of one place then come one after the other, so
+    that a chain finds its partitions where it is.
+
+    Examples
+    --------
+    >>> [piece.partition for piece in pieces_of_partitions(4, ["b", "a", "b", "a"])]
+    [0, 2, 1, 3]
+    """
+    order = list(range(number))
+    if homes is not None:
+        places = list(dict.fromkeys(homes))
+        order.sort(key=lambda n: places.index(homes[n]))
+    return [Piece(f"partition {n}", 1.0, partition=n) for n in order]
 
 
 def sampled(pieces: Sequence[Piece]) -> list[int]:

@@ -1,0 +1,87 @@
+"""``polyak train --engine dask``, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import fails, polyak, write
+
+from polyak.model import LinearModel
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write more rows than the head takes."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 5))
+    y = np.where(X[:, 0] + random.normal(size=len(X)) > 0, 1, -1)
+    text = "".join(
+        f"{target} {' '.join(f'{j + 1}:{value:.4g}' for j, value in enumerate(row))}\n"
+        for row, target in zip(X.tolist(), y.tolist(), strict=True)
+    )
+    return write(tmp_path_factory.mktemp("source") / "rows.svm", text)
+
+
+def test_train_and_predict(source: Path, tmp_path: Path) -> None:
+    model = tmp_path / "cluster.polyak"
+    arguments = ("train", source, "-m", model, "--engine", "dask", "--workers", 2)
+    done = polyak(*arguments, "--test", source)
+    assert "2 workers; watch them at http://" in done.stderr
+    assert "pieces" in done.stderr
+    assert "test accuracy" in done.stdout
+    about = LinearModel.load(model).about
+    assert about["rows"] == 20_000
+    assert about["engine"] == {"name": "dask", "chains": 2, "rounds": 1}
+    assert about["first_id"] == 1
+    first = model.read_bytes()
+    figures = json.loads(polyak(*arguments, "--json").stdout)
+    assert figures["rows"] == 20_000
+    assert model.read_bytes() == first  # the same data on as many workers: the same file
+
+
+def test_errors_are_a_sentence_and_leave_no_model(source: Path, tmp_path: Path) -> None:
+    model = tmp_path / "none.polyak"
+    start = ("train", source, "-m", model)
+    sentence = fails(*start, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1")
+    assert "the scheduler at tcp://127.0.0.1:1 cannot be reached" in sentence
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 1:1\n" * 3000 + "1 1:x\n")
+    sentence = fails("train", source, bad, "-m", model, "--engine", "dask", "--workers", 1)
+    assert "bad.svm" in sentence
+    assert "on the worker tcp://" in sentence
+    assert not model.exists()
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--workers", 2], "--workers needs --engine dask"),
+        (["--scheduler", "tcp://x:1"], "--scheduler needs --engine dask"),
+        (["--engine", "dask", "--workers", 2, "--scheduler", "x"], "give one of them"),
+        (["--engine", "dask", "--passes", 2], "--passes is for one process"),
+        (["--engine", "dask", "--checkpoint", "x"], "--checkpoint is for one process"),
+        (["--engine", "dask", "--shuffle-buffer", 9], "--shuffle-buffer is for one process"),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[object], words: str, source: Path) -> None:
+    assert words in fails("train", source, "-m", "x.polyak", *options, code=2)
+
+
+def test_standard_input_is_out_of_reach() -> None:
+    assert "name files" in fails("train", "-", "-m", "x", "--engine", "dask", code=2)
+
+
+def test_one_process_does_not_wait_for_dask(source: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom polyak.cli import main\n"
+        f"try: main(['train', {str(source)!r}, '-q', '-m', {str(tmp_path / 'm.polyak')!r}])\n"
+        "finally: print(*{'dask', 'distributed'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == ""
