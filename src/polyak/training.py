@@ -22,6 +22,9 @@ from polyak.model import LinearModel
 from polyak.recipes import Recipe
 from polyak.streams import BadLine, Batch, Columns, Schema, Stream, open_stream
 
+MOST_CLASSES = 100
+"""A table's numbers of more different values than that are no classes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -199,6 +202,14 @@ class _Run:
             raise DataError(
                 f"the target column {target.name} names classes, but {loss.name} is a loss for "
                 "numbers; choose another, such as log_loss"
+            )
+
+        numbers = target.kind == "number" and target.positive is None
+        if loss.classifies and numbers and target.values > MOST_CLASSES:
+            raise DataError(
+                f"the target column {target.name} has {target.values} different numbers in the "
+                "first rows, too many for classes; to predict numbers, choose the loss "
+                "squared_error"
             )
 
     def _open(self, position: dict[str, Any] | None) -> Stream:

@@ -66,8 +66,8 @@ def open_stream(
     format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
         Told from the files' names if not given; what has no name of these is svmlight. Arrow files
         are called ``.arrow``, ``.feather`` or ``.ipc``, JSON lines ``.jsonl`` or ``.ndjson``.
-        VW text is hashed, as `polyak.streams.vw` says. A ``.npz`` holds ``X``, or a sparse matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and
-        ``weights``.
+        VW text is hashed, as `polyak.streams.vw` says. A ``.npz`` holds ``X``, or a sparse matrix
+        as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
     y : array or path of a ``.npy`` file, optional
         The targets, where the source has none.
     target : str, optional

@@ -84,12 +84,12 @@ def _target(array: Any, wanted: Columns, source: str) -> Target:
     if stored in (None, "strings"):
         raise DataError(f"{source}: the target column {name} holds {array.type}, not numbers")
     kind = "class" if stored == "string" else "number"
-    if wanted.positive is None:
-        return Target(name, kind)
     seen = {word for word in words_of(array)[0].tolist() if word is not None}
+    if wanted.positive is None:
+        return Target(name, kind, values=len(seen))
     others = sorted(seen - {wanted.positive})
     negative = label_text(others[0]) if len(others) == 1 else f"not {wanted.positive}"
-    return Target(name, kind, wanted.positive, negative)
+    return Target(name, kind, wanted.positive, negative, len(seen))
 
 
 def _column(name: str, array: Any, wanted: Columns, source: str) -> Column | None:

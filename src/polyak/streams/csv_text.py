@@ -10,6 +10,7 @@ import numpy as np
 
 from polyak.errors import DataError
 from polyak.streams.arrow_types import MISSING_WORDS, pyarrow
+from polyak.streams.json_text import without_line
 from polyak.streams.stream import BadLine
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class CsvFormat:
         for column in table.columns:
             is_a = pa.types
             kind = column.type
-            if is_a.is_null(kind) or is_a.is_temporal(kind):
+            if is_a.is_temporal(kind):
                 columns.append(None)
             elif is_a.is_integer(kind):
                 columns.append(column.cast(pa.float64(), safe=False))
@@ -102,16 +103,37 @@ class CsvFormat:
         return self._read(lines, convert, bad, skip_bad_lines)
 
     def _read(self, lines: Lines, convert: Any, bad: list[BadLine], skip_bad_lines: bool) -> Any:
+        text = lines.text
+        found: list[BadLine] = []
+        while True:
+            wrong: list[Any] = []
+            try:
+                table = self._read_once(text, lines.names, convert, wrong, skip_bad_lines)
+                break
+            except pyarrow().ArrowInvalid as error:
+                place, reason = self._explained(error, text, lines, wrong, convert)
+                if not skip_bad_lines or place is None or wrong:
+                    where = "" if place is None else f", line {lines.first_line + place}"
+                    raise DataError(f"{lines.file}{where}: {reason}") from None
+            text, shown = without_line(text, place)
+            found.append(BadLine(lines.file, lines.first_line + place, shown, reason))
+        for row in wrong:
+            line = lines.first_line + row.number - 1
+            found.append(BadLine(lines.file, line, _short(row.text), _fields(row)))
+        bad.extend(sorted(found, key=lambda line: line.line))
+        return table
+
+    def _read_once(
+        self, text: memoryview, names: list[str], convert: Any, wrong: list[Any], skip: bool
+    ) -> Any:
         from pyarrow import csv as arrow
 
         pa = pyarrow()
-        wrong: list[Any] = []
 
         def note(row: Any) -> str:
             wrong.append(row)
-            return "skip" if skip_bad_lines else "error"
+            return "skip" if skip else "error"
 
-        text = lines.text
         if not len(text):
             text = memoryview(b"\n")
         parse = arrow.ParseOptions(
@@ -119,50 +141,36 @@ class CsvFormat:
             newlines_in_values=bool(np.any(np.frombuffer(text, np.uint8) == ord('"'))),
             invalid_row_handler=note,
         )
-        read = arrow.ReadOptions(
-            use_threads=False, block_size=len(text) + 16, column_names=lines.names
+        read = arrow.ReadOptions(use_threads=False, block_size=len(text) + 16, column_names=names)
+        return arrow.read_csv(
+            pa.BufferReader(pa.py_buffer(text)),
+            read_options=read,
+            parse_options=parse,
+            convert_options=convert,
         )
-        try:
-            table = arrow.read_csv(
-                pa.BufferReader(pa.py_buffer(text)),
-                read_options=read,
-                parse_options=parse,
-                convert_options=convert,
-            )
-        except pa.ArrowInvalid as error:
-            raise self._explained(error, lines, wrong, convert) from None
-        for row in wrong:
-            bad.append(
-                BadLine(
-                    lines.file, lines.first_line + row.number - 1, _short(row.text), _fields(row)
-                )
-            )
-        return table
 
-    def _explained(self, error: Any, lines: Lines, wrong: list[Any], convert: Any) -> DataError:
+    def _explained(
+        self, error: Any, text: memoryview, lines: Lines, wrong: list[Any], convert: Any
+    ) -> tuple[int | None, str]:
+        """Say which line of the text is wrong, from zero, and what is."""
         from polyak.streams.text_tables import line_of_row
 
         if wrong:
             row = wrong[-1]
-            line = lines.first_line + (row.number or 1) - 1
-            return DataError(f"{lines.file}, line {line}: {_fields(row)}: {_short(row.text)!r}")
+            return (row.number or 1) - 1, f"{_fields(row)}: {_short(row.text)!r}"
         found = _CONVERSION.search(str(error))
         if found is None:
-            return DataError(f"{lines.file}, from line {lines.first_line} on: {error}")
+            return None, str(error).split("\n")[0]
         number, row_number, kind, what = found.groups()
-        included = list(convert.include_columns) or lines.names
-        name = lines.names[int(number)] if int(number) < len(lines.names) else included[0]
-        at = ""
-        if row_number is not None:
-            line = lines.first_line + line_of_row(lines.text, int(row_number) - 1)
-            at = f", line {line}"
+        name = lines.names[int(number)]
+        place = None if row_number is None else line_of_row(text, int(row_number) - 1)
         if "UTF8" in what:
-            return DataError(f"{lines.file}{at}: the column {name} is not UTF-8")
+            return place, f"the column {name} is not UTF-8"
         value = _VALUE.search(what)
         shown = repr(_short(value.group(1))) if value else what
         was = "a number" if kind == "double" else "true or false" if kind == "bool" else f"a {kind}"
-        return DataError(
-            f"{lines.file}{at}: the column {name} was {was} so far, but here it is {shown}; "
+        return place, (
+            f"the column {name} was {was} so far, but here it is {shown}; "
             f"categorical={name} reads it as words"
         )
 

@@ -83,12 +83,8 @@ class JsonFormat:
                 place, line, sentence = self._explained(error, text, lines)
                 if not skip_bad_lines or place is None:
                     raise DataError(sentence) from None
-                rows = bytes(text).split(b"\n")
-                shown = rows[place].decode(errors="replace")
-                number = line + len(taken_out)
-                reason = str(error).split("\n")[0]
-                taken_out.append(BadLine(lines.file, number, shown[:60], reason))
-                text = memoryview(b"\n".join(rows[:place] + rows[place + 1 :]))
+                text, shown = without_line(text, place)
+                taken_out.append(BadLine(lines.file, line, shown, sentence.split(": ", 1)[1]))
         bad.extend(taken_out)
         return table
 
@@ -104,10 +100,21 @@ class JsonFormat:
         what = message.removeprefix("JSON parse error: ")
         if changed is not None:
             name, was = changed.groups()
+            was = {"number": "a number", "string": "a word", "boolean": "true or false"}.get(
+                was, was
+            )
             what = f"the column {name} was {was} so far, but here it is not"
         else:
             what = f"it is not JSON: {_ROW.sub('', what).strip().rstrip('.')}"
         return place, line, f"{lines.file}, line {line}: {what}"
+
+
+def without_line(text: memoryview, place: int) -> tuple[memoryview, str]:
+    """Leave a line empty, so that those after it keep their numbers; and show what it was."""
+    rows = bytes(text).split(b"\n")
+    shown = rows[place].decode(errors="replace")
+    rows[place] = b""
+    return memoryview(b"\n".join(rows)), shown if len(shown) <= 60 else shown[:59] + "…"
 
 
 def _line_of_row(text: memoryview, row: int) -> int:

@@ -96,12 +96,15 @@ class Target:
     positive, negative : str, optional
         Where one value was named as the class of positive scores: that, and what all others are
         called.
+    values : int
+        How many different values the first rows have: numbers that are classes have few.
     """
 
     name: str
     kind: str
     positive: str | None = None
     negative: str | None = None
+    values: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,11 +74,12 @@ class TextSource:
         """Parse the first megabyte, its types found out."""
         blocks = self._blocks(0, 0)
         held: list[Block] = []
-        size = 0
+        size = rows = 0
         for block in blocks:
             held.append(block)
             size += len(block.text)
-            if size >= SAMPLE_BYTES or block.file > 0:
+            rows += _count_newlines(block.text) - (block.end == len(block.text))
+            if size >= SAMPLE_BYTES or (block.file > 0 and rows > SAMPLE_ROWS):
                 break
         self._begun = (held, blocks)
         if not held:
@@ -88,18 +89,61 @@ class TextSource:
             cut = bytes(text[:SAMPLE_BYTES]).rfind(b"\n") + 1
             text = text[: cut or len(text)]
         lines = self._lines(replace(held[0], text=text, end=len(text)), 1, None)
-        table = self._text.infer(lines, self._options.skip_bad_lines)
-        self._types = {
-            field.name: kind
-            for field in table.schema
-            if (kind := stored_as(field.type)) is not None
-        }
+        lines, table = self._inferred(lines)
         if self._options.keep and self.format != "jsonl":
             numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
             words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
             self._as_written = {name for name in numbers if _loses(words.column(name))}
         table = with_keys(table, lines.keys, self._key_types)
-        return table.slice(0, SAMPLE_ROWS)
+        later = [block for block in held if block.file > 0]
+        return self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
+
+    def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
+        """Add rows of the next files, where the first has only a few."""
+        names: list[str] | None = None
+        file = 0
+        for block in blocks:
+            if table.num_rows >= SAMPLE_ROWS:
+                break
+            if block.file != file:
+                file, names = block.file, None
+            lines = self._lines(block, 1, names)
+            names = lines.names
+            types = {name: self._types[name] for name in table.column_names if name in self._types}
+            if names and not set(types) <= set(names):
+                break  # the reading will tell what is wrong
+            skip = self._options.skip_bad_lines
+            part = with_keys(self._text.parse(lines, types, [], skip), lines.keys, self._key_types)
+            if not set(table.column_names) <= set(part.column_names):
+                break
+            table = pyarrow().concat_tables([table, part.select(table.column_names)])
+        return table
+
+    def _inferred(self, lines: Lines) -> tuple[Lines, Any]:
+        """Find types from the first rows; from all of the sample where they are all missing.
+
+        From the first rows only, so that one wrong value further down is an error, rather than
+        the reason to read a column of numbers as words.
+        """
+        pa = pyarrow()
+        skip = self._options.skip_bad_lines
+        first = replace(lines, text=_first_rows(lines.text, SAMPLE_ROWS, self._text.is_quoted))
+        table = self._text.infer(first, skip)
+        unknown = [field.name for field in table.schema if pa.types.is_null(field.type)]
+        wider = self._text.infer(lines, skip) if unknown else table
+        for name in wider.column_names:
+            kind = wider.schema.field(name).type
+            if name in table.column_names and name not in unknown:
+                kind = table.schema.field(name).type
+            stored = stored_as(kind)
+            if pa.types.is_null(kind):
+                stored = "number" if name == self._options.columns.target else "string"
+            if stored is not None:
+                self._types[name] = stored
+        if unknown:
+            known = {n: self._types[n] for n in wider.column_names if n in self._types}
+            table = self._text.parse(first, known, [], skip)
+        return first, table
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns to read, and as what."""
@@ -194,6 +238,15 @@ def _loses(words: Any) -> bool:
         if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
             return True
     return False
+
+
+def _first_rows(text: memoryview, rows: int, quoted: bool) -> memoryview:
+    """Cut text after so many lines, or where the quotation marks open there are closed."""
+    characters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    if quoted:
+        ends = ends[np.searchsorted(np.flatnonzero(characters == ord('"')), ends) % 2 == 0]
+    return text[: int(ends[rows - 1]) + 1] if len(ends) >= rows else text
 
 
 def _count_newlines(text: memoryview) -> int:
