@@ -34,6 +34,10 @@ class Claim:
     holds: bool | None
     figure: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.holds is not None:  # a comparison of NumPy's numbers is not quite a bool
+            object.__setattr__(self, "holds", bool(self.holds))
+
     @property
     def verdict(self) -> str:
         """Say in a word or two whether it holds."""

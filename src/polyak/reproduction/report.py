@@ -37,11 +37,13 @@ def write_report(chapters: list[Chapter], folder: Path, scale: float) -> None:
         element("title", "One pass, averaged: the paper reproduced · polyak"),
         element("style", _style()),
     )
+    figures = [figure.name for chapter in chapters for figure in chapter.figures]
+    numbers = {name: f"Figure {place}" for place, name in enumerate(figures, 1)}
     body = element(
         "main",
         _opening(chapters, scale),
-        _claims(chapters),
-        *(_chapter(chapter, folder) for chapter in chapters),
+        _claims(chapters, numbers),
+        *(_chapter(chapter, folder, numbers) for chapter in chapters),
         element("footer", f"Made by polyak {version('polyak')}."),
     )
     page = "<!doctype html>\n" + element(
@@ -57,7 +59,7 @@ def _opening(chapters: list[Chapter], scale: float) -> Markup:
     told = f"{count(len(claims), 'claim')} checked: {hold} hold, {fail} do not"
     untold = len(claims) - hold - fail
     told += f", {untold} cannot be told from this run." if untold else "."
-    size = "the paper's sizes" if scale >= 1 else f"{number(scale)} of the paper's sizes"
+    size = f"Run at scale {number(scale)}, where 1 means the paper's sizes."
     return element(
         "header",
         element("p", "polyak · reproduction", class_="kicker"),
@@ -67,21 +69,20 @@ def _opening(chapters: list[Chapter], scale: float) -> Markup:
             "Wei Xu's “Towards Optimal One Pass Large Scale Learning with Averaged Stochastic "
             "Gradient Descent” says that the average of the iterates of stochastic gradient "
             "descent (ASGD), with the right learning rate, is as good after one pass as the batch "
-            f"optimum. {told} Run at {size}.",
+            f"optimum. {told} {size}",
             class_="lead",
         ),
     )
 
 
-def _claims(chapters: list[Chapter]) -> Markup:
-    heads = ("The paper says", "Where", "Measured here", "Verdict", "Figure")
+def _claims(chapters: list[Chapter], numbers: dict[str, str]) -> Markup:
+    heads = ("The paper says", "Where", "Measured here", "Verdict", "Shown in")
     lines = []
     for chapter in chapters:
-        titles = {figure.name: figure.title for figure in chapter.figures}
         for claim in chapter.claims:
             link: Markup | str = ""
-            if claim.figure is not None:
-                link = element("a", titles.get(claim.figure, claim.figure), href=f"#{claim.figure}")
+            if claim.figure in numbers:
+                link = element("a", numbers[claim.figure], href=f"#{claim.figure}")
             mark = {True: "yes", False: "no", None: "open"}[claim.holds]
             cells: tuple[str, ...] = (
                 claim.text,
@@ -96,23 +97,23 @@ def _claims(chapters: list[Chapter]) -> Markup:
     )
 
 
-def _chapter(chapter: Chapter, folder: Path) -> Markup:
+def _chapter(chapter: Chapter, folder: Path, numbers: dict[str, str]) -> Markup:
     return element(
         "section",
         element("h2", chapter.title),
         element("p", chapter.about),
-        *(_figure(figure, folder) for figure in chapter.figures),
+        *(_figure(figure, folder, numbers[figure.name]) for figure in chapter.figures),
         *(_table(table) for table in chapter.tables),
         id=chapter.name,
     )
 
 
-def _figure(figure: Figure, folder: Path) -> Markup:
+def _figure(figure: Figure, folder: Path, number: str) -> Markup:
     """Show a figure as an image of its own, so that no two drawings' ids can meet."""
     drawing = base64.b64encode((folder / "figures" / f"{figure.name}.svg").read_bytes()).decode()
     return element(
         "figure",
-        element("h3", figure.title),
+        element("h3", f"{number}. {figure.title}"),
         element(
             "img",
             src=f"data:image/svg+xml;base64,{drawing}",

@@ -50,7 +50,7 @@ def pieces(scale: float, data: str | None) -> list[Piece]:
         long = max(1000, round(TIGHT_ROWS * share))
         parameters = {"a": a, "c": c, "rows": long, "runs": runs // 8}
         found.append(Piece(f"theory-{name}", first_problem, parameters))
-    return [*found, Piece("theory-rates", rates, {"rows": max(500, rows)}, version=2)]
+    return [*found, Piece("theory-rates", rates, {"rows": max(500, rows)}, version=3)]
 
 
 # -- simulation ------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def rates(rows: int, runs: int = 20) -> Result:
     """Learn least squares from rows of one length at constant learning rates around ``2 / M``."""
     random = np.random.default_rng(20111112)
     dimensions, M = 5, 4.0
-    marks = [round(10**power) for power in np.arange(0.0, np.log10(rows) + 1e-9, 0.125)]
+    marks = sorted({round(10**power) for power in np.arange(0.0, np.log10(rows) + 1e-9, 0.125)})
     curves = []
     for share in RATES:
         gamma = share / 2 * largest_stable_rate(M)
