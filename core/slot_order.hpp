@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace polyak {
@@ -20,6 +21,8 @@ class SlotOrder {
     keys_.resize(static_cast<size_t>(n));
     if (n <= kFew || n > kMany)
       for (int64_t i = 0; i < n; ++i) keys_[i] = key(slots[i], i);
+    else if (kLittleEndian && n <= kShort && bits_ >= kShortBits)
+      fill_short_buckets(slots, n);
     else
       fill_buckets(slots, n);
     if (n > kMany)
@@ -41,6 +44,13 @@ class SlotOrder {
 
  private:
   static constexpr int64_t kFew = 12, kMany = 4096;
+  static constexpr int64_t kShort = 255;  // what a byte counts
+  static constexpr int kShortBits = 9;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  static constexpr bool kLittleEndian = false;
+#else
+  static constexpr bool kLittleEndian = true;
+#endif
 
   // The slot, and below it the place in the row, so that no two keys are the same.
   static uint64_t key(Index slot, int64_t place) {
@@ -56,6 +66,26 @@ class SlotOrder {
     for (size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
     for (int64_t i = 0; i < n; ++i)
       keys_[starts_[static_cast<uint64_t>(slots[i]) >> shift]++] = key(slots[i], i);
+  }
+
+  // The same for rows as most are, by bytes, eight of which one product adds up. So there can be
+  // several times as many buckets as features, and hardly any that two of them share.
+  void fill_short_buckets(const Index *slots, int64_t n) {
+    constexpr uint64_t each = 0x0101010101010101u;
+    uint8_t starts[1 << kShortBits] = {};
+    const int shift = bits_ - kShortBits;
+    for (int64_t i = 0; i < n; ++i) ++starts[static_cast<uint64_t>(slots[i]) >> shift];
+    uint64_t before = 0;
+    for (size_t b = 0; b < sizeof starts; b += 8) {
+      uint64_t counts;
+      std::memcpy(&counts, starts + b, 8);
+      const uint64_t sums = counts * each;  // each byte and those below it
+      counts = (sums << 8) + before * each;
+      std::memcpy(starts + b, &counts, 8);
+      before += sums >> 56;
+    }
+    for (int64_t i = 0; i < n; ++i)
+      keys_[starts[static_cast<uint64_t>(slots[i]) >> shift]++] = key(slots[i], i);
   }
 
   void insert_each(int64_t n) {

@@ -102,7 +102,7 @@ class TestWhatALineMayBe:
             1: 51.0,
         }
 
-    @pytest.mark.parametrize("n", [1, 2, 11, 13, 100, 4095, 4097, 9000])
+    @pytest.mark.parametrize("n", [1, 2, 11, 13, 100, 255, 256, 4095, 4097, 9000])
     def test_slots_ascend_whatever_the_length(self, n: int) -> None:
         line = "1 | " + " ".join(f"w{i}:{i % 9}.5" for i in range(n))
         rows = parse(line).rows
