@@ -20,6 +20,7 @@ NAMES = (
     "rivals",
     "accuracy",
     "startup",
+    "dask",
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
 """Those that say most in two minutes."""

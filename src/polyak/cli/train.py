@@ -158,7 +158,8 @@ def _add_engine(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
-    begin_reading(options)
+    if not options.engine:  # whose workers read
+        begin_reading(options)
     from polyak.container import check_writable
 
     job = _job(options)
