@@ -45,10 +45,6 @@ class Span(File):
         """Say no: who reads a plain file reads all of it."""
         return False
 
-    def is_plain(self) -> bool:
-        """Say that the bytes on the disk are more than the text."""
-        return False
-
     def open(self) -> Opened:
         """Begin to read."""
         raw = self._raw()
