@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from polyak.reproduction.benchmark_claims import after_one_pass, claims
 from polyak.reproduction.benchmark_figures import figures
 from polyak.reproduction.benchmark_tables import tables
 from polyak.reproduction.benchmarks import pieces, run_set
-from polyak.reproduction.contest import ALGORITHMS, MARKS, PAPERS, compete, measure
+from polyak.reproduction.contest import ALGORITHMS, MARKS, PAPERS, _median, compete, measure
 from polyak.reproduction.run import reproduce
 
 
@@ -20,7 +22,9 @@ def results():
 
     Nowhere is a folder without real sets.
     """
-    planned = pieces(0.0005, "/nowhere")
+    planned = [
+        replace(p, parameters=p.parameters | {"orders": 1}) for p in pieces(0.0005, "/nowhere")
+    ]
     found = {
         p.name: p.function(**p.parameters)
         for p in planned
@@ -32,6 +36,25 @@ def results():
         lent = found["benchmarks-losses-dna-stand-in"]
         found.setdefault(p.name, {**lent, "about": {**lent["about"], **about}})
     return {p.name: found[p.name] for p in planned}
+
+
+def test_medians_over_orders():
+    data = load_benchmark("alpha", "/nowhere", scale=0.003)
+    found = compete(data, "squared_hinge", ("SGD2",), orders=3)
+    runs = [run["SGD2"]["cost"] for run in found["orders"]]
+    assert len(runs) == 3
+    assert runs[0] != runs[1] != runs[2]
+    np.testing.assert_array_equal(found["curves"]["SGD2"]["cost"], np.median(runs, axis=0))
+    # The first order is the rows as they stand.
+    alone = compete(data, "squared_hinge", ("SGD2",))
+    assert alone["curves"]["SGD2"]["cost"] == runs[0]
+
+
+def test_what_diverged_is_worse_than_any_number():
+    run = {"passes": [1.0], "error": [0.1], "cost": [0.1]}
+    lost = {"passes": [1.0], "error": [None], "cost": [None]}
+    assert _median([run, lost, run])["error"] == [0.1]
+    assert _median([run, lost, lost])["cost"] == [None]
 
 
 def test_every_set_has_its_piece(results):
@@ -93,7 +116,7 @@ def invented(asgd, others, name="covtype", form="real"):
     seconds = {rival: [0.1, 0.2, 0.4] for rival in PAPERS} | {"oLBFGS": [1.0, 2.0, 4.0]}
     return {
         "about": {"name": name, "form": form, "title": name, "rows": 1},
-        "losses": {"squared_hinge": {"curves": curves, "start": 100}},
+        "losses": {"squared_hinge": {"curves": curves, "orders": [curves], "start": 100}},
         "timings": {"squared_hinge": seconds},
     }
 
@@ -147,7 +170,7 @@ def test_two_passes_in_parts_are_two_passes():
 
 def test_two_runs_agree():
     def run():
-        result = run_set("dna", "stand-in", None, 0.001, ("squared_hinge",))
+        result = run_set("dna", "stand-in", None, 0.001, ("squared_hinge",), 2)
         del result["timings"]
         return result
 

@@ -52,7 +52,8 @@ def _rank_of_cost(result: Result) -> Claim:
     return Claim(
         f"{title}: after one pass ASGD's test cost is the lowest or second lowest of the six.",
         "Figure 3, right",
-        f"ASGD is {_ordinal(place)} of {len(order)}: {words}",
+        f"ASGD is {_ordinal(place)} of {len(order)}: {words} (medians over "
+        f"{len(result['losses']['squared_hinge']['orders'])} orders of the rows)",
         place <= 2,
         f"benchmarks-{result['about']['name']}{file_mark(result['about'])}",
     )
@@ -106,7 +107,8 @@ def _one_pass_is_enough(kind: str, chosen: list[Result]) -> Claim:
 def _steady(kind: str, chosen: list[Result]) -> Claim:
     """Compare how much the error moves from one measurement to the next, from half a pass on."""
     movement: dict[str, list[float]] = {}
-    for _, _, curves in _contests(chosen):
+    contests = [found for result in chosen for found in result["losses"].values()]
+    for curves in (run for found in contests for run in found["orders"]):
         for name in (name for name in PAPERS if name in curves and name != "LIBLINEAR"):
             points = zip(curves[name]["passes"], curves[name]["error"], strict=True)
             errors = [error for at, error in points if at >= 0.5]

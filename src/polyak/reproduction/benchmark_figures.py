@@ -11,6 +11,8 @@ from polyak.reproduction.pieces import Result
 FIGURES = (("alpha", "beta", "gamma", "delta", "epsilon"), ("zeta", "fd", "ocr", "dna"))
 """Which sets the figures with three losses show, one of them after the other."""
 
+BEYOND = 1e30
+
 
 def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw the paper's Figure 3, a figure a set, and its Figures 4 and 5."""
@@ -34,10 +36,9 @@ def _detailed(result: Result) -> Figure:
     seconds = result["timings"]["squared_hinge"]
     title = about["title"]
     error: dict[str, Any] = {"y_range": _range(curves, "error", 100.0)}
-    errors = {name: _percent(curve["error"]) for name, curve in curves.items()}
-    by_pass = [Series(name, curve["passes"], errors[name]) for name, curve in curves.items()]
-    by_time = [Series(name, seconds[name], errors[name]) for name in curves]
-    costs = [Series(name, curve["passes"], curve["cost"]) for name, curve in curves.items()]
+    by_pass = [_series(name, c["passes"], c, "error", 100.0) for name, c in curves.items()]
+    by_time = [_series(name, seconds[name], c, "error", 100.0) for name, c in curves.items()]
+    costs = [_series(name, c["passes"], c, "cost", 1.0) for name, c in curves.items()]
     words, axis = "seconds of learning", "test error (%)"
     panels = [
         Panel(f"{title}: error", "passes", axis, by_pass, **error),
@@ -49,7 +50,8 @@ def _detailed(result: Result) -> Figure:
         f"{title}: squared hinge loss",
         f"{_what(about)} Test error against passes (left) and against the processor's seconds "
         "spent on learning (middle), and the mean cost of a test row, loss and penalty, against "
-        "passes (right). LIBLINEAR can be asked after whole passes only." + _beyond(panels),
+        "passes (right). Lines are medians over several orders of the rows, bands hold the middle "
+        "half of them. LIBLINEAR can be asked after whole passes only." + _beyond(panels),
         panels,
         columns=3,
         width=12.0,
@@ -67,7 +69,10 @@ def _small_multiples(number: int, chosen: list[Result]) -> Figure:
                     f"{result['about']['title']}, {LOSS_TITLES[loss]}",
                     "passes",
                     "test error (%)",
-                    [Series(n, c["passes"], _percent(c["error"])) for n, c in curves.items()],
+                    [
+                        _series(n, c["passes"], c, "error", 100.0, spread=False)
+                        for n, c in curves.items()
+                    ],
                     y_range=_range(curves, "error", 100.0),
                 )
             )
@@ -103,8 +108,18 @@ def file_mark(about: Result) -> str:
     return {"stand-in": "-stand-in", "sample": "-sample", "real": ""}[about["form"]]
 
 
-def _percent(values: list[float | None]) -> list[float | None]:
-    return [None if value is None else 100.0 * value for value in values]
+def _series(
+    name: str, x: list[float], curve: Result, what: str, unit: float, spread: bool = True
+) -> Series:
+    middle = [None if value is None else unit * value for value in curve[what]]
+    if not spread:
+        return Series(name, x, middle)
+    # What has overflowed is far above any panel.
+    low, high = (
+        [BEYOND if value is None else unit * value for value in bound]
+        for bound in curve[f"{what}_spread"]
+    )
+    return Series(name, x, middle, low, high)
 
 
 def _range(curves: Result, what: str, unit: float) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """One set, one loss, every algorithm: how good each is as it goes through the rows, and how fast.
 
-All learn from the same rows in the same order, twice over, with the same λ, and are measured on
+All learn from the same rows in the same orders, twice over, with the same λ, and are measured on
 the test rows at the same places. Only learning is timed, not measuring. Nobody has an intercept:
 the paper's Algorithm 1 has none, and its M of 1 for rows of unit length, 200 for dna's, leaves no
 room for a constant feature.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,21 @@ Point = tuple[float, float, float]
 """The error and the cost on the test rows, and the processor's seconds spent on learning so far."""
 
 
-def compete(data: BenchmarkSet, loss: str, algorithms: tuple[str, ...] = ALGORITHMS) -> Result:
-    """Let every algorithm learn a set in two passes.
+def compete(
+    data: BenchmarkSet, loss: str, algorithms: tuple[str, ...] = ALGORITHMS, orders: int = 1
+) -> Result:
+    """Let every algorithm learn a set in two passes, with the rows in several orders.
+
+    What the last iterate is depends much on the last rows: one order says little about it.
 
     Returns
     -------
     dict
-        ``curves`` holds, for each algorithm, ``passes``, ``error`` and ``cost``, the last two None
-        where the weights had overflowed; ``seconds`` the time spent up to each of the points;
-        ``start`` the row after which ASGD began to average.
+        ``orders`` holds for each order, and in it for each algorithm, ``passes``, ``error`` and
+        ``cost``, the last two None where the weights had overflowed; ``curves`` the medians over
+        the orders, with ``error_spread`` and ``cost_spread``, the middle half; ``seconds`` the
+        median time spent up to each of the points; ``start`` the row after which ASGD began to
+        average in the first order.
 
     Examples
     --------
@@ -59,6 +66,39 @@ def compete(data: BenchmarkSet, loss: str, algorithms: tuple[str, ...] = ALGORIT
     >>> found["curves"]["ASGD"]["passes"][-1], 0.2 < found["curves"]["ASGD"]["error"][-1] < 0.3
     (2.0, True)
     """
+    found = [_compete_once(_ordered(data, order), loss, algorithms) for order in range(orders)]
+    seconds = {
+        name: np.median([one["seconds"][name] for one in found], axis=0).tolist()
+        for name in found[0]["seconds"]
+    }
+    runs = [one["curves"] for one in found]
+    curves = {name: _median([run[name] for run in runs]) for name in runs[0]}
+    return {"curves": curves, "orders": runs, "seconds": seconds, "start": found[0]["start"]}
+
+
+def _ordered(data: BenchmarkSet, order: int) -> BenchmarkSet:
+    """Give the rows as they stand, or in a random order."""
+    if order == 0:
+        return data
+    rows = np.random.default_rng(order).permutation(len(data.y))
+    return replace(data, X=data.X[rows], y=data.y[rows])
+
+
+def _median(runs: list[Any]) -> Result:
+    """Give the middle of several curves, and their middle half; what overflowed is at the top."""
+    found: Result = {"passes": runs[0]["passes"]}
+    for what in ("error", "cost"):
+        values = [[np.inf if value is None else value for value in run[what]] for run in runs]
+        # Of the values themselves: between two of them there may be infinity.
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="nearest")
+        found[what] = [_finite(value) for value in middle.tolist()]
+        found[f"{what}_spread"] = [
+            [_finite(value) for value in bound.tolist()] for bound in (low, high)
+        ]
+    return found
+
+
+def _compete_once(data: BenchmarkSet, loss: str, algorithms: tuple[str, ...]) -> Result:
     curves: dict[str, Any] = {}
     seconds: dict[str, list[float]] = {}
     start = None
