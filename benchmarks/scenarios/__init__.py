@@ -11,6 +11,7 @@ NAMES = (
     "text",
     "text-1gb",
     "vw",
+    "tables",
     "parser",
     "formats",
     "predict",
