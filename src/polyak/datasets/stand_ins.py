@@ -94,12 +94,15 @@ def stand_in(name: str, n_train: int, n_test: int, seed: int = 0) -> tuple[Part,
     generator = _GENERATORS[name](np.random.default_rng([seed, own, RULES]))
 
     def draw(what: int, n_rows: int) -> Part:
-        blocks = [
-            generator.draw(np.random.default_rng([seed, own, what, block]), BLOCK)
-            for block in range(-(-n_rows // BLOCK))
-        ]
-        rows, y = zip(*blocks, strict=True)
-        return generator.finish(_joined(list(rows), n_rows)), np.concatenate(y)[:n_rows]
+        X, y = np.empty((0, 0)), np.empty(n_rows)
+        for block in range(-(-n_rows // BLOCK)):
+            rows, targets = generator.draw(np.random.default_rng([seed, own, what, block]), BLOCK)
+            if block == 0:  # filled in place: all blocks beside the whole would be twice the memory
+                X = np.empty((n_rows, rows.shape[1]), rows.dtype)
+            part = slice(block * BLOCK, (block + 1) * BLOCK)
+            X[part] = rows[: n_rows - part.start]
+            y[part] = targets[: n_rows - part.start]
+        return generator.finish(X), y
 
     (X, y), (X_test, y_test) = draw(TRAIN, n_train), draw(TEST, n_test)
     if name in _AS_LONG_AS:
@@ -109,16 +112,6 @@ def stand_in(name: str, n_train: int, n_test: int, seed: int = 0) -> tuple[Part,
         X *= unit
         X_test *= unit
     return (X, y), (X_test, y_test)
-
-
-def _joined(blocks: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
-    """Copy blocks into one array, letting go of each on the way."""
-    rows = np.empty((n_rows, blocks[0].shape[1]), blocks[0].dtype)
-    for index in range(len(blocks)):
-        start = index * BLOCK
-        rows[start : start + BLOCK] = blocks[index][: n_rows - start]
-        blocks[index] = blocks[index][:0]
-    return rows
 
 
 def _documents(n_train: int, n_test: int, seed: int) -> tuple[Part, Part]:
