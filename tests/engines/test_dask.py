@@ -175,6 +175,7 @@ class TestSameBits:
                 kills += 1
                 os.kill(next(iter(pids.values())), signal.SIGKILL)
 
+        client.cluster.scale(2)  # should a nanny itself have given up on its worker
         client.wait_for_workers(2, timeout=60)
         pids = client.run(os.getpid)
         return run(files, how(block_bytes=SLOWLY), client=client, chains=2, watch=watch), kills

@@ -14,6 +14,7 @@ from polyak.engines.plan import (
     ends_of_rounds,
     in_chains,
     in_rounds,
+    joined,
     pieces_of_files,
     pieces_of_partitions,
     sampled,
@@ -24,12 +25,12 @@ sizes = st.lists(st.integers(0, 1 << 28), min_size=1, max_size=12)
 ends = st.lists(st.floats(0.01, 0.99), max_size=4).map(lambda some: [*sorted(some), 1.0])
 
 
-@given(sizes=sizes, chains=st.integers(1, 9), ends=ends)
+@given(sizes=sizes, chains=st.integers(1, 9), ends=ends, least=st.integers(0, 1 << 29))
 def test_every_byte_of_a_file_is_in_one_piece(
-    sizes: list[int], chains: int, ends: list[float]
+    sizes: list[int], chains: int, ends: list[float], least: int
 ) -> None:
     files = [FileFacts(f"{n}.svm", size, True) for n, size in enumerate(sizes)]
-    pieces = pieces_of_files(files, chains)
+    pieces = joined(pieces_of_files(files, chains), least)
     learned = [
         piece
         for chain in in_chains(pieces, chains)

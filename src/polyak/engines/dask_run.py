@@ -135,12 +135,13 @@ class _Run:
 
     def result(self) -> Result:
         head, facts = self._head()
-        rows, start = self._work.value(
-            self._work.task("look", partial(_on_worker, part.average_start), head)
+        rows, start, size = self._work.value(
+            self._work.task("look", partial(_on_worker, part.look), head)
         )
         self._work.progress.rows = rows
         self._work.progress.note({"task": "head", "rows": rows, "done": False})
         pieces, left = self._left(facts)
+        pieces = plan.joined(pieces, plan.PIECE_PER_STATE * size)
         chains = min(self._chains, max(int(left / ROWS_A_CHAIN), 1))
         ends = plan.ends_of_rounds(rows, left, start, self._rounds)
         in_chains = plan.in_chains(pieces, chains) if pieces else []

@@ -213,14 +213,15 @@ def settle(state: bytes) -> bytes:
     return _packed(learner, tally)
 
 
-def average_start(state: bytes) -> tuple[int, float | None]:
-    """Say how many rows were learned, and after how many of them the last average began."""
+def look(state: bytes) -> tuple[int, float | None, int]:
+    """Say how many rows were learned, after how many the last average began, and its own size."""
     learner, _ = unpacked(state)
     starts = learner.about()["average_start"]
     if isinstance(learner.recipe.average, bool) and not learner.recipe.average:
-        return learner.rows_seen, 0.0  # nothing is averaged, so nothing is waited for
+        return learner.rows_seen, 0.0, len(state)  # no average, so nothing to wait for
     known = [start for start in starts if start is not None]
-    return learner.rows_seen, float(max(known)) if len(known) == len(starts) else None
+    begun = float(max(known)) if len(known) == len(starts) else None
+    return learner.rows_seen, begun, len(state)
 
 
 def unpacked(state: bytes) -> tuple[Learner, Tally]:

@@ -24,6 +24,9 @@ SAMPLED_PIECES = 8
 LARGEST_PIECE = 1 << 26
 """How many bytes of text a task reads at most: what a dead worker's last task costs."""
 SMALLEST_PIECE = 1 << 20
+PIECE_PER_STATE = 32
+"""How many times as large as the state a piece is at least, so that carrying states costs little:
+a byte of a state costs about twice what a byte of text does."""
 PIECES_A_CHAIN = 4
 GROWTH = 8
 """By how much a round multiplies the rows learned so far, if averaging began early on."""
@@ -142,6 +145,28 @@ def pieces_of_partitions(number: int, homes: Sequence[str] | None = None) -> lis
         places = list(dict.fromkeys(homes))
         order.sort(key=lambda n: places.index(homes[n]))
     return [Piece(f"partition {n}", 1.0, partition=n) for n in order]
+
+
+def joined(pieces: Sequence[Piece], least: float) -> list[Piece]:
+    """Join pieces of a file that follow each other, until they have so many bytes.
+
+    Every task takes a state apart and puts one together, which a wide state makes worth saving.
+
+    Examples
+    --------
+    >>> pieces = [Piece("a", 10, "a", n, n + 10) for n in range(0, 50, 10)]
+    >>> [(piece.begin, piece.end) for piece in joined(pieces, 20)]
+    [(0, 20), (20, 40), (40, 50)]
+    """
+    longer: list[Piece] = []
+    for piece in pieces:
+        last = longer[-1] if longer else None
+        follows = last is not None and last.path == piece.path and last.end == piece.begin
+        if last is not None and follows and piece.end is not None and last.size < least:
+            longer[-1] = replace(last, end=piece.end, size=last.size + piece.size)
+        else:
+            longer.append(piece)
+    return longer
 
 
 def sampled(pieces: Sequence[Piece]) -> list[int]:
