@@ -189,7 +189,8 @@ class Encoder {
     arrow::numbers(column, row, 1, &code);
     const arrow::Column words{column.schema->dictionary, column.array->dictionary,
                               column.array->dictionary->offset};
-    valid = words.is_valid(static_cast<int64_t>(code));
+    valid = code >= 0.0 && code < static_cast<double>(words.array->length) &&
+            words.is_valid(static_cast<int64_t>(code));
     return valid ? arrow::text(words, static_cast<int64_t>(code)) : std::string_view();
   }
 
@@ -228,8 +229,10 @@ class Encoder {
     double codes[kChunk];
     arrow::numbers(column, begin, size, codes);
     const std::vector<int64_t> &known = of_dictionary_[c];
-    for (int64_t i = 0; i < size; ++i)
-      slots[i] = std::isnan(codes[i]) ? kMissingSlot : known[static_cast<size_t>(codes[i])];
+    for (int64_t i = 0; i < size; ++i)  // a code that leads nowhere is of a damaged file
+      slots[i] = codes[i] >= 0.0 && codes[i] < static_cast<double>(known.size())
+                     ? known[static_cast<size_t>(codes[i])]
+                     : kMissingSlot;
   }
 
   int64_t cached_slot(size_t c, std::string_view word) {

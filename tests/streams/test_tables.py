@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from tests.streams.tables import features, flights, read_all, write
@@ -237,3 +240,32 @@ def test_names_of_hashed_features() -> None:
     index = schema.hashed_begin + (hash_name("carrier=Zürich Air") & ((1 << 18) - 1))
     assert names[index] == "carrier=Zürich Air"
     assert len(names) == 54
+
+
+def test_every_type_that_polars_has() -> None:
+    n = 6
+    frame = pl.DataFrame(
+        {
+            "word": pl.Series(["a", "b", None] * 2, dtype=pl.Categorical),
+            "one of": pl.Series(["p", "q"] * 3, dtype=pl.Enum(["p", "q"])),
+            "day": [dt.date(2024, 1, 1 + i) for i in range(n)],
+            "at": [dt.datetime(2024, 1, 1, i) for i in range(n)],
+            "took": [dt.timedelta(seconds=i) for i in range(n)],
+            "tags": [["x", "y"], [], None] * 2,
+            "flag": [True, False, None] * 2,
+            "exact": [decimal.Decimal(i) for i in range(n)],
+            "small": pl.Series(range(n), dtype=pl.UInt8),
+            "nothing": [None] * n,
+        }
+    )
+    rows, targets, schema = read_all((frame, [1.5] + [2.5] * 5))
+    kinds = "category category date time number bag boolean number number number"
+    assert [column.kind for column in schema.columns] == kinds.split()
+    first, last = features(rows, 0, schema), features(rows, 5, schema)
+    assert first["took"] == first["exact"] == first["small"] == -last["took"]
+    assert first["nothing is missing"] == 1.0
+    assert targets.tolist() == [1.5] + [2.5] * 5
+    with pytest.warns(UserWarning, match="column s of the frame holds struct"):
+        read_all(pl.DataFrame({"s": [{"k": 1}], "n": [1]}))
+    with pytest.raises(ValueError, match=r"the frame cannot be read: .*column m"):
+        read_all(pd.DataFrame({"m": ["a", 1]}))

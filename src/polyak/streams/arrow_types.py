@@ -77,21 +77,35 @@ def core_form(array: Any, kind: str) -> Any:
             import pyarrow.compute as pc
 
             if pa.types.is_dictionary(array.type):
-                array = array.dictionary_decode()
+                array = _decoded(array)
             array = pc.utf8_lower(array)
         return array
     if kind == "bag":
         fits = (pa.list_(pa.string()), pa.list_(pa.large_string()))
         return array if array.type in fits else array.cast(pa.list_(pa.large_string()))
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = _decoded(array)
     if pa.types.is_duration(array.type):
-        return array.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64(), safe=False)
+        import pyarrow.compute as pc
+
+        microseconds = array.cast(pa.duration("us")).cast(pa.int64())
+        return pc.divide(microseconds.cast(pa.float64(), safe=False), 1e6)
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         return array.cast(pa.float64())
     if _is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
         return array.cast(pa.large_string())
     return array
+
+
+def _decoded(array: Any) -> Any:
+    """Put values in the place of a dictionary's codes."""
+    pa = pyarrow()
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
+    # Before they are taken, since not every type of text can be.
+    words = array.dictionary
+    words = words.cast(pa.large_string()) if _is_text(words.type) else words
+    return words.take(array.indices)
 
 
 def _words(array: Any) -> Any:
@@ -102,7 +116,7 @@ def _words(array: Any) -> Any:
     if pa.types.is_dictionary(array.type):
         if array.type.value_type in plain:
             return array
-        return _words(array.dictionary_decode())
+        return _words(_decoded(array))
     if _is_text(array.type):
         return array.cast(pa.large_string())
     if stored_as(array.type) == "number":
@@ -117,7 +131,9 @@ def _numbers_as_words(array: Any) -> Any:
     pa = pyarrow()
     if pa.types.is_integer(array.type):
         return array.cast(pa.string())
-    array = array.cast(pa.float64())
+    if pa.types.is_duration(array.type):
+        array = array.cast(pa.int64())
+    array = array.cast(pa.float64(), safe=False)
     whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 1e15))
     integers = pc.if_else(whole, array, 0.0).cast(pa.int64(), safe=False)
     return pc.if_else(whole, integers.cast(pa.string()), array.cast(pa.string()))

@@ -16,7 +16,7 @@ from polyak.labels import label_text
 from polyak.streams.arrow_types import core_form, single_column, stored_as
 from polyak.streams.options import Columns
 from polyak.streams.schema import DAYS_A_YEAR, Column, Schema, Target
-from polyak.streams.targets import words_of
+from polyak.streams.targets import numbers_of, words_of
 
 SAMPLE_ROWS = 1000
 """How many rows are looked at: the table's first ones, however they are stored."""
@@ -164,7 +164,7 @@ def _without_copies(
         if stored_as(arrays[name].type) in (None, "strings"):
             left.append(name)
             continue
-        if np.array_equal(words_of(arrays[name])[0], answers):
+        if _equal(arrays[name], arrays[target], answers):
             warnings.warn(
                 f"the column {name} of {source} equals the target {target} in the first rows; it "
                 "is left out",
@@ -173,6 +173,14 @@ def _without_copies(
         else:
             left.append(name)
     return left
+
+
+def _equal(column: Any, target: Any, answers: NDArray[Any]) -> bool:
+    plain = ("number", "boolean")  # true is 1, and 1 is 1.0
+    if stored_as(column.type) in plain and stored_as(target.type) in plain:
+        some, others = numbers_of(_whole(column)), numbers_of(_whole(target))
+        return np.array_equal(some, others, equal_nan=True)
+    return np.array_equal(words_of(column)[0], answers)
 
 
 def _interactions(

@@ -44,7 +44,7 @@ def as_table(frame: Any) -> Any:
             return pa.Table.from_pandas(frame, preserve_index=False)
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        what = str(error).split("\n")[0]
+        what = "; ".join(map(str, error.args)).split("\n")[0]
         raise DataError(f"the frame cannot be read: {what}") from None
 
 
