@@ -1,7 +1,5 @@
 // svmlight text as Python sees it: bytes in, arrays out, and back; the interpreter free meanwhile.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <variant>
@@ -9,7 +7,6 @@
 #include "any_rows.hpp"
 #include "bind_text.hpp"
 #include "print_rows.hpp"
-#include "read_ahead.hpp"
 #include "svmlight.hpp"
 
 namespace nb = nanobind;
@@ -19,7 +16,7 @@ using namespace polyak;
 using namespace polyak::svmlight;
 
 template <class Index, class Value>
-nb::tuple to_python(Rows<Index, Value> &&rows) {
+nb::tuple typed_to_python(Rows<Index, Value> &&rows) {
   size_t n = static_cast<size_t>(rows.indptr.back());
   return nb::make_tuple(to_numpy(std::move(rows.targets)), to_numpy(std::move(rows.indptr)),
                         to_numpy(std::move(rows.indices), n), to_numpy(std::move(rows.values), n),
@@ -46,7 +43,7 @@ ParsedRows parse_any(const char *text, size_t size, bool float64, const Options 
 }
 
 nb::tuple to_python(ParsedRows &&rows) {
-  return std::visit([](auto &rows) { return to_python(std::move(rows)); }, rows);
+  return std::visit([](auto &rows) { return typed_to_python(std::move(rows)); }, rows);
 }
 
 nb::tuple parse_svmlight(nb::handle source, bool float64, int base, int64_t largest_index,
@@ -74,39 +71,19 @@ nb::bytes print_svmlight(std::optional<AnyArray> indptr, std::optional<AnyArray>
   return nb::bytes(text.data(), text.size());
 }
 
-// Files that are read and parsed ahead.
-class SvmlightFiles {
- public:
-  SvmlightFiles(std::vector<std::string> paths, int64_t file, int64_t offset, size_t block_bytes,
-                int threads, size_t head_start, bool float64, int base, int64_t largest_index,
-                bool skip_bad_lines)
-      : ahead_(BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads,
-               head_start,
-               [float64, largest_index, skip_bad_lines](const char *text, size_t size, int &base) {
-                 ParsedRows rows =
-                     parse_any(text, size, float64, {base, largest_index, skip_bad_lines});
-                 base = std::visit([](auto &rows) { return rows.base; }, rows);
-                 return rows;
-               }) {}
+using SvmlightFiles = TextFiles<ParsedRows, to_python>;
 
-  nb::object next() {
-    std::optional<ReadAhead<ParsedRows>::Parsed> block;
-    {
-      nb::gil_scoped_release release;
-      block = ahead_.next();
-    }
-    if (!block) return nb::none();
-    return nb::make_tuple(block->file, block->end, to_python(std::move(block->rows)));
-  }
-
-  int base() {
-    nb::gil_scoped_release release;
-    return ahead_.base();
-  }
-
- private:
-  ReadAhead<ParsedRows> ahead_;
-};
+void open_svmlight(SvmlightFiles *files, std::vector<std::string> paths, int64_t file,
+                   int64_t offset, size_t block_bytes, int threads, size_t head_start, bool float64,
+                   int base, int64_t largest_index, bool skip_bad_lines) {
+  new (files) SvmlightFiles(
+      BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads, head_start,
+      [float64, largest_index, skip_bad_lines](const char *text, size_t size, int &base) {
+        ParsedRows rows = parse_any(text, size, float64, {base, largest_index, skip_bad_lines});
+        base = std::visit([](auto &rows) { return rows.base; }, rows);
+        return rows;
+      });
+}
 
 }  // namespace
 
@@ -120,14 +97,9 @@ void bind_svmlight(nb::module_ &m) {
   m.def("print_svmlight", print_svmlight, nb::arg("indptr").none(), nb::arg("indices").none(),
         nb::arg("values"), nb::arg("targets"),
         "Write rows as svmlight text, ids from 1, that reads back to the last bit.");
-  nb::class_<SvmlightFiles>(m, "SvmlightFiles", "Files read and parsed ahead by threads.")
-      .def(nb::init<std::vector<std::string>, int64_t, int64_t, size_t, int, size_t, bool, int,
-                    int64_t, bool>(),
-           nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
-           nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
-           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"))
-      .def("next", &SvmlightFiles::next,
-           "Give the next block: which file, where in it the block ends, and what\n"
-           "`parse_svmlight` returns. None after the last.")
-      .def_prop_ro("base", &SvmlightFiles::base, "The base that the first features show.");
+  SvmlightFiles::bind(m, "SvmlightFiles")
+      .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
+           nb::arg("offset"), nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"),
+           nb::arg("float64"), nb::arg("base"), nb::arg("largest_index"),
+           nb::arg("skip_bad_lines"));
 }

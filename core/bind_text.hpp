@@ -3,11 +3,16 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "lines.hpp"
+#include "read_ahead.hpp"
 
 namespace polyak {
 
@@ -54,5 +59,41 @@ inline nb::list bad_lines(const std::vector<BadLine> &lines) {
                                nb::str(line.reason)));
   return list;
 }
+
+// Files that are read and parsed ahead, whatever their rows are.
+template <class Rows, nb::tuple (*ToPython)(Rows &&)>
+class TextFiles {
+ public:
+  TextFiles(BlocksOfLines blocks, int base, int threads, size_t head_start,
+            typename ReadAhead<Rows>::Parse parse)
+      : ahead_(std::move(blocks), base, threads, head_start, std::move(parse)) {}
+
+  nb::object next() {
+    std::optional<typename ReadAhead<Rows>::Parsed> block;
+    {
+      nb::gil_scoped_release release;
+      block = ahead_.next();
+    }
+    if (!block) return nb::none();
+    return nb::make_tuple(block->file, block->end, ToPython(std::move(block->rows)));
+  }
+
+  int base() {
+    nb::gil_scoped_release release;
+    return ahead_.base();
+  }
+
+  // The class, without its constructor.
+  static nb::class_<TextFiles> bind(nb::module_ &m, const char *name) {
+    return nb::class_<TextFiles>(m, name, "Files read and parsed ahead by threads.")
+        .def("next", &TextFiles::next,
+             "Give the next block: which file, where in it the block ends, and what the parser\n"
+             "of its text returns. None after the last.")
+        .def_prop_ro("base", &TextFiles::base, "The base that the first features show.");
+  }
+
+ private:
+  ReadAhead<Rows> ahead_;
+};
 
 }  // namespace polyak

@@ -1,4 +1,6 @@
 // The parser of VW text as Python sees it: bytes in, arrays out, the interpreter free meanwhile.
+#include <variant>
+
 #include "bind_text.hpp"
 #include "vw.hpp"
 
@@ -8,12 +10,7 @@ namespace {
 using namespace polyak;
 
 template <class Value>
-nb::tuple parse_as(const Text &text, const vw::Options &options) {
-  vw::Rows<Value> rows;
-  {
-    nb::gil_scoped_release release;
-    rows = vw::parse<Value>(text.data(), text.size(), options);
-  }
+nb::tuple typed_to_python(vw::Rows<Value> &&rows) {
   size_t n = static_cast<size_t>(rows.indptr.back());
   nb::dict names;
   for (const auto &[slot, name] : rows.names)
@@ -26,12 +23,46 @@ nb::tuple parse_as(const Text &text, const vw::Options &options) {
                         rows.bad_lines, bad_lines(rows.first_bad), names);
 }
 
+// Whatever the values are, parsed without Python.
+using ParsedRows = std::variant<vw::Rows<float>, vw::Rows<double>>;
+
+ParsedRows parse_any(const char *text, size_t size, bool float64, const vw::Options &options) {
+  if (float64) return vw::parse<double>(text, size, options);
+  return vw::parse<float>(text, size, options);
+}
+
+nb::tuple to_python(ParsedRows &&rows) {
+  return std::visit([](auto &rows) { return typed_to_python(std::move(rows)); }, rows);
+}
+
+vw::Options checked(int bits, bool need_labels, bool skip_bad_lines, bool with_names) {
+  if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
+  return {bits, need_labels, skip_bad_lines, with_names};
+}
+
 nb::tuple parse_vw(nb::handle source, bool float64, int bits, bool need_labels, bool skip_bad_lines,
                    bool with_names) {
-  if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
+  const vw::Options options = checked(bits, need_labels, skip_bad_lines, with_names);
   Text text(source);
-  vw::Options options{bits, need_labels, skip_bad_lines, with_names};
-  return float64 ? parse_as<double>(text, options) : parse_as<float>(text, options);
+  ParsedRows rows;
+  {
+    nb::gil_scoped_release release;
+    rows = parse_any(text.data(), text.size(), float64, options);
+  }
+  return to_python(std::move(rows));
+}
+
+using VwFiles = TextFiles<ParsedRows, to_python>;
+
+void open_vw(VwFiles *files, std::vector<std::string> paths, int64_t file, int64_t offset,
+             size_t block_bytes, int threads, size_t head_start, bool float64, int bits,
+             bool need_labels, bool skip_bad_lines, bool with_names) {
+  const vw::Options options = checked(bits, need_labels, skip_bad_lines, with_names);
+  const int base = 0;  // slots are counted from zero, so no block has to wait for the first
+  new (files) VwFiles(BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads,
+                      head_start, [float64, options](const char *text, size_t size, int &) {
+                        return parse_any(text, size, float64, options);
+                      });
 }
 
 }  // namespace
@@ -44,4 +75,9 @@ void bind_vw(nb::module_ &m) {
         "indices, values, the number of rows left out for want of a label, the number of lines,\n"
         "the number of bad ones, and of the first ten of these the line (from zero), the text\n"
         "and the reason; and a name for every slot that was seen, if asked for.");
+  VwFiles::bind(m, "VwFiles")
+      .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
+           nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
+           nb::arg("bits"), nb::arg("need_labels"), nb::arg("skip_bad_lines"),
+           nb::arg("with_names"));
 }

@@ -49,15 +49,7 @@ def print_svmlight(
 
 # ---- core/bind_vw.cpp
 
-def parse_vw(
-    text: Any,
-    *,
-    float64: bool,
-    bits: int,
-    need_labels: bool,
-    skip_bad_lines: bool,
-    with_names: bool = False,
-) -> tuple[
+_VwRows: TypeAlias = tuple[
     NDArray[Any],  # targets, NaN where there is no label
     NDArray[Any] | None,  # weights, if they are not all one
     NDArray[Any],  # indptr
@@ -68,7 +60,37 @@ def parse_vw(
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
     dict[int, bytes],  # a name for every slot seen, if asked for
-]: ...
+]
+
+def parse_vw(
+    text: Any,
+    *,
+    float64: bool,
+    bits: int,
+    need_labels: bool,
+    skip_bad_lines: bool,
+    with_names: bool = False,
+) -> _VwRows: ...
+
+class VwFiles:
+    def __init__(
+        self,
+        paths: list[str],
+        *,
+        file: int,
+        offset: int,
+        block_bytes: int,
+        threads: int,
+        head_start: int,
+        float64: bool,
+        bits: int,
+        need_labels: bool,
+        skip_bad_lines: bool,
+        with_names: bool,
+    ) -> None: ...
+    def next(self) -> tuple[int, int, _VwRows] | None: ...
+    @property
+    def base(self) -> int: ...
 
 # ---- core/bind_hashing.cpp
 

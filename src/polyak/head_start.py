@@ -1,77 +1,137 @@
 """A head start: a text file is read and parsed while Python is still importing.
 
 Importing NumPy and what stands on it takes about as long as parsing 100 MB, and leaves all
-processors but one idle. A command that is about to read svmlight text begins at once; whoever
-opens that text in earnest takes over what was begun. This module imports nothing that takes time.
+processors but one idle. A command that is about to read text begins at once; whoever opens that
+text in earnest takes over what was begun. This module imports nothing that takes time.
 """
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from polyak._core import SvmlightFiles
+from polyak._core import SvmlightFiles, VwFiles
 
 UNKNOWN_BASE = -1
 BLOCKS = 64
 """How many blocks to parse at most before they are asked for: as rows, about 1 MB each."""
 
+TextFiles = SvmlightFiles | VwFiles
 
-class SvmlightText(NamedTuple):
-    """Files of svmlight text, and all that decides what comes of them but the base of their ids."""
 
+class Text(NamedTuple):
+    """Files of text, and all that decides which rows come of them, in the words of the core."""
+
+    format: str
     paths: tuple[str, ...]
     block_bytes: int
     threads: int
-    float64: bool = False
-    n_features: int | None = None
-    skip_bad_lines: bool = False
+    options: dict[str, Any]
 
-    def read(self, base: int, file: int = 0, offset: int = 0) -> SvmlightFiles:
+    def read(self, file: int = 0, offset: int = 0) -> TextFiles:
         """Read and parse ahead, from a place in one of the files on."""
         global _begun
         begun, _begun = _begun, None  # what was begun for another text ends here
-        same = begun is not None and begun.text == self and file == offset == 0
-        if begun is not None and same and base in (begun.base, begun.files.base):
+        if begun is not None and file == offset == 0 and begun.is_of(self):
             return begun.files
-        return SvmlightFiles(
+        return self._read(file, offset)
+
+    def _read(self, file: int, offset: int) -> TextFiles:
+        files = SvmlightFiles if self.format == "svmlight" else VwFiles
+        return files(
             list(self.paths),
             file=file,
             offset=offset,
             block_bytes=self.block_bytes,
             threads=self.threads,
             head_start=BLOCKS,
-            float64=self.float64,
-            base=base,
-            largest_index=2**63 - 1 if self.n_features is None else self.n_features - 1,
-            skip_bad_lines=self.skip_bad_lines,
+            **self.options,
         )
 
 
+def svmlight_text(
+    paths: tuple[str, ...],
+    block_bytes: int,
+    threads: int,
+    *,
+    float64: bool = False,
+    base: int = UNKNOWN_BASE,
+    n_features: int | None = None,
+    skip_bad_lines: bool = False,
+) -> Text:
+    """Describe svmlight text: what its first id is, and how many features it may have."""
+    options = {
+        "float64": float64,
+        "base": base,
+        "largest_index": 2**63 - 1 if n_features is None else n_features - 1,
+        "skip_bad_lines": skip_bad_lines,
+    }
+    return Text("svmlight", paths, block_bytes, threads, options)
+
+
+def vw_text(
+    paths: tuple[str, ...],
+    block_bytes: int,
+    threads: int,
+    *,
+    float64: bool = False,
+    bits: int = 18,
+    need_labels: bool = True,
+    skip_bad_lines: bool = False,
+    with_names: bool = False,
+) -> Text:
+    """Describe VW text: into how many bits to hash, and whether to leave out unlabelled rows."""
+    options = {
+        "float64": float64,
+        "bits": bits,
+        "need_labels": need_labels,
+        "skip_bad_lines": skip_bad_lines,
+        "with_names": with_names,
+    }
+    return Text("vw", paths, block_bytes, threads, options)
+
+
 class _Begun(NamedTuple):
-    text: SvmlightText
-    base: int
-    files: SvmlightFiles
+    text: Text
+    files: TextFiles
+
+    def is_of(self, text: Text) -> bool:
+        """Whether this is how the text would be read; a base that was found counts as given."""
+        if self.text == text:
+            return True
+        found = self.text.options | {"base": self.files.base}
+        return text.format == "svmlight" and self.text._replace(options=found) == text
 
 
 _begun: _Begun | None = None
 
 
-def begin(text: SvmlightText, base: int = UNKNOWN_BASE) -> None:
+def begin(text: Text) -> None:
     """Begin to read, if that is what the files look like."""
     global _begun
-    if all(map(_looks_right, text.paths)):
-        _begun = _Begun(text, base, text.read(base))
+    looks_right = _looks_like_svmlight if text.format == "svmlight" else _looks_like_vw
+    # A pipe can be read once only; and nothing else is to be read in vain.
+    if all(os.path.isfile(path) and looks_right(_head(path)) for path in text.paths):
+        _begun = _Begun(text, text.read())
 
 
-def _looks_right(path: str) -> bool:
-    """Whether the first line is a number and a pair, so that nothing else is read in vain."""
+def _head(path: str) -> bytes:
     try:
-        if not os.path.isfile(path):  # a pipe can be read once only
-            return False
         with open(path, "rb", buffering=0) as file:
-            label, pair = file.read(1 << 12).split(None, 2)[:2]
+            return file.read(1 << 12)
+    except OSError:
+        return b""
+
+
+def _looks_like_svmlight(head: bytes) -> bool:
+    """Tell whether it begins with a number and a pair."""
+    try:
+        label, pair = head.split(None, 2)[:2]
         float(label)
-        return b":" in pair
-    except (OSError, ValueError):
+    except ValueError:
         return False
+    return b":" in pair
+
+
+def _looks_like_vw(head: bytes) -> bool:
+    return b"|" in head.partition(b"\n")[0] and b"\0" not in head

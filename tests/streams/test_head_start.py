@@ -11,8 +11,9 @@ import pytest
 
 from polyak import head_start
 from polyak.errors import DataError
-from polyak.head_start import SvmlightText, begin
+from polyak.head_start import Text, begin, svmlight_text, vw_text
 from polyak.streams import open_stream
+from polyak.streams.options import Columns
 
 LINES = [b"%d %d:%.3f 7:1\n" % (i % 2, 1 + i % 5, i / 7) for i in range(5000)]
 
@@ -83,8 +84,8 @@ class TestBegun:
         yield
         head_start._begun = None
 
-    def text(self, paths: list[str], **options: Any) -> SvmlightText:
-        return SvmlightText(tuple(paths), 1000, 2, **options)
+    def text(self, paths: list[str], **options: Any) -> Text:
+        return svmlight_text(tuple(paths), 1000, 2, **options)
 
     def test_is_taken_over_once(self, files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         plain, packed = files(b"".join(LINES))
@@ -125,6 +126,34 @@ class TestBegun:
     def test_not_with_what_is_no_file(self, tmp_path: Path) -> None:
         begin(self.text([str(tmp_path)]))
         begin(self.text(["-"]))
+        assert head_start._begun is None
+
+
+class TestVw:
+    @pytest.fixture
+    def paths(self, tmp_path: Path) -> tuple[str, str]:
+        text = b"".join(
+            b"%d %d |a x%d:%.2f y\n" % (i % 2, 1 + i % 3, i % 90, i / 7) for i in range(900)
+        )
+        (tmp_path / "some.vw").write_bytes(text)
+        (tmp_path / "some.vw.gz").write_bytes(gzip.compress(text))
+        return str(tmp_path / "some.vw"), str(tmp_path / "some.vw.gz")
+
+    def test_the_core_reads_what_python_reads(self, paths: tuple[str, str]) -> None:
+        assert_same(read(paths[0]), read(paths[1]))
+
+    @pytest.mark.parametrize("bits", [18, 10])
+    def test_what_was_begun_is_taken_over_or_left(self, bits: int, paths: tuple[str, str]) -> None:
+        begin(vw_text((paths[0],), 1000, 2, bits=18))
+        assert head_start._begun is not None
+        begun = head_start._begun.files
+        assert_same(
+            read(paths[0], columns=Columns(bits=bits)), read(paths[1], columns=Columns(bits=bits))
+        )
+        assert (begun.next() is None) == (bits == 18)
+
+    def test_not_with_other_text(self, files: Any) -> None:
+        begin(vw_text(tuple(files(b"1 1:2\n")[0]), 1000, 2))
         assert head_start._begun is None
 
 

@@ -53,7 +53,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
-    begin_reading(options)
+    begin_reading(options, targets=False)
     format = _format(options)
     from polyak.cli.source import open_for
     from polyak.interrupts import Interrupts

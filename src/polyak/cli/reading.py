@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.head_start import UNKNOWN_BASE, SvmlightText, begin
+from polyak.head_start import UNKNOWN_BASE, begin, svmlight_text, vw_text
 from polyak.processors import number_of_threads
 
 BLOCK_BYTES = 1 << 21
 
 
-def begin_reading(options: Namespace) -> None:
+def begin_reading(options: Namespace, targets: bool = True) -> None:
     """Give the source a head start, if it is one that can have it."""
-    if options.format not in (None, "svmlight") or getattr(options, "checkpoint", None):
-        return  # with a checkpoint, it may well go on from another place
-    text = SvmlightText(
+    if getattr(options, "checkpoint", None):
+        return  # it may well go on from another place
+    where = (
         tuple(options.source),
         getattr(options, "block_bytes", BLOCK_BYTES),
         number_of_threads(options.threads),
-        n_features=getattr(options, "n_features", None),
-        skip_bad_lines=options.skip_bad_lines,
     )
-    begin(text, UNKNOWN_BASE if options.zero_based is None else 0 if options.zero_based else 1)
+    named_vw = all(path.endswith(".vw") for path in options.source)
+    if options.format == "vw" or (options.format is None and named_vw):
+        text = vw_text(
+            *where,
+            bits=getattr(options, "bits", 18),
+            need_labels=targets,
+            skip_bad_lines=options.skip_bad_lines,
+            with_names=getattr(options, "names", False),
+        )
+    elif options.format in (None, "svmlight"):
+        zero_based = options.zero_based
+        text = svmlight_text(
+            *where,
+            base=UNKNOWN_BASE if zero_based is None else 0 if zero_based else 1,
+            n_features=getattr(options, "n_features", None),
+            skip_bad_lines=options.skip_bad_lines,
+        )
+    else:
+        return
+    if text.threads > 0:
+        begin(text)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyak.errors import DataError
+from polyak.head_start import Text
 from polyak.streams.batch import Batch
 from polyak.streams.blocks import Block, read_blocks
 from polyak.streams.files import File, Pipe, fingerprint, total_size
@@ -83,6 +85,29 @@ class LineReader:
 
     def _parsed(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
         """Parse blocks ahead, from a position on."""
+        plain = all(isinstance(file, File) and file.is_plain() for file in self._files)
+        if plain and self._options.number_of_threads() > 0:
+            return self._parsed_by_core(at)
+        return self._parsed_here(at)
+
+    def _parsed_by_core(self, at: Position) -> Generator[tuple[Block, Parsed]]:
+        """Leave reading, too, to threads that do not need Python, and may have begun already."""
+        options = self._options
+        paths = tuple(file.name for file in self._files)
+        before = list(accumulate((file.size or 0 for file in self._files), initial=0))
+        text = self._text(at, (paths, options.block_bytes, options.number_of_threads()))
+        read = text.read(at["file"], at["offset"])
+        while True:
+            try:
+                block = read.next()
+            except RuntimeError as error:
+                raise DataError(str(error)) from None
+            if block is None:
+                return
+            file, end, rows = block
+            yield Block(memoryview(b""), file, end, before[file] + end), self._taken_apart(rows)
+
+    def _parsed_here(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
         return self._parsed_ahead(self._blocks(at), at)
 
     def _parsed_ahead(
@@ -94,8 +119,16 @@ class LineReader:
             self._options.number_of_threads(),
         )
 
+    def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
+        """Describe the text to the core; where is its paths, the block's size and the threads."""
+        raise NotImplementedError
+
     def _parse(self, block: Block, at: Position) -> Parsed:
         """Parse a block; called by several threads."""
+        raise NotImplementedError
+
+    def _taken_apart(self, rows: Any) -> Parsed:
+        """Name the parts of what the core made of a block."""
         raise NotImplementedError
 
     def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from polyak._core import hash_name, parse_vw
 from polyak.errors import DataError
+from polyak.head_start import Text, vw_text
 from polyak.rows import SparseRows
 from polyak.streams.batch import Batch
 from polyak.streams.blocks import Block
@@ -70,18 +71,23 @@ class VwReader(LineReader):
                 "'1 |a b' (what touches the bar is a tag)"
             )
 
-    def _parse(self, block: Block, at: Position) -> Parsed:
-        parsed = parse_vw(
-            block.text,
+    def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
+        return vw_text(
+            *where,
             float64=self._float64,
             bits=self.hashed_bits,
             need_labels=self._options.targets,
             skip_bad_lines=self._options.skip_bad_lines,
             with_names=self._options.columns.names,
         )
-        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad, names = parsed
-        rows = SparseRows(indptr, indices, values, 1 << self.hashed_bits)
-        batch = Batch(rows, targets if self._options.targets else None, weights)
+
+    def _parse(self, block: Block, at: Position) -> Parsed:
+        return self._taken_apart(parse_vw(block.text, **self._text(at, ((), 0, 0)).options))
+
+    def _taken_apart(self, rows: Any) -> Parsed:
+        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad, names = rows
+        sparse = SparseRows(indptr, indices, values, 1 << self.hashed_bits)
+        batch = Batch(sparse, targets if self._options.targets else None, weights)
         return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)
 
     def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
