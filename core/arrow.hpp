@@ -66,7 +66,7 @@ inline std::string_view text(const Column &column, int64_t row) {
   const char *bytes = static_cast<const char *>(column.array->buffers[2]);
   const int64_t at = column.begin + row;
   int64_t first, last;
-  if (column.format() == "u") {
+  if (column.schema->format[0] == 'u') {
     const int32_t *ends = static_cast<const int32_t *>(column.array->buffers[1]);
     first = ends[at], last = ends[at + 1];
   } else {

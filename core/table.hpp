@@ -141,6 +141,8 @@ class Encoder {
       if (!is_hashed(c)) numbers_[c].resize(kChunk);
       if (plan.columns[c].kind == Kind::category) slots_[c].resize(kChunk);
       if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
+      const ColumnPlan &column = plan.columns[c];
+      steps_.push_back({column.kind, column.first, numbers_[c].data(), slots_[c].data(), c});
     }
   }
 
@@ -294,7 +296,19 @@ class Encoder {
     hashed_count_ = 0;
     const size_t start = out_.stored;
     make_room(most_plain_);
-    for (size_t c = 0; c < columns_.size(); ++c) write_column(c, begin + i, static_cast<size_t>(i));
+    for (const Step &step : steps_) {
+      if (step.kind <= Kind::boolean) {  // most columns: without a detour
+        const double x = step.numbers[i];
+        if (std::abs(x) <= std::numeric_limits<Value>::max()) {
+          put(step.first, x);
+          continue;
+        }
+      } else if (step.kind == Kind::category && step.slots[i] != kMissingSlot) {
+        hash_in(step.slots[i], 1.0);
+        continue;
+      }
+      write_column(step.column, begin + i, static_cast<size_t>(i));
+    }
     for (const std::vector<int> &crossed : plan_.interactions)
       cross(crossed, begin + i, static_cast<size_t>(i));
     if (is_bad_[i])
@@ -460,6 +474,14 @@ class Encoder {
     int64_t index;
     double value;
   };
+  // What writing a row needs of a column, close together.
+  struct Step {
+    Kind kind;
+    int64_t first;
+    const double *numbers;
+    const int64_t *slots;
+    size_t column;
+  };
   struct Turn {
     double share = -1.0, sine = 0.0, cosine = 0.0;
   };
@@ -473,6 +495,7 @@ class Encoder {
   std::vector<std::vector<double>> numbers_;
   std::vector<std::vector<int64_t>> slots_, of_dictionary_;
   std::vector<SlotCache> caches_;
+  std::vector<Step> steps_;
   std::vector<Entry> hashed_;
   size_t hashed_count_ = 0;
   std::vector<std::string_view> words_;
