@@ -34,14 +34,17 @@ def megabyte() -> bytes:
     return "".join(lines).encode()
 
 
-def peak(megabyte: bytes, times: int, model: Path, recipe: str) -> float:
+def peak(
+    megabyte: bytes, times: int, model: Path, recipe: str, *more: str, head: bytes = b""
+) -> float:
     """Learn so many megabytes from a pipe; give the most memory it took, in MB."""
-    command = [sys.executable, "-c", TRAIN, "train", "-", "-q", "--recipe", recipe]
+    command = [sys.executable, "-c", TRAIN, "train", "-", "-q", "--recipe", recipe, *more]
     run = subprocess.Popen(
         [*command, "--model", str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert run.stdin is not None
     assert run.stdout is not None
+    run.stdin.write(head)
     for _ in range(times):
         run.stdin.write(megabyte)
     run.stdin.close()
@@ -67,3 +70,20 @@ def test_memory_is_flat(megabyte: bytes, tmp_path: Path, recipe: str) -> None:
 @pytest.mark.parametrize("recipe", ["paper", "auto"])
 def test_memory_is_flat_over_ten_gigabytes(megabyte: bytes, tmp_path: Path, recipe: str) -> None:
     stays_flat(megabyte, 100, 10_000, tmp_path / "m", recipe)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize("recipe", ["paper", "auto"])
+def test_a_csv_of_two_gigabytes_takes_less_than_400_mb(tmp_path: Path, recipe: str) -> None:
+    random = np.random.default_rng(0)
+    rows = [
+        f"{i},{random.normal():.6f},word{random.integers(5000)},2013-01-01T{i % 24:02}:00:00Z,"
+        f"{random.choice(['', 'NA', '1.5'])},{random.normal():.3f}\n"
+        for i in range(17_000)
+    ]
+    megabyte = "".join(rows).encode()
+    options = ("--format", "csv", "--target", "y", "--loss", "squared_error")
+    times = 2_000_000_000 // len(megabyte) + 1
+    head = b"n,x,word,time,hole,y\n"
+    assert peak(megabyte, times, tmp_path / "m", recipe, *options, head=head) < 400
