@@ -134,10 +134,7 @@ class _Run:
         self._rounds = rounds
 
     def result(self) -> Result:
-        head, facts = self._head()
-        rows, start, size = self._work.value(
-            self._work.task("look", partial(_on_worker, part.look), head)
-        )
+        head, facts, (rows, start, size) = self._head()
         self._work.progress.rows = rows
         self._work.progress.note({"task": "head", "rows": rows, "done": False})
         pieces, left = self._left(facts)
@@ -161,7 +158,7 @@ class _Run:
             bytes_read=0 if self._blocks else round(sum(piece.size for piece in self._pieces)),
         )
 
-    def _head(self) -> tuple[Any, list[Sample]]:
+    def _head(self) -> tuple[Any, list[Sample], tuple[int, float | None, int]]:
         """Learn the head; once more if it turns out that ids begin at 0 in some files only."""
         chosen = plan.sampled(self._pieces)
         quota = -(-plan.HEAD_ROWS // len(chosen))
@@ -175,16 +172,15 @@ class _Run:
                 )
                 for n in chosen
             ]
-            head = self._work.task("begin", partial(_begin, self._how), samples)
-            facts = self._work.task("facts", _facts, samples)
-            found = self._work.value(facts)
+            head = self._work.keep(self._work.task("begin", partial(_begin, self._how), samples))
+            found, seen = self._work.value(self._work.task("look", _look, samples, head))
             first_ids = {sample.first_id for sample in found}
             if self._how.zero_based == "auto" and first_ids & {0, 1}:
                 self._how = replace(self._how, zero_based=0 in first_ids)
                 if first_ids >= {0, 1}:
                     continue
             self._warn_if_sorted(found)
-            return self._work.keep(head), found
+            return head, found, seen
 
     def _warn_if_sorted(self, samples: list[Sample]) -> None:
         for sample in samples:
@@ -231,11 +227,14 @@ class _Run:
                     state = self._work.task("learn", learn, state, *block, name=name, home=home)
                 if state is not base:
                     tips.append(state)
-            for one, other in plan.tree(len(tips)):
-                merge = partial(_on_worker, part.merge)
+            merges = plan.tree(len(tips))
+            for one, other in merges:
+                merge = partial(_merge, (one, other) == merges[-1])
                 tips[one] = self._work.task("merge", merge, tips[one], tips[other], base)
-            if tips:
+            if len(tips) == 1:
                 base = self._work.task("settle", partial(_on_worker, part.settle), tips[0])
+            elif tips:
+                base = tips[0]
         return base
 
     def _block(self, piece: Piece) -> Sequence[Any]:
@@ -262,8 +261,8 @@ def _begin(how: How, samples: list[Sample]) -> bytes:
         return part.begin(samples, how)
 
 
-def _facts(samples: list[Sample]) -> list[Sample]:
-    return [sample.facts() for sample in samples]
+def _look(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
+    return [sample.facts() for sample in samples], part.look(head)
 
 
 def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
@@ -285,6 +284,11 @@ def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: 
         learned = part.learn(state, piece, how, given, note)
     tell(last, done=True)
     return learned
+
+
+def _merge(last: bool, state: bytes, other: bytes, base: bytes) -> bytes:
+    with _where():
+        return part.merge(state, other, base, last=last)
 
 
 @contextmanager
@@ -459,6 +463,8 @@ def check_workers(client: Any) -> None:
             raise ClusterError(f"the scheduler at {_address(client)} has no workers")
         time.sleep(0.1)
     for address, theirs in client.run(version, on_error="return").items():
+        if isinstance(theirs, OSError):  # it has died meanwhile; who takes its place is asked
+            continue  # by the first task
         if theirs != __version__:
             has = f"polyak {theirs}" if isinstance(theirs, str) else "no polyak"
             raise ClusterError(

@@ -197,16 +197,18 @@ def learn(
     return _packed(learner, tally)
 
 
-def merge(state: bytes, other: bytes, base: bytes) -> bytes:
-    """Merge two states that both went on from the base."""
+def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> bytes:
+    """Merge two states that both went on from the base; the last merge of a round ends it."""
     (learner, tally), (second, count), (first, before) = map(unpacked, (state, other, base))
     learner.merge([second], first)
     tally.merge(count, before)
+    if last and learner.race is not None:
+        learner.race.settle()
     return _packed(learner, tally)
 
 
 def settle(state: bytes) -> bytes:
-    """End a round: candidates that are behind drop out."""
+    """End a round of one chain: candidates that are behind drop out."""
     learner, tally = unpacked(state)
     assert learner.race is not None
     learner.race.settle()
