@@ -84,7 +84,11 @@ def _source(link: str, here: str) -> str | None:
     path = _from_root(link, here)
     if path.startswith("docs/") or path in AT_THE_ROOT.values():
         return None
-    return path if not path.startswith("..") and (ROOT / path).is_file() else None
+    if path.startswith(".."):
+        return None
+    if (ROOT / path).is_dir():
+        path += "/__init__.py"  # which says what the folder is about
+    return path if (ROOT / path).is_file() else None
 
 
 def _from_root(link: str, here: str) -> str:

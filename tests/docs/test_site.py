@@ -79,6 +79,12 @@ def test_nothing_comes_from_the_network(site, pages):
         assert not re.search(r"(@import|url\()\s*[\"']?https?:", sheet.read_text(encoding="utf-8"))
 
 
+def test_every_page_is_in_the_navigation():
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert not [page for page in pages if f": {page}\n" not in settings]
+
+
 def test_links_between_files_of_the_repository():
     """A reader of the repository itself, without the site, finds what is linked too."""
     broken = []
