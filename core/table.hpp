@@ -17,6 +17,7 @@
 #include "arrow.hpp"
 #include "hashing.hpp"
 #include "iso_time.hpp"
+#include "slot_cache.hpp"
 #include "slot_names.hpp"
 #include "words.hpp"
 
@@ -95,31 +96,6 @@ struct Rows {
   Buffer<Value> values;
   std::vector<BadValue> bad;
   Names names;
-};
-
-// The slots of short words met before. A word of up to eight bytes and its length make a key that
-// no other has; a place that is taken is simply taken over.
-class SlotCache {
- public:
-  static constexpr size_t kPlaces = 1024;
-  struct Place {
-    uint64_t word = 0;
-    size_t size = 0;
-    int64_t slot = 0;
-  };
-  static bool takes(std::string_view word) { return word.size() <= 8; }
-  Place &place(std::string_view word, uint64_t &key) {
-    const unsigned char *p = reinterpret_cast<const unsigned char *>(word.data());
-    const size_t n = word.size();
-    if (n >= 4)
-      key = hashing::read4(p) | hashing::read4(p + n - 4) << 32;
-    else
-      key = p[0] | uint64_t{p[n / 2]} << 8 | uint64_t{p[n - 1]} << 16;
-    return places_[((key + n) * hashing::kPrime1) >> 54];
-  }
-
- private:
-  std::vector<Place> places_ = std::vector<Place>(kPlaces);
 };
 
 template <class Value>
