@@ -157,7 +157,7 @@ def _features(scenarios: Scenarios) -> list[tuple[float, float]]:
 def _nonzeros(scenarios: Scenarios) -> list[tuple[float, float]]:
     points = []
     for contest in scenarios.get("sparse", []) + scenarios.get("dense", []):
-        size = re.search(r"([\d,]+) × ([\d,]+)(?:, (\d+) nonzeros)?", contest["title"])
+        size = re.search(r"([\d,]+) × ([\d,]*\d)(?:, (\d+) nonzeros)?", contest["title"])
         result = _found(contest, "ours, K = 1")
         if size and result:
             rows, width = (float(size[i].replace(",", "")) for i in (1, 2))
