@@ -223,7 +223,8 @@ class _Run:
                 for place, piece in enumerate(pieces_of_rounds[number]):
                     name = f"{number}-{chain}-{place}"
                     learn = partial(_learn, piece, self._how, self._work.topic, name)
-                    block, home = self._block(piece), self._home(piece)
+                    block = self._block(piece)
+                    home = self._home(piece) or self._work.place(chain)
                     state = self._work.task("learn", learn, state, *block, name=name, home=home)
                 if state is not base:
                     tips.append(state)
@@ -323,6 +324,7 @@ class _Work:
         self._run = uuid.uuid4().hex[:12]  # the files may have changed since an earlier run
         self._number = 0
         self._kept: list[Any] = []
+        self._places: list[str] = []
         self._began = self._last_seen = time.monotonic()
         self._next_look = self._began + SECONDS_BETWEEN_LOOKS
         self.topic = f"polyak-{self._run}"
@@ -332,7 +334,9 @@ class _Work:
     def __enter__(self) -> _Work:
         if self._client is not None:
             check_workers(self._client)
-            self.threads = max(sum(self._client.nthreads().values()), 1)
+            threads = self._client.nthreads()
+            self._places = [address for address, n in threads.items() for _ in range(n)]
+            self.threads = len(self._places)
             self._client.subscribe_topic(self.topic, self._hear)
         return self
 
@@ -365,6 +369,13 @@ class _Work:
             return call(*arguments, dask_key_name=key)
         with annotate(workers=[home], allow_other_workers=True):
             return call(*arguments, dask_key_name=key)
+
+    def place(self, chain: int) -> str | None:
+        """Give a chain a worker to live on: all begin with a state that lies on one of them.
+
+        Left to itself, the scheduler would begin them all there, and the others would be idle.
+        """
+        return self._places[chain % len(self._places)] if self._places else None
 
     def keep(self, task: Any) -> Any:
         """Have a task done, and hold on to what comes of it for tasks to come."""
