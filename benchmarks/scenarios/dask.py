@@ -50,7 +50,8 @@ def learn(path: str, test: str, workers: int, share: float) -> Job:
 
     from polyak import __version__
     from polyak.engines import part
-    from polyak.engines.dask_run import connected, run
+    from polyak.engines.dask_cluster import connected
+    from polyak.engines.dask_run import run
     from polyak.engines.part import How
     from polyak.recipes import Recipe
 

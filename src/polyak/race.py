@@ -11,7 +11,7 @@ import copy
 import math
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.averaging import Averaging
-from polyak.bank import Bank
 from polyak.calibration import ScoreHistogram
+from polyak.leader import Leader
 from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.rows import Rows
 from polyak.schedules import Polynomial
@@ -427,48 +427,6 @@ class Race:
         losses = self._losses_since(since)
         best = sorted(self.running, key=lambda number: (losses[number], number))
         self._drop_all_but(set(best[:keep]))
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """The candidate in front, and where its weights are."""
-
-    number: int
-    candidate: Candidate
-    bank: Bank
-    place: int
-    outputs: int
-    models_each: int
-    histogram: ScoreHistogram | None
-
-    @property
-    def models(self) -> slice:
-        """Its models in the bank, one an output."""
-        first = self.place * self.models_each
-        return slice(first, first + self.outputs)
-
-    @property
-    def replicas(self) -> slice:
-        """The models in the bank that are its replicas, an output after the other in each."""
-        first = self.place * self.models_each
-        return slice(first + self.outputs, first + self.models_each)
-
-    def sigmoids(self) -> Floats | None:
-        """Give the curves from its scores to probabilities, where a loss needs any."""
-        counts = self._counts()
-        return None if counts is None or counts.sampled else counts.sigmoids()
-
-    def reliability(self) -> dict[str, list[float]] | None:
-        """Compare its probabilities with what happened, if its scores were counted."""
-        counts = self._counts()
-        if counts is None:
-            return None
-        slope, offset = (1.0, 0.0) if counts.sampled else counts.sigmoids()[0]
-        return counts.reliability((float(slope), float(offset)))
-
-    def _counts(self) -> ScoreHistogram | None:
-        columns = self.place * self.outputs + np.arange(self.outputs)
-        return None if self.histogram is None else self.histogram.select(columns)
 
 
 def _candidate(fields: dict[str, Any]) -> Candidate:

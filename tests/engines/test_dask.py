@@ -21,7 +21,9 @@ from scipy import sparse
 
 from polyak import ASGDClassifier, __version__
 from polyak.engines.dask import DaskASGDClassifier, DaskASGDRegressor
-from polyak.engines.dask_run import Progress, check_workers, connected, run
+from polyak.engines.dask_cluster import check_workers, connected
+from polyak.engines.dask_run import run
+from polyak.engines.dask_work import Progress
 from polyak.engines.part import How
 from polyak.errors import ClusterError, DataError
 from polyak.recipes import Recipe
@@ -245,9 +247,9 @@ class TestBadClusters:
                 time.sleep(0.1)
 
     def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from polyak.engines import dask_run
+        from polyak.engines import dask_cluster
 
-        monkeypatch.setattr(dask_run, "CONNECT_SECONDS", 0.5)
+        monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
         with (
             LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
             Client(empty, set_as_default=False) as client,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
-    from polyak.engines.dask_run import Progress, Result
+    from polyak.engines.dask_run import Result
+    from polyak.engines.dask_work import Progress
     from polyak.training import Job, Outcome
 
 
@@ -38,7 +39,8 @@ def check(job: Job, options: Namespace) -> None:
 def train(job: Job, options: Namespace) -> Outcome:
     """Do a job on a cluster."""
     try:
-        from polyak.engines.dask_run import connected, run
+        from polyak.engines.dask_cluster import connected
+        from polyak.engines.dask_run import run
     except ImportError as error:  # pragma: no cover - the extra is there wherever tests run
         raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from None
 
@@ -108,7 +110,7 @@ def words(progress: Progress) -> str:
 
     Examples
     --------
-    >>> from polyak.engines.dask_run import Progress
+    >>> from polyak.engines.dask_work import Progress
     >>> words(Progress(rows=1000, pieces=8, pieces_done=2, seconds=0.5))
     '2 of 8 pieces · 1,000 rows · 2,000 rows/s'
     """

@@ -15,7 +15,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from polyak import __version__
-from polyak.engines.dask_run import Progress, Result, run
+from polyak.engines.dask_run import Result, run
+from polyak.engines.dask_work import Progress
 from polyak.engines.part import How
 from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
