@@ -11,7 +11,7 @@ install: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(PY) -m polyak.demo
 test: $(VENV)/.installed-test
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile
 test-all: $(VENV)/.installed-test
 	$(PY) -m pytest -m "slow or not slow"
 bench: $(VENV)/.installed-bench

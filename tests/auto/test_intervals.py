@@ -49,7 +49,7 @@ def test_coverage(loss, features, correlation):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "features", "correlation", "rows"),
-    product(("squared_error", "log_loss"), (5, 20), (0.0, 0.5), (20_000, 100_000)),
+    list(product(("squared_error", "log_loss"), (5, 20), (0.0, 0.5), (20_000, 100_000))),
 )
 def test_coverage_over_400_runs(loss, features, correlation, rows):
     assert 0.93 <= coverage(loss, features, correlation, rows, 400) <= 0.97
