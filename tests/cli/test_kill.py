@@ -67,7 +67,8 @@ def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -
         if not kill_at_random([*command, *SMALL_STEPS], folder, longest):
             break
         alive += 1
-        assert readable_checkpoints(folder) >= 1
+        # None are left only by a run that was killed on its way out, its model safe.
+        assert readable_checkpoints(folder) >= 1 or model.exists()
     subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
     assert model.read_bytes() == (tmp_path / "whole").read_bytes()
     assert not (folder / NEWEST).exists()  # a run that is complete has nothing to go on from
