@@ -1,12 +1,8 @@
-// svmlight text as Python sees it: bytes in, arrays out, and back; the interpreter free meanwhile.
-#include <nanobind/stl/optional.h>
-
+// The svmlight parser as Python sees it: bytes in, arrays out, the interpreter free meanwhile.
 #include <optional>
 #include <variant>
 
-#include "any_rows.hpp"
 #include "bind_text.hpp"
-#include "print_rows.hpp"
 #include "svmlight.hpp"
 
 namespace nb = nanobind;
@@ -57,20 +53,6 @@ nb::tuple parse_svmlight(nb::handle source, bool float64, int base, int64_t larg
   return to_python(std::move(rows));
 }
 
-nb::bytes print_svmlight(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-                         AnyArray values,
-                         nb::ndarray<const double, nb::ndim<1>, nb::c_contig> targets) {
-  const AnyRows rows{indptr, indices, values};
-  if (static_cast<int64_t>(targets.shape(0)) != rows.count())
-    throw nb::value_error("rows and targets differ in number");
-  std::string text;
-  {
-    nb::gil_scoped_release release;
-    text = rows.visit([&](const auto &typed) { return print_rows(typed, targets.data()); });
-  }
-  return nb::bytes(text.data(), text.size());
-}
-
 using SvmlightFiles = TextFiles<ParsedRows, to_python>;
 
 void open_svmlight(SvmlightFiles *files, std::vector<std::string> paths, int64_t file,
@@ -94,9 +76,6 @@ void bind_svmlight(nb::module_ &m) {
         "Returns targets, indptr, indices, values, the largest index (-1: no feature), the base\n"
         "(-1: not known yet), the number of lines, the number of bad ones, and of the first ten\n"
         "of these the line (from zero), the text and the reason.");
-  m.def("print_svmlight", print_svmlight, nb::arg("indptr").none(), nb::arg("indices").none(),
-        nb::arg("values"), nb::arg("targets"),
-        "Write rows as svmlight text, ids from 1, that reads back to the last bit.");
   SvmlightFiles::bind(m, "SvmlightFiles")
       .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
            nb::arg("offset"), nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"),

@@ -3,6 +3,7 @@
 
 void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
+void bind_print(nanobind::module_ &m);
 void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
@@ -14,6 +15,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);
   bind_bank(m);
   bind_hashing(m);
+  bind_print(m);
   bind_rivals(m);
   bind_svmlight(m);
   bind_table(m);

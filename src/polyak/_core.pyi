@@ -40,13 +40,6 @@ class SvmlightFiles:
     @property
     def base(self) -> int: ...
 
-def print_svmlight(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: NDArray[np.float64],
-) -> bytes: ...
-
 # ---- core/bind_vw.cpp
 
 _VwRows: TypeAlias = tuple[
@@ -91,6 +84,16 @@ class VwFiles:
     def next(self) -> tuple[int, int, _VwRows] | None: ...
     @property
     def base(self) -> int: ...
+
+# ---- core/bind_print.cpp
+
+def print_svmlight(
+    indptr: NDArray[Any] | None,
+    indices: NDArray[Any] | None,
+    values: NDArray[Any],
+    targets: NDArray[np.float64],
+) -> bytes: ...
+def print_lines(table: NDArray[np.float64]) -> bytes: ...
 
 # ---- core/bind_hashing.cpp
 

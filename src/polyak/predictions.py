@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyak._core import print_lines
 from polyak.labels import label_text
 from polyak.model import LinearModel
 
@@ -29,9 +29,9 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     """
     if what == "proba":
         model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
-        return lambda rows: _lines(model.predict_proba(rows))
+        return lambda rows: print_lines(model.predict_proba(rows))
     if what == "scores" or model.classes is None:
-        return lambda rows: _lines(model.scores(rows))
+        return lambda rows: print_lines(model.scores(rows))
     names = np.array([f"{label_text(label)}\n".encode() for label in model.classes], dtype=object)
 
     def labels(rows: Any) -> bytes:
@@ -40,9 +40,3 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
         return b"".join(names[best].tolist())
 
     return labels
-
-
-def _lines(table: NDArray[Any]) -> bytes:
-    if table.shape[1] == 1:
-        return ("\n".join(map(repr, table[:, 0].tolist())) + "\n").encode()
-    return "".join(" ".join(map(repr, row)) + "\n" for row in table.tolist()).encode()
