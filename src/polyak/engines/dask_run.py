@@ -5,6 +5,7 @@ Nothing is decided here about learning, nor about how tasks are done: see `dask_
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from polyak.engines.tally import Tally
 from polyak.errors import DataError
 from polyak.learner import Learner
 
+SECONDS_BETWEEN_WORDS = 0.3
 ROWS_A_CHAIN = 1000
 """Fewer rows than this are not worth a chain of their own."""
 
@@ -240,12 +242,15 @@ def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: 
         if worker is not None:
             worker.log_event(topic, {"task": name, "rows": rows, "done": done})
 
-    last = 0
+    last, told = 0, time.monotonic()
 
     def note(rows: int) -> None:
-        nonlocal last
+        nonlocal last, told
         last = rows
-        tell(rows)
+        now = time.monotonic()
+        if now - told > SECONDS_BETWEEN_WORDS:  # each costs the scheduler and the client some work
+            told = now
+            tell(rows)
 
     with _where():
         given: Block | None = (block[0], block[1], block[2]) if block else None
