@@ -166,10 +166,11 @@ nb::tuple column_numbers(nb::handle schema, nb::handle array) {
   bool is_time = true, has_clock = false;
   if (arrow::is_text(column.format())) {
     bool any = false;
-    for (int64_t i = 0; i < batch->length && is_time; ++i) {
+    for (int64_t i = 0; i < batch->length; ++i) {
       if (!column.is_valid(i) || is_missing(arrow::text(column, i))) continue;
       IsoTime time;
       is_time = parse_iso_time(arrow::text(column, i), time);
+      if (!is_time) break;
       has_clock = has_clock || time.has_clock;
       numbers[static_cast<size_t>(i)] = days_of(time);
       any = true;
