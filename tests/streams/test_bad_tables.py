@@ -51,6 +51,10 @@ CASES: dict[str, tuple[Callable[[], tuple[list[str], str]], str]] = {
         lambda: (changed(1400, "1,2,\xff,3"), HEAD),
         r"t.csv, line 1402: the column c is not UTF-8",
     ),
+    "not UTF-8, at once": (
+        lambda: (changed(1, "1,2,\xff,3"), HEAD),
+        r"t.csv, line 3: the column c is not UTF-8",
+    ),
     "a constant target": (
         lambda: ([row.rsplit(",", 1)[0] + ",3" for row in ROWS], HEAD),
         r"the target column y of .*t.csv is 3 in all 1500 rows: there is nothing to learn",
@@ -136,6 +140,16 @@ def test_a_time_that_is_none(tmp_path: Path) -> None:
     path = csv(tmp_path, [*days[:1200], "soon,3", *days[1201:]], "day,y\n")
     with pytest.raises(DataError, match=r"t.csv, line 1202: 'soon' in column day is no date"):
         read(path)
+
+
+def test_words_that_are_not_utf8_beside_times_are_skipped(tmp_path: Path) -> None:
+    rows = [f"2024-01-{i % 28 + 1:02},w{i % 3},{i % 5}" for i in range(50)]
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        "\n".join(["day,c,y", *rows[:20], "2024-01-01,\xff,1", *rows[20:], ""]).encode("latin-1")
+    )
+    stream = read(path, skip_bad_lines=True)
+    assert (stream.rows_read, stream.bad_lines) == (50, 1)
 
 
 def test_a_parquet_file_cut_short(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,11 @@ class CsvFormat:
             strings_can_be_null=True, timestamp_parsers=["%no such format%"]
         )
         table = self._read(lines, convert, [], skip_bad_lines)
+        # Words that are not UTF-8 are taken for bytes; as words, they say on which line they are.
+        words_after_all = [name for name, kind in _kinds(table) if pa.types.is_binary(kind)]
+        if words_after_all:
+            convert.column_types = dict.fromkeys(words_after_all, pa.string())
+            table = self._read(lines, convert, [], skip_bad_lines)
         columns: list[Any] = []
         for column in table.columns:
             is_a = pa.types
@@ -79,7 +85,7 @@ class CsvFormat:
             name for name, column in zip(table.column_names, columns, strict=True) if column is None
         ]
         if again:
-            types = dict.fromkeys(again, "string")
+            types = dict.fromkeys([*again, *words_after_all], "string")  # so the same lines are bad
             words = self.parse(lines, types, [], skip_bad_lines)
             columns = [
                 words.column(name) if column is None else column
@@ -173,6 +179,10 @@ class CsvFormat:
             f"the column {name} was {was} so far, but here it is {shown}; "
             f"categorical={name} reads it as words"
         )
+
+
+def _kinds(table: Any) -> Iterator[tuple[str, Any]]:
+    return zip(table.column_names, table.schema.types, strict=True)
 
 
 def _fields(row: Any) -> str:
