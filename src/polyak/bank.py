@@ -107,16 +107,7 @@ class Bank:
         powers = {s.c for s in schedules}
         if len(powers) != 1:
             raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")
-        if step not in ("explicit", "implicit"):
-            raise ValueError(f"a step is 'explicit' or 'implicit', not {step!r}")
-        if np.dtype(dtype) not in _CORES:
-            raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
-        if not (np.isfinite(precondition) and precondition >= 0):
-            raise ValueError(f"precondition must be at least zero, not {precondition}")
-        if n_features is not None and n_features < 0:
-            raise ValueError(f"n_features must be at least zero, not {n_features}")
-        if group < 1:
-            raise ValueError(f"a group has at least one model, not {group}")
+        _check_choices(step, dtype, precondition, n_features, group)
         _check_penalties(self.alpha, gamma0, step)
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
@@ -387,6 +378,21 @@ def _class_numbers(y: ArrayLike) -> NDArray[np.int64]:
             row = int(wrong[0])
             raise ValueError(f"row {row} has the class {classes[row]}, which is no whole number")
     return np.ascontiguousarray(classes, dtype=np.int64)
+
+
+def _check_choices(
+    step: str, dtype: Any, precondition: float, n_features: int | None, group: int
+) -> None:
+    if step not in ("explicit", "implicit"):
+        raise ValueError(f"a step is 'explicit' or 'implicit', not {step!r}")
+    if np.dtype(dtype) not in _CORES:
+        raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
+    if not (np.isfinite(precondition) and precondition >= 0):
+        raise ValueError(f"precondition must be at least zero, not {precondition}")
+    if n_features is not None and n_features < 0:
+        raise ValueError(f"n_features must be at least zero, not {n_features}")
+    if group < 1:
+        raise ValueError(f"a group has at least one model, not {group}")
 
 
 def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
