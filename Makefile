@@ -5,13 +5,17 @@ PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
 
+# Tests that start clusters want the machine to themselves.
+CLUSTERS := tests/engines
+
 .PHONY: install demo test test-all lint bench bench-quick docs dist asan fuzz clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(PY) -m polyak.demo
 test: $(VENV)/.installed-test
-	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(patsubst %,--ignore=%,$(CLUSTERS))
+	$(PY) -m pytest $(CLUSTERS)
 test-all: $(VENV)/.installed-test
 	$(PY) -m pytest -m "slow or not slow"
 bench: $(VENV)/.installed-bench

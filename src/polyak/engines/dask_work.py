@@ -70,8 +70,11 @@ class Work:
 
     def __exit__(self, *error: Any) -> None:
         if self._client is not None:
-            self._client.unsubscribe_topic(self.topic)
-            if error[0] is not None:
+            if error[0] is None:
+                self._client.unsubscribe_topic(self.topic)
+            else:
+                # Tasks that still run go on telling of themselves; a client that is told of a
+                # topic it no longer knows loses its connection.
                 self._client.cancel(self._kept, force=True)
         self._kept = []
 
