@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -31,7 +30,7 @@ class Interrupts:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupts:
-        if threading.current_thread() is threading.main_thread():
+        with suppress(ValueError):  # in a thread: only the main one hears of signals
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
                     self._before[number] = signal.signal(number, self._handle)

@@ -6,7 +6,6 @@ its own in ``core/losses.hpp``, and the tests hold the two against each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
 class Loss:
     """A loss ``L(score, target)``: its value, its slope in the score, and a curvature bound.
 

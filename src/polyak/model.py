@@ -16,7 +16,7 @@ from polyak.rows import as_rows, core_arrays
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
     """A linear model: ``score = x @ weights + intercept``, one column an output.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
     """Compressed sparse rows without scipy: row ``i`` owns ``indptr[i]:indptr[i + 1]``.
 

@@ -8,25 +8,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.checkpoint import Checkpoint, CheckpointFolder
 from polyak.errors import DataError
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
 from polyak.learner import Learner
 from polyak.model import LinearModel
 from polyak.recipes import Recipe
-from polyak.streams import BadLine, Batch, Columns, Schema, Stream, open_stream
+from polyak.streams import BadLine, Batch, Columns, Stream, open_stream
+
+if TYPE_CHECKING:
+    from polyak.checkpoint import CheckpointFolder
+    from polyak.streams import Schema
 
 MOST_CLASSES = 100
 """A table's numbers of more different values than that are no classes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Job:
     """What to learn, from what, and how.
 
@@ -86,7 +89,7 @@ class Job:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Progress:
     """How far a run has come; the same object each time, brought up to date."""
 
@@ -103,8 +106,7 @@ class Progress:
     checkpoints: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a job.
 
     ``model`` is None only if a run was interrupted before there was anything to make one of.
@@ -143,7 +145,13 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
 def clear_checkpoints(job: Job) -> None:
     """Remove the checkpoints of a job whose model is safe."""
     if job.checkpoint is not None:
-        CheckpointFolder(job.checkpoint).clear()
+        _folder(job.checkpoint).clear()
+
+
+def _folder(path: str) -> CheckpointFolder:
+    from polyak.checkpoint import CheckpointFolder  # most runs have none, and start sooner
+
+    return CheckpointFolder(path)
 
 
 class _Run:
@@ -153,7 +161,7 @@ class _Run:
         self._interrupts = interrupts
         self._began = self._saved = time.monotonic()
         self._rows_saved = 0
-        self._folder = None if job.checkpoint is None else CheckpointFolder(job.checkpoint)
+        self._folder = None if job.checkpoint is None else _folder(job.checkpoint)
         self._data = ""
         self._learner = Learner(job.recipe, classes=job.classes, n_features=job.n_features)
         self._position: dict[str, Any] | None = None
@@ -326,6 +334,8 @@ class _Run:
         """Write a checkpoint, if the job wants any and there is something to keep."""
         if self._folder is None or not self._learner.rows_seen:
             return
+        from polyak.checkpoint import Checkpoint
+
         progress = self.progress
         counts = {
             "first_id": self._first_id,

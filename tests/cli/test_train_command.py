@@ -235,9 +235,27 @@ def test_training_needs_numpy_and_the_core_alone(train_file: Path, tmp_path: Pat
         f"try: main(['train', {str(train_file)!r}, '-q', '--model', {str(tmp_path / 'm')!r}])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'scipy', 'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'rich', 'typer',\n"
-        "         'numpy.ma', 'numpy.random', 'inspect.never'} & set(sys.modules)\n"
+        "         'numpy.ma', 'numpy.random', 'inspect.never', 'polyak.checkpoint',\n"
+        "         'polyak.streams.schema', 'polyak.streams.readahead'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     import sys
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_only_a_process_of_its_own_collects_rarely(train_file: Path, tmp_path: Path) -> None:
+    code = (
+        "import atexit, gc, sys\n"
+        "before = gc.get_threshold()\n"
+        "atexit.register(lambda: print(gc.get_threshold() == before, gc.get_freeze_count() == 0))\n"
+        "from polyak.cli import main\n"
+        f"words = ['train', {str(train_file)!r}, '-q', '--model', {str(tmp_path / 'm')!r}]\n"
+    )
+    import sys
+
+    for call, as_it_was in (("main(words)", "True True"), ("sys.argv[1:] = words; main()", "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}{call}"], check=True, capture_output=True, text=True
+        )
+        assert done.stdout.splitlines()[-1].startswith(as_it_was)

@@ -17,6 +17,7 @@ from types import ModuleType
 
 from polyak.cli.arguments import Parser
 from polyak.cli.errors import ending_in_a_sentence
+from polyak.cli.memory import collect_rarely, end_without_collecting
 
 COMMANDS = {
     "train": "learn a model from a source, each row once, as it streams by",
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code: 0 done, 2 wrong usage, 1 anything else."""
     # No command multiplies matrices, so NumPy's library for that need not keep threads spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    own_process = arguments is None
+    if own_process:
+        collect_rarely()
     words = list(sys.argv[1:] if arguments is None else arguments)
     with ending_in_a_sentence(debug="--debug" in words):
         if words and words[0] in COMMANDS:
@@ -45,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = command.run(command.parser().parse_intermixed_args(words[1:]))
         else:
             code = _without_command(words)
+    if own_process:
+        end_without_collecting()
     sys.exit(code)
 
 

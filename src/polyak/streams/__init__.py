@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
@@ -14,8 +14,10 @@ from polyak.streams.files import File, find_files
 from polyak.streams.formats import open_files
 from polyak.streams.options import Columns, Options
 from polyak.streams.order import sorted_by_class
-from polyak.streams.schema import Schema
 from polyak.streams.stream import BadLine, Position, Reader, Stream
+
+if TYPE_CHECKING:
+    from polyak.streams.schema import Schema
 
 __all__ = [
     "BadLine",
@@ -153,7 +155,7 @@ def open_stream(
         if is_frame(source):
             reader = open_frame(source, options)
         elif isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
-            reader = open_frame(source[0], replace(options, y=source[1]))
+            reader = open_frame(source[0], options._replace(y=source[1]))
         else:
             from polyak.streams.arrays import open_arrays
 
@@ -165,6 +167,14 @@ def open_stream(
         start=start,
         warn_if_sorted=warn_if_sorted,
     )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Schema":  # imported when first asked for: text without columns has none
+        from polyak.streams.schema import Schema
+
+        return Schema
+    raise AttributeError(f"module 'polyak.streams' has no attribute {name!r}")
 
 
 def _names_files(source: Any) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyak.rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Rows in the order they stand in the source.
 

@@ -56,7 +56,7 @@ def open_frame(frame: Any, options: Options) -> TableReader:
         if options.schema is None:
             from dataclasses import replace
 
-            options = replace(options, columns=replace(options.columns, target=TARGET))
+            options = options._replace(columns=replace(options.columns, target=TARGET))
     return TableReader(FrameSource(table), options)
 
 

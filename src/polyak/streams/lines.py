@@ -14,7 +14,6 @@ from polyak.streams.batch import Batch
 from polyak.streams.blocks import Block, read_blocks
 from polyak.streams.files import File, Pipe, fingerprint, total_size
 from polyak.streams.options import Options
-from polyak.streams.readahead import in_order
 from polyak.streams.stream import BadLine, Mark, Position
 
 
@@ -113,6 +112,8 @@ class LineReader:
     def _parsed_ahead(
         self, blocks: Iterator[Block], at: Position
     ) -> Iterator[tuple[Block, Parsed]]:
+        from polyak.streams.readahead import in_order  # threads of Python's, which files need not
+
         return in_order(
             lambda block: (block.without_text(), self._parse(block, at)),
             blocks,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy.typing import DTypeLike
 
 from polyak.processors import number_of_threads
-from polyak.streams.schema import Schema
+
+if TYPE_CHECKING:
+    from polyak.streams.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,7 @@ class Columns:
             raise ValueError("a positive value needs a target column")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """What `polyak.streams.open_stream` was asked for; its docstring says what each means."""
 
     y: Any = None
@@ -80,7 +81,7 @@ class Options:
     threads: int | None = None
     block_bytes: int = 1 << 21
     batch_rows: int = 2048
-    columns: Columns = field(default_factory=Columns)
+    columns: Columns = Columns()
     schema: Schema | None = None
     targets: bool = True
     keep: tuple[str, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +44,7 @@ def _shuffled(source: Marked, size: int, kind: dict[str, int], done: int) -> Mar
             rows += len(batch)
             here = max(rows, done)
             rest = _slice(batch, skipped, len(batch))
-            yield rest, replace(mark, position={**kind, "rows": here}, rows=here)
+            yield rest, mark._replace(position={**kind, "rows": here}, rows=here)
     finally:
         source.close()
 

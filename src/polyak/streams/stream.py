@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
-from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from polyak.errors import DataError
 from polyak.streams.batch import Batch
 from polyak.streams.order import ROWS_TO_TELL, sorted_by_class
-from polyak.streams.schema import Schema
 from polyak.streams.shuffle import shuffled
+
+if TYPE_CHECKING:
+    from polyak.streams.schema import Schema
 
 Position = dict[str, Any]
 """Where a batch ended: what JSON can hold, and only the reader that made it understands."""
@@ -34,8 +35,7 @@ class NoRowsError(DataError):
     """The source can be read, but there is no row in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Where the reading stands at the end of a batch."""
 
     position: Position
@@ -114,7 +114,7 @@ class Stream:
             begin = reader.begin(None)
             self._batches = shuffled(reader.read(begin), shuffle_buffer, seed, start)
             here = start or {"shuffle_buffer": shuffle_buffer, "seed": seed, "rows": 0}
-            self._mark = replace(begin, position=here, rows=int(here["rows"]))
+            self._mark = begin._replace(position=here, rows=int(here["rows"]))
         else:
             self._mark = reader.begin(start)
             self._batches = reader.read(self._mark)

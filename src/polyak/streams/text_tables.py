@@ -88,7 +88,7 @@ class TextSource:
         if len(text) > SAMPLE_BYTES:
             cut = bytes(text[:SAMPLE_BYTES]).rfind(b"\n") + 1
             text = text[: cut or len(text)]
-        lines = self._lines(replace(held[0], text=text, end=len(text)), 1, None)
+        lines = self._lines(held[0]._replace(text=text, end=len(text)), 1, None)
         lines, table = self._inferred(lines)
         if self._options.keep and self.format != "jsonl":
             numbers = [name for name in self._options.keep if self._types.get(name) == "number"]

@@ -8,8 +8,7 @@ eigenvalue down to which the directions carry 99 % of the rows' squared length.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,7 @@ on a busy machine wait for each other a hundred times as long as they work."""
 MOST_IDS = 1 << 20  # beyond, a sum an id would be mostly empty
 
 
-@dataclass(frozen=True, slots=True)
-class RowsNeeded:
+class RowsNeeded(NamedTuple):
     """How many rows before averaging pays off; right to an order of magnitude, not more.
 
     Attributes
@@ -94,8 +92,8 @@ class RowsNeeded:
 
     def as_dict(self) -> dict[str, Any]:
         """Give the numbers for a model to keep, rounded: the last digits depend on the machine."""
-        digits = {k: float(f"{v:.3g}") for k, v in asdict(self).items() if isinstance(v, float)}
-        return asdict(self) | digits
+        digits = {k: float(f"{v:.3g}") for k, v in self._asdict().items() if isinstance(v, float)}
+        return self._asdict() | digits
 
 
 def rows_needed(
