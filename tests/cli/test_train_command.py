@@ -254,7 +254,8 @@ def test_only_a_process_of_its_own_collects_rarely(train_file: Path, tmp_path: P
     )
     import sys
 
-    for call, as_it_was in (("main(words)", "True True"), ("sys.argv[1:] = words; main()", "False")):
+    calls = {"main(words)": "True True", "sys.argv[1:] = words; main()": "False"}
+    for call, as_it_was in calls.items():
         done = subprocess.run(
             [sys.executable, "-c", f"{code}{call}"], check=True, capture_output=True, text=True
         )
