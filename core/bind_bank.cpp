@@ -7,6 +7,7 @@
 
 #include "owned_bank.hpp"
 #include "random.hpp"
+#include "score_counts.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -38,19 +39,20 @@ void bind_owned(nb::module_ &m, const char *name) {
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
              std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-             bool checked) {
-            self.learn({indptr, indices, values}, targets, classes, weights, order, scores,
-                       checked);
+             bool checked, const Integers &stops) {
+            return self.learn({indptr, indices, values}, targets, classes, weights, order, scores,
+                              checked, stops);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "checked"_a)
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "checked"_a,
+          "stops"_a)
       .def(
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
-            self.check({indptr, indices, values}, targets, weights);
-          },
-          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
+             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights,
+             bool in_order) { self.check({indptr, indices, values}, targets, weights, in_order); },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none(),
+          "in_order"_a)
       .def(
           "look",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -85,6 +87,21 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
   return out;
 }
 
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+void count_rows(Table<double> scores, Table<bool> positive, std::optional<Doubles> weights,
+                nb::ndarray<double, nb::ndim<3>, nb::device::cpu, nb::c_contig> counts) {
+  const int64_t rows = static_cast<int64_t>(scores.shape(0));
+  if (scores.shape(0) != positive.shape(0) || scores.shape(1) != positive.shape(1) ||
+      scores.shape(1) != counts.shape(0) || counts.shape(1) != 2 || counts.shape(2) < 1)
+    refuse("scores, signs and counts do not fit each other");
+  if (weights) check_length("weights", weights->size(), rows);
+  count_scores(scores.data(), positive.data(), weights ? weights->data() : nullptr, rows,
+               static_cast<int64_t>(scores.shape(1)), static_cast<int64_t>(counts.shape(2)),
+               counts.data());
+}
+
 }  // namespace
 
 void bind_bank(nb::module_ &m) {
@@ -115,6 +132,8 @@ void bind_bank(nb::module_ &m) {
         return out;
       },
       "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared length of every row.");
+  m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
+        "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
   portable::each_loss([&](const char *name, auto kind) {
     using Loss = decltype(kind);

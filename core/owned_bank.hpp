@@ -16,11 +16,13 @@
 #include "huge_pages.hpp"
 #include "kernel_choice.hpp"
 #include "losses.hpp"
+#include "pieces.hpp"
 
 namespace polyak {
 
 using Doubles = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
 using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using NewDoubles = nb::ndarray<nb::numpy, double>;
 
 template <class T>
 nb::ndarray<nb::numpy, T> new_array(std::initializer_list<size_t> shape) {
@@ -37,6 +39,23 @@ int64_t checked_features(const Rows &rows, int64_t limit) {
   check_offsets(rows);
   const int64_t features = POLYAK_CALL(scan(rows, limit));
   return features == looks_wrong ? check_rows(rows, limit) : features;
+}
+
+// The same of rows that a parser of ours has made: their features are known to rise and their
+// values to be finite, so that the last feature of every row tells.
+template <class Value, class Index>
+int64_t features_in_order(const SparseRows<Value, Index> &rows) {
+  check_offsets(rows);
+  int64_t largest = -1;
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const auto row = rows[i];
+    if (row.size > 0) largest = std::max(largest, row.feature(row.size - 1));
+  }
+  return largest + 1;
+}
+template <class Value>
+int64_t features_in_order(const DenseRows<Value> &rows) {
+  return checked_features(rows, std::numeric_limits<int64_t>::max());
 }
 
 inline void check_targets(const Task &task, int64_t rows, bool classifies) {
@@ -63,6 +82,15 @@ inline void check_order(const Task &task, int64_t rows) {
   for (int64_t n = 0; n < task.count && task.order; ++n)
     if (task.order[n] < 0 || task.order[n] >= rows)
       refuse("the order asks for row ", task.order[n], " of ", rows);
+}
+
+inline void check_stops(const Integers &stops, int64_t count) {
+  int64_t before = 0;
+  for (size_t s = 0; s < stops.size(); ++s) {
+    const int64_t stop = stops.data()[s];
+    if (stop < before || stop > count) refuse("cannot stop at row ", stop, " of ", count);
+    before = stop;
+  }
 }
 
 inline void check_length(const char *what, size_t length, int64_t rows) {
@@ -103,10 +131,13 @@ class OwnedBank {
     for (int64_t r : replica_) view_.replicas = view_.replicas || r >= 0;
   }
 
-  void learn(const AnyRows &any, std::optional<Doubles> targets, std::optional<Integers> classes,
-             std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-             bool checked) {
+  // Learns the rows and gives every field of every model as it was at each stop: after so many
+  // rows.
+  NewDoubles learn(
+      const AnyRows &any, std::optional<Doubles> targets, std::optional<Integers> classes,
+      std::optional<Doubles> weights, std::optional<Integers> order,
+      std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
+      bool checked, const Integers &stops) {
     const int64_t rows = any.count(), models = view_.models.count;
     if (rows <= 0) refuse("there are no rows to learn from");
     if (!targets && !classes) refuse("there are no targets");
@@ -118,6 +149,9 @@ class OwnedBank {
       if (static_cast<int64_t>(scores->shape(1)) != models) refuse("scores need a column a model");
       task.scores = scores->data();
     }
+    check_stops(stops, task.count);
+    NewDoubles notes = new_array<double>({stops.size(), field_count, static_cast<size_t>(models)});
+    const Stops at{stops.data(), stops.data() + stops.size(), notes.data()};
 
     int64_t stopped;
     {
@@ -128,9 +162,9 @@ class OwnedBank {
         check_weights(task, rows, models);
       }
       stopped = any.visit([&](const auto &rows) {
-        if (checked) return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
+        if (checked) return learn_pieces(rows, task, at);
         check_offsets(rows);
-        return learn_at_once(rows, task) ? all_learned : learn_checked(rows, task);
+        return learn_at_once(rows, task, at) ? all_learned : learn_checked(rows, task, at);
       });
     }
     if (stopped != all_learned) {
@@ -138,20 +172,50 @@ class OwnedBank {
                    static_cast<long long>(stopped));
       throw nb::python_error();
     }
+    return notes;
+  }
+
+  // Where to stop, and where to note the fields.
+  struct Stops {
+    const int64_t *begin, *end;
+    double *notes;
+  };
+
+  // Learns from one stop to the next. Answers like the kernel: all_learned, or the row it ended at.
+  template <class Rows>
+  int64_t learn_pieces(const Rows &rows, const Task &task, const Stops &stops) {
+    BankView<W> &view = prepare(rows);
+    double *notes = stops.notes;
+    int64_t done = 0;
+    const auto learn_until = [&](int64_t end) {
+      if (end == done) return all_learned;
+      const int64_t first = task.order ? 0 : done;
+      const Task piece = turns(task, done, end, view.models.count);
+      const auto some = rows_from(rows, first);
+      const int64_t stopped = POLYAK_CALL(learn(loss_.c_str(), view, some, piece));
+      done = end;
+      return stopped == all_learned ? all_learned : first + stopped;
+    };
+    for (const int64_t *stop = stops.begin; stop != stops.end; ++stop) {
+      const int64_t stopped = learn_until(*stop);
+      if (stopped != all_learned) return stopped;
+      notes = std::copy(fields_.begin(), fields_.end(), notes);
+    }
+    return learn_until(task.count);
   }
 
   // Reads the rows only once: learns from them as they come and, should one turn out not to be in
   // order, puts everything back. False if so. Only where a copy of the state is cheap and all rows
   // have their turn: an order may leave some out.
   template <class Rows>
-  bool learn_at_once(const Rows &rows, Task task) {
+  bool learn_at_once(const Rows &rows, Task task, const Stops &stops) {
     if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
     const auto lines = lines_;
     const auto squares = squares_;
     const auto fields = fields_;
     const int64_t clock = view_.clock;
     task.unchecked = true;
-    if (POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task)) == all_learned) return true;
+    if (learn_pieces(rows, task, stops) == all_learned) return true;
     std::copy(lines.begin(), lines.end(), lines_.begin());
     std::copy(squares.begin(), squares.end(), squares_.begin());
     std::copy(fields.begin(), fields.end(), fields_.begin());
@@ -161,18 +225,22 @@ class OwnedBank {
 
   // Looks at all rows before it learns from the first.
   template <class Rows>
-  int64_t learn_checked(const Rows &rows, const Task &task) {
+  int64_t learn_checked(const Rows &rows, const Task &task, const Stops &stops) {
     grow(checked_features(rows, limit_));
-    return POLYAK_CALL(learn(loss_.c_str(), prepare(rows), rows, task));
+    return learn_pieces(rows, task, stops);
   }
 
-  // Refuses what `learn` would refuse, without learning, and makes room for all features.
-  void check(const AnyRows &any, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+  // Refuses what `learn` would refuse, without learning, and makes room for all features. Rows that
+  // are said to be in order are not looked through: whoever says so answers for it.
+  void check(const AnyRows &any, std::optional<Doubles> targets, std::optional<Doubles> weights,
+             bool in_order) {
     const Task task = task_of(any.count(), targets, std::nullopt, weights);
     nb::gil_scoped_release release;
     check_targets(task, any.count(), classifies_);
     check_weights(task, any.count(), view_.models.count);
-    any.visit([&](const auto &rows) { grow(checked_features(rows, limit_)); });
+    any.visit([&](const auto &rows) {
+      grow(in_order ? features_in_order(rows) : checked_features(rows, limit_));
+    });
   }
 
   // Counts rows into the preconditioner's sums of squares without learning from them.

@@ -228,3 +228,23 @@ class TestBankMerge:
     def test_only_banks_of_a_kind(self) -> None:
         with pytest.raises(ValueError, match="same models and settings"):
             self.bank(Averaging(), 10, 0).merge([self.bank(Averaging(0), 10, 0)])
+
+
+@pytest.mark.parametrize("classes", [[-1.0, 1.0], [1.0, -1.0], [0, 1], [2, 7]])
+@pytest.mark.parametrize("dtype", [float, int, np.float32])
+def test_two_classes_are_told_apart_in_any_order_and_type(classes, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    which = (X[:, 0] > 0).astype(int)
+    labels = np.array(classes, dtype=dtype)[which]
+    learner = Learner(Recipe(), classes=np.array(classes))
+    learner.learn(X, labels)
+    as_words = Learner(Recipe(), classes=np.array(["first", "second"]))
+    as_words.learn(X, np.array(["first", "second"])[which])
+    np.testing.assert_array_equal(learner.model().weights, as_words.model().weights)
+    for stranger in (3, np.nan) if dtype is not int else (3,):
+        labels[5] = stranger
+        known = ", ".join(str(label) for label in np.array(classes))
+        named = str(labels[5]).replace(".", r"\.")
+        with pytest.raises(DataError, match=rf"^row 5 has the label {named}, .* classes {known}$"):
+            learner.learn(X, labels)

@@ -63,3 +63,35 @@ def test_a_regression_has_none():
     learner = Learner(Recipe(loss="squared_error"))
     learner.learn(X, X[:, 0])
     assert learner.model().about["calibration"] is None
+
+
+def test_the_core_counts_as_numpy_would():
+    rng = np.random.default_rng(2)
+    scores = np.concatenate([rng.normal(scale=5, size=(900, 3)), np.zeros((1, 3))])
+    scores[:6, 0] = [1e300, -1e300, 1e-300, -1e-300, 1.0, -1.0]
+    positive, weights = rng.random((901, 3)) < 0.4, rng.integers(1, 5, 901).astype(float)
+    counted = ScoreHistogram(3)
+    counted.add(scores, positive, weights)
+    squeezed = scores / (1.0 + np.abs(scores))
+    bins = np.minimum(((squeezed + 1.0) * 128).astype(np.int64), 255)
+    cells = (np.arange(3) * 2 + positive) * 256 + bins
+    expected = np.bincount(cells.ravel(), np.repeat(weights, 3), minlength=3 * 2 * 256)
+    np.testing.assert_array_equal(counted.counts[0].ravel(), expected)
+
+
+def test_weights_of_any_size_add_up_the_same_in_any_batches():
+    rng = np.random.default_rng(3)
+    scores, positive = rng.normal(size=(5000, 1)), rng.random((5000, 1)) < 0.5
+    weights = rng.random(5000)
+    whole, parts = ScoreHistogram(1), ScoreHistogram(1)
+    whole.add(scores, positive, weights)
+    for some in np.array_split(np.arange(5000), 37):
+        parts.add(scores[some], positive[some], weights[some])
+    np.testing.assert_array_equal(whole.counts, parts.counts)
+
+
+def test_counts_refuse_what_does_not_fit():
+    with pytest.raises(ValueError, match="do not fit"):
+        ScoreHistogram(2).add(np.zeros((3, 1)), np.zeros((3, 1), dtype=bool))
+    with pytest.raises(ValueError, match="3 rows but 2 weights"):
+        ScoreHistogram(1).add(np.zeros((3, 1)), np.zeros((3, 1), dtype=bool), np.ones(2))

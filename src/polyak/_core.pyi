@@ -136,7 +136,8 @@ class _Bank:
         order: NDArray[np.int64] | None,
         scores: NDArray[np.float64] | None,
         checked: bool,
-    ) -> None: ...
+        stops: NDArray[np.int64],
+    ) -> NDArray[np.float64]: ...
     def check(
         self,
         indptr: NDArray[Any] | None,
@@ -144,6 +145,7 @@ class _Bank:
         values: NDArray[Any],
         targets: NDArray[np.float64] | None,
         weights: NDArray[np.float64] | None,
+        in_order: bool,
     ) -> None: ...
     def look(
         self, indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
@@ -179,6 +181,12 @@ def score_rows(
 def squared_lengths(
     indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
 ) -> NDArray[np.float64]: ...
+def count_scores(
+    scores: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+    counts: NDArray[np.float64],
+) -> None: ...
 def replica_weight(seed: int, row: int, replica: int) -> float: ...
 
 class _Loss(Protocol):

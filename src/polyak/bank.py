@@ -19,6 +19,7 @@ from polyak.schedules import Polynomial
 Floats = NDArray[np.float64]
 Step = Literal["explicit", "implicit"]
 
+_NO_STOPS = np.empty(0, dtype=np.int64)
 _CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF64}
 
 
@@ -154,7 +155,8 @@ class Bank:
         scores: Floats | None = None,
         again: bool = False,
         checked: bool = False,
-    ) -> None:
+        stops: NDArray[np.int64] | None = None,
+    ) -> Floats | None:
         """Learn from rows, one after the other.
 
         Parameters
@@ -172,6 +174,13 @@ class Bank:
             The rows were learned before, so the progressive scores leave them out.
         checked : bool
             ``check`` has seen these rows, targets and weights: do not look at them again.
+        stops : array of int, optional
+            After how many of the rows to note the numbers that each model keeps.
+
+        Returns
+        -------
+        notes : array of shape (stops, fields, models), or None without stops
+            What ``fields`` would have given at each stop.
 
         Raises
         ------
@@ -191,17 +200,39 @@ class Bank:
         arrays = core_arrays(as_rows(X))
         honest = {name: self.field(name) for name in SUMS} if again else {}
         try:
-            self._core.learn(*arrays, targets, classes, weights, rows_in_order, scores, checked)
+            notes = self._core.learn(
+                *arrays,
+                targets,
+                classes,
+                weights,
+                rows_in_order,
+                scores,
+                checked,
+                _NO_STOPS if stops is None else stops,
+            )
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from None
         if again:
             self._set_fields(**honest)
+        return None if stops is None else notes
 
-    def check(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
-        """Refuse what ``learn`` would refuse, without learning; make room for new features."""
+    def check(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        in_order: bool = False,
+    ) -> None:
+        """Refuse what ``learn`` would refuse, without learning; make room for new features.
+
+        ``in_order`` is for rows that come straight from a parser of polyak's and that nobody else
+        can have changed: their features are known to rise from zero or more and their values to be
+        finite, and they are not looked through. Of any other rows it may end in a crash.
+        """
         targets = None if self.one_vs_rest else np.ascontiguousarray(y, dtype=np.float64)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
-        self._core.check(*core_arrays(as_rows(X)), targets, weights)
+        self._core.check(*core_arrays(as_rows(X)), targets, weights, in_order)
 
     def look(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.
@@ -272,9 +303,13 @@ class Bank:
 
     # -- the state, whole ----------------------------------------------------------------------
 
+    def fields(self) -> Floats:
+        """All the numbers each model keeps, a row a field; `field` has one of them by its name."""
+        return self._core.models()
+
     def field(self, name: str) -> Floats:
         """One of the numbers each model keeps; ``polyak._core.model_fields`` lists them."""
-        models: Floats = self._core.models()[_core.model_fields.index(name)]
+        models: Floats = self.fields()[_core.model_fields.index(name)]
         return models
 
     def state(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
+
 Floats = NDArray[np.float64]
 
 BINS = 256
@@ -48,10 +50,13 @@ class ScoreHistogram:
         self.rows = 0
         self.mark = FIRST_MARK
 
-    def add(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
-        """Count rows: scores and signs have a column a model."""
+    def add(
+        self, scores: Floats, positive: NDArray[np.bool_], weights: Floats | None = None
+    ) -> None:
+        """Count rows: scores and signs have a column a model. Without weights each counts one."""
         for some in self._advance(len(scores)):
-            self._count(scores[some], positive[some], weights[some])
+            weighing = None if weights is None else weights[some]
+            _core.count_scores(scores[some], positive[some], weighing, self.counts[0])
 
     def skip(self, rows: int) -> None:
         """Let rows go by that it does not want."""
@@ -89,15 +94,6 @@ class ScoreHistogram:
             return True
         # The first rows are soon forgotten, and count for all the candidates there are then.
         return row >= FIRST_MARK and row // CHUNK % max(mark // EVERY_CHUNK_UNTIL, 1) == 0
-
-    def _count(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
-        squeezed = scores / (1.0 + np.abs(scores))  # all scores fit between -1 and 1
-        bins = np.minimum(((squeezed + 1.0) * (BINS / 2)).astype(np.int64), BINS - 1)
-        models = scores.shape[1]
-        cells = (np.arange(models) * 2 + positive) * BINS + bins
-        repeated = np.repeat(weights, models)
-        counted = np.bincount(cells.ravel(), repeated, minlength=models * 2 * BINS)
-        self.counts[0] += counted.reshape(models, 2, BINS)
 
     def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
         """Add what others counted; what they all began with, ``base``, counts once."""

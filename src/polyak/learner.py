@@ -82,11 +82,13 @@ class Learner:
         *,
         order: NDArray[np.int64] | None = None,
         again: bool = False,
+        in_order: bool = False,
     ) -> None:
         """Learn from rows, once each, in the order they stand or in ``order``.
 
         ``again`` says that they were all learned before: they still teach, but no longer tell how
-        good the model is on rows it does not know.
+        good the model is on rows it does not know. ``in_order`` is for rows that a parser of
+        polyak's has just made, as `polyak.bank.Bank.check` says; others must not claim it.
         """
         rows = as_rows(X)
         targets = np.asarray(targets)
@@ -106,10 +108,10 @@ class Learner:
             if self._kept:
                 parts = [*self._kept, _take(rows, targets, weights, taken)]
                 rows, targets, weights = _join(parts)
-                order = None
+                order, in_order = None, False
             self._calibrate(rows, targets, order)
         assert self.race is not None
-        self.race.learn(rows, self._encode(targets), weights, order, again=again)
+        self.race.learn(rows, self._encode(targets), weights, order, again=again, in_order=in_order)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
@@ -346,6 +348,10 @@ class Learner:
         if not self.loss.classifies:
             return targets
         assert self.classes is not None
+        if len(self.classes) == 2 and _are_numbers(self.classes) and _are_numbers(targets):
+            positive, negative = targets == self.classes[1], targets == self.classes[0]
+            if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
+                return np.where(positive, 1.0, -1.0)
         order = np.argsort(self.classes)  # they may be in an order that someone asked for
         number = np.searchsorted(self.classes, targets, sorter=order)
         number[number == len(self.classes)] = 0
@@ -358,6 +364,10 @@ class Learner:
                 f"row {row} has the label {targets[row]}, which is not among the classes {known}"
             )
         return number if len(self.classes) > 2 else 2.0 * number - 1.0
+
+
+def _are_numbers(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "biuf"
 
 
 def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:

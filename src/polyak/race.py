@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import model_fields
 from polyak.averaging import Averaging
+from polyak.bank import Bank
 from polyak.calibration import ScoreHistogram
 from polyak.leader import Leader
+from polyak.marks import FIRST_DECISION, is_doubling, next_doubling, next_mark
 from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.rows import Rows
 from polyak.schedules import Polynomial
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FIRST_DECISION = 1000
-"""The first candidates drop out after this many rows, more at every doubling."""
-MARKS_PER_DOUBLING = 8
 MOST_SCORES = 1 << 22
 """How many progressive scores to hold at a time, so that memory stays bounded."""
 
@@ -114,39 +114,47 @@ class Race:
         weights: Floats | None,
         order: NDArray[np.int64] | None,
         again: bool = False,
+        in_order: bool = False,
     ) -> None:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
+        ``in_order`` is as `Bank.check` has it.
         """
         total = len(rows) if order is None else len(order)
         done, checked = 0, False
         while done < total:
             take = total - done if again else min(total - done, self._longest_piece())
-            if take < total and not checked:
+            if (in_order or take < total) and not checked:
                 for bank in self.banks:  # all pieces are good, or none is learned
-                    bank.check(rows, targets, weights)
+                    bank.check(rows, targets, weights, in_order=in_order)
                 checked = True
-            span = slice(done, done + take)
-            some = None if weights is None else weights[span]
-            piece = (
-                (rows[span], targets[span], some, None)
-                if order is None
-                else (rows, targets, weights, order[span])
-            )
-            self._learn_piece(*piece, again=again, checked=checked)
+            piece = _piece(rows, targets, weights, order, done, done + take)
+            marks = [] if again else self._marks_within(take)
+            notes = self._learn_piece(*piece, again=again, checked=checked, marks=marks)
             done += take
             if not again:
                 self.scored += take
-                self._mark()
+                self._note(marks, notes)
 
     def _longest_piece(self) -> int:
-        """How many rows until something must be looked at."""
+        """How many rows until somebody may have to drop out, or as many as memory has room for."""
         most = sys.maxsize
+        if len(self.running) > 1 and not self.is_part:
+            most = next_doubling(self.scored) - self.scored
         if self.histograms[0] is not None:
             columns = max(len(bank) for bank in self.banks)
-            most = max(1024, MOST_SCORES // columns)
-        return min(most, _next_mark(self.scored) - self.scored)
+            most = min(most, max(1024, MOST_SCORES // columns))
+        return most
+
+    def _marks_within(self, rows: int) -> list[int]:
+        """Give the marks among the next rows; where one is overdue, as after a merge, their end."""
+        end, marks = self.scored + rows, []
+        mark = next_mark(self.scored)
+        while mark <= end:
+            marks.append(mark)
+            mark = next_mark(mark)
+        return marks if marks or next_mark(self.marks[-1]) > end else [end]
 
     def _learn_piece(
         self,
@@ -157,39 +165,50 @@ class Race:
         *,
         again: bool,
         checked: bool,
-    ) -> None:
+        marks: list[int],
+    ) -> list[Floats]:
+        """Let every bank learn, and give the numbers that its models had at each mark."""
+        stops = np.array(marks, dtype=np.int64) - self.scored
+        notes: dict[int, Any] = {}
+
         def drive(number: int) -> None:
             bank, histogram = self.banks[number], self.histograms[number]
             n = len(rows) if order is None else len(order)
+            how: dict[str, Any] = {"order": order, "checked": checked, "stops": stops}
             if histogram is None or again or not histogram.wants(n):
-                bank.learn(rows, targets, weights, order=order, again=again, checked=checked)
+                notes[number] = bank.learn(rows, targets, weights, again=again, **how)
                 if histogram is not None and not again:
                     histogram.skip(n)
                 return
             scores = np.empty((n, len(bank)))
-            bank.learn(rows, targets, weights, order=order, scores=scores, checked=checked)
+            notes[number] = bank.learn(rows, targets, weights, scores=scores, **how)
             chosen = slice(None) if order is None else order
             own = targets[chosen, None]
             positive = own == np.arange(self.outputs) if bank.one_vs_rest else own > 0
-            counted = np.ones(n) if weights is None else weights[chosen]
+            counted = None if weights is None else weights[chosen]
             entries = len(self.lanes[number])
-            honest = scores.reshape(n, entries, self.models_each)[:, :, : self.outputs]
-            histogram.add(honest.reshape(n, -1), np.tile(positive, (1, entries)), counted)
+            if len(bank) > 1:
+                positive = np.tile(positive, (1, entries))
+                scores = scores.reshape(n, entries, self.models_each)[:, :, : self.outputs]
+            histogram.add(scores.reshape(n, -1), positive, counted)
 
         if len(self.banks) == 1 or self.is_part:
             for number in range(len(self.banks)):
                 drive(number)
         else:  # banks share nothing but the rows, so their number of threads leaves no trace
             list(_threads().map(drive, range(len(self.banks))))
+        return [notes[number] for number in range(len(self.banks))]
 
-    def _mark(self) -> None:
-        """Note where everybody stands; at a doubling, let the slowest drop out."""
-        if self.scored < _next_mark(self.marks[-1]) and self.marks[-1] > 0:
+    def _note(self, marks: list[int], notes: list[Floats]) -> None:
+        """Keep where everybody stood at the marks; at a doubling, let the slowest drop out."""
+        if not marks:
             return
-        self.marks.append(self.scored)
-        self.history.append(self.sums())
+        self.history.extend(self._sums(notes))
+        self.marks.extend(marks)
+        if marks[-1] < self.scored:
+            return
         keep = self._how_many()
-        if len(self.running) > keep and _is_doubling(self.scored) and not self.is_part:
+        if len(self.running) > keep and is_doubling(self.scored) and not self.is_part:
             self._keep_best(keep, self.scored // 2)
 
     def _drop_all_but(self, chosen: set[int]) -> None:
@@ -229,17 +248,20 @@ class Race:
 
     def sums(self) -> Floats:
         """Give what each candidate's rows, losses, squared losses and errors add up to."""
-        sums = self.history[-1].copy()  # of those who dropped out, as they stood
-        for lane, bank in zip(self.lanes, self.banks, strict=True):
-            count, losses, squares = (
-                bank.field(name).reshape(len(lane), -1)[:, : self.outputs]
-                for name in ("weight", "loss", "loss_squared")
-            )
-            name = "confusion" if bank.one_vs_rest else "error"
-            errors = bank.field(name).reshape(len(lane), -1)[:, : self.outputs]
-            wrong = errors[:, 0] if bank.one_vs_rest else errors.mean(axis=1)
-            sums[lane] = np.stack(
-                [count[:, 0], losses.sum(axis=1), squares.sum(axis=1), wrong], axis=1
+        sums: Floats = self._sums([bank.fields()[None] for bank in self.banks])[0]
+        return sums
+
+    def _sums(self, notes: list[Floats]) -> Floats:
+        """Add up like that the numbers that each bank's models had, once or several times."""
+        # Of those who dropped out, as they stood.
+        sums = np.repeat(self.history[-1][None], len(notes[0]), axis=0)
+        for lane, bank, numbers in zip(self.lanes, self.banks, notes, strict=True):
+            of_each = np.take(numbers, _summed(bank), axis=1)
+            of_each = of_each.reshape(*of_each.shape[:2], len(lane), -1)[..., : self.outputs]
+            count, losses, squares, errors = of_each.swapaxes(0, 1)
+            wrong = errors[..., 0] if bank.one_vs_rest else errors.mean(axis=-1)
+            sums[:, lane] = np.stack(
+                [count[..., 0], losses.sum(axis=-1), squares.sum(axis=-1), wrong], axis=-1
             )
         return sums
 
@@ -429,6 +451,23 @@ class Race:
         self._drop_all_but(set(best[:keep]))
 
 
+def _piece(
+    rows: Rows,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    order: NDArray[np.int64] | None,
+    begin: int,
+    end: int,
+) -> tuple[Rows, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+    """Give the rows that have the turns from begin to end."""
+    if order is not None:
+        return rows, targets, weights, order[begin:end]
+    if end - begin == len(rows):
+        return rows, targets, weights, None
+    some = None if weights is None else weights[begin:end]
+    return rows[begin:end], targets[begin:end], some, None
+
+
 def _candidate(fields: dict[str, Any]) -> Candidate:
     nested = {
         "schedule": Polynomial(**fields["schedule"]),
@@ -437,19 +476,10 @@ def _candidate(fields: dict[str, Any]) -> Candidate:
     return Candidate(**fields | nested)
 
 
-def _next_mark(rows: int) -> int:
-    """Give the first mark beyond: eight of them, evenly spaced by ratio, to every doubling."""
-    place = math.floor(math.log2(max(rows, 1) / FIRST_DECISION) * MARKS_PER_DOUBLING) - 1
-    while True:
-        mark: int = round(FIRST_DECISION * 2.0 ** (place / MARKS_PER_DOUBLING))
-        if mark > rows:
-            return mark
-        place += 1
-
-
-def _is_doubling(rows: int) -> bool:
-    quotient, rest = divmod(rows, FIRST_DECISION)
-    return rest == 0 and quotient & (quotient - 1) == 0 and quotient > 0
+def _summed(bank: Bank) -> list[int]:
+    """Say which of a model's numbers are its rows, losses, squared losses and errors."""
+    names = ("weight", "loss", "loss_squared", "confusion" if bank.one_vs_rest else "error")
+    return [model_fields.index(name) for name in names]
 
 
 @cache

@@ -94,10 +94,15 @@ def core_arrays(
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
     """Spell rows as the core's functions take them: indptr, indices, values."""
     if isinstance(rows, SparseRows):
-        parts = (rows.indptr, rows.indices, rows.values)
-        indptr, indices, values = (np.require(part, requirements=["C", "A"]) for part in parts)
-        return indptr, indices, values
+        return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
     return None, None, rows
+
+
+def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
+    flags = array.flags  # np.require alone takes ten times as long to find them in order
+    if flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, requirements=["C", "A"])
 
 
 def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:

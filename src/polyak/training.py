@@ -272,7 +272,10 @@ class _Run:
         if batch.targets is None:
             raise DataError("the source has no targets to learn")
         try:
-            self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
+            # The batch comes straight from the stream: nobody can have changed it since.
+            self._learner.learn(
+                batch.rows, batch.targets, batch.weights, again=again, in_order=batch.in_order
+            )
         except DataError as error:
             unknown = self._unknown_label(batch, stream)
             if unknown is None:

@@ -75,4 +75,4 @@ class SvmlightReader(LineReader):
         width = max(last["width"], rows.width)
         n_features = width if self.n_features is None else self.n_features
         sparse = SparseRows(rows.indptr, rows.indices, rows.values, n_features)
-        return Batch(sparse, rows.targets), {"base": rows.base, "width": width}
+        return Batch(sparse, rows.targets, in_order=True), {"base": rows.base, "width": width}

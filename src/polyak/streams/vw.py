@@ -87,7 +87,8 @@ class VwReader(LineReader):
     def _taken_apart(self, rows: Any) -> Parsed:
         targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad, names = rows
         sparse = SparseRows(indptr, indices, values, 1 << self.hashed_bits)
-        batch = Batch(sparse, targets if self._options.targets else None, weights)
+        labels = targets if self._options.targets else None
+        batch = Batch(sparse, labels, weights, in_order=True)
         return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)
 
     def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
