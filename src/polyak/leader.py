@@ -42,12 +42,15 @@ class Leader(NamedTuple):
         counts = self._counts()
         return None if counts is None or counts.sampled else counts.sigmoids()
 
-    def reliability(self) -> dict[str, list[float]] | None:
-        """Compare its probabilities with what happened, if its scores were counted."""
+    def reliability(self, sigmoids: Floats | None) -> dict[str, list[float]] | None:
+        """Compare its probabilities, by the curves that `sigmoids` gave, with what happened.
+
+        None if its scores were not counted.
+        """
         counts = self._counts()
         if counts is None:
             return None
-        slope, offset = (1.0, 0.0) if counts.sampled else counts.sigmoids()[0]
+        slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
         return counts.reliability((float(slope), float(offset)))
 
     def _counts(self) -> ScoreHistogram | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.labels import distinct, labels_from_json, labels_to_json
+from polyak.leader import Leader
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
@@ -129,15 +130,16 @@ class Learner:
             provisional.finish()
             return provisional.model()
         leader = self.race.leader()
+        sigmoids = leader.sigmoids()
         coef, intercept = leader.bank.coef, leader.bank.intercept
         return LinearModel(
             weights=np.ascontiguousarray(coef[leader.models].T),
             intercept=intercept[leader.models],
             loss=self.recipe.loss,
             classes=self.classes,
-            sigmoids=leader.sigmoids(),
+            sigmoids=sigmoids,
             replicas=_replicas(coef[leader.replicas], intercept[leader.replicas], leader.outputs),
-            about=self.about(),
+            about=self._about(leader, sigmoids),
         )
 
     def about(self) -> dict[str, Any]:
@@ -145,7 +147,12 @@ class Learner:
         if self.race is None:
             return {"rows": self.rows_seen}
         leader = self.race.leader()
+        return self._about(leader, leader.sigmoids())
+
+    def _about(self, leader: Leader, sigmoids: Floats | None) -> dict[str, Any]:
+        assert self.race is not None
         candidate, start = leader.candidate, leader.bank.average_start[leader.models]
+        count, loss, _, errors = self.race.sums()[leader.number]
         return {
             "rows": self.race.clock,
             "recipe": asdict(self.recipe),
@@ -154,11 +161,11 @@ class Learner:
             "step": candidate.step,
             "precondition": candidate.precondition,
             "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
-            "progressive_loss": self.progressive_loss,
+            "progressive_loss": _mean(loss, count),
             "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
-            "progressive_error": self.progressive_error,
+            "progressive_error": _mean(errors, count),
             "recent": self.race.recent(leader.number),
-            "calibration": leader.reliability(),
+            "calibration": leader.reliability(sigmoids),
             "best_candidate": leader.number,
             "candidates": self.race.table(),
             "rows_needed": self._rows_needed(candidate),
@@ -193,7 +200,7 @@ class Learner:
         if self.race is None:
             return float("nan")
         sums = self.race.sums()[self.race.leader().number]
-        return float(sums[what] / sums[0]) if sums[0] > 0 else float("nan")
+        return _mean(sums[what], sums[0])
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
 
@@ -364,6 +371,10 @@ class Learner:
                 f"row {row} has the label {targets[row]}, which is not among the classes {known}"
             )
         return number if len(self.classes) > 2 else 2.0 * number - 1.0
+
+
+def _mean(total: float, count: float) -> float:
+    return float(total / count) if count > 0 else float("nan")
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:
