@@ -155,7 +155,7 @@ def test_rows_are_not_copied(container, dtype, monkeypatch):
 
     def watched(self, X, *rest, **options):
         seen.append(X)
-        learn(self, X, *rest, **options)
+        return learn(self, X, *rest, **options)
 
     monkeypatch.setattr(Bank, "learn", watched)
     PaperClassifier().fit(X, y)
