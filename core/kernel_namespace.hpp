@@ -13,3 +13,10 @@
 #else
 #define POLYAK_NOINLINE __declspec(noinline)
 #endif
+
+// Eight rounds of a short loop one after the other, so that what they index stays in registers.
+#if defined(__GNUC__)
+#define POLYAK_UNROLL _Pragma("GCC unroll 8")
+#else
+#define POLYAK_UNROLL
+#endif

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "bank.hpp"
-#include "fetch_ahead.hpp"
 #include "precondition.hpp"
 
 namespace polyak {
@@ -14,11 +13,12 @@ namespace {
 
 // Fills in each model's target and weight for row i. False if the row is not there: it has no
 // weight for any model.
-template <class W>
-bool present(BankView<W> &view, const Task &task, int64_t i) {
+template <class W, class Count>
+bool present(const Bank<W, Count> &bank, const Task &task, int64_t i) {
+  BankView<W> &view = bank.view;
   const Models &m = view.models;
   bool any = task.weights == nullptr;
-  for (int64_t k = 0; k < m.count; ++k) {
+  for (int64_t k = 0; k < bank.K; ++k) {
     view.y[k] = task.classes ? (task.classes[i] == m.output[k] ? 1.0 : -1.0)
                              : task.targets[i * task.outputs + m.output[k]];
     view.w[k] = task.weights ? task.weights[i * task.weight_stride + k * task.weight_step] : 1.0;
@@ -102,15 +102,17 @@ struct Nonzeros {
   }
 };
 
-// Learns one row that is there. False if a score is no longer a number.
-template <class Loss, class W, class Row>
-bool learn_row(Bank<W> &bank, const Row &row) {
-  BankView<W> &view = bank.view;
+// Learns one row that is there, while `next` is on its way. False if a score is no longer a number,
+// or if the row is not in order.
+template <class Loss, class Bank, class Row>
+bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
+  auto &view = bank.view;
   const double p = view.settings.precondition;
   const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
-  bank.lines.gather(row, view.sums);
+  const Seen seen = bank.lines.gather(row, view.sums, {next, checked});
+  if (!seen.in_order) return false;
   if (p == 0.0) {
-    if (!bank.template advance<Loss>(squared_length<W>(row) + constant)) return false;
+    if (!bank.template advance<Loss>(seen.squared_length + constant)) return false;
     if (bank.moves()) bank.lines.scatter(row, view.step);
   } else {
     const double rows = static_cast<double>(view.clock + view.looked);
@@ -121,54 +123,43 @@ bool learn_row(Bank<W> &bank, const Row &row) {
   return true;
 }
 
-template <class Loss, class W, class Value, class Index>
-bool learn_row(Bank<W> &bank, const SparseRow<Value, Index> &row, Nonzeros<Value> &) {
-  return learn_row<Loss>(bank, row);
+template <class Loss, class Bank, class Value, class Index>
+bool learn_row(Bank &bank, const SparseRow<Value, Index> &row, const SparseRow<Value, Index> &next,
+               bool checked, Nonzeros<Value> &) {
+  return learn_row<Loss>(bank, row, next, checked);
 }
 
 // A wide bank does much for every feature, so it pays to find out which are zero; one model does
 // not, and takes them eight at a time.
-template <class Loss, class W, class Value>
-bool learn_row(Bank<W> &bank, const DenseRow<Value> &row, Nonzeros<Value> &nonzeros) {
-  const bool worth = bank.K >= 4 && row.size <= INT32_MAX && Nonzeros<Value>::few(row);
-  return worth ? learn_row<Loss>(bank, nonzeros.of(row)) : learn_row<Loss>(bank, row);
+template <class Loss, class Bank, class Value>
+bool learn_row(Bank &bank, const DenseRow<Value> &row, const DenseRow<Value> &next, bool checked,
+               Nonzeros<Value> &nonzeros) {
+  if (4 > bank.K || row.size > INT32_MAX || !Nonzeros<Value>::few(row))
+    return learn_row<Loss>(bank, row, next, checked);
+  return learn_row<Loss>(bank, nonzeros.of(row), {nullptr, nullptr, 0}, checked);
 }
 
-template <class Loss, class W, class Rows>
+template <class Loss, class Count, class W, class Rows>
 int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
-  Bank<W> bank(view);
+  Bank<W, Count> bank(view);
   Nonzeros<typename Rows::Number> nonzeros;
-  const bool prefetch = bank.lines.worth_prefetching();
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
     const auto row = rows[i];
-    if (task.unchecked && !in_order(row, view.features)) return i;
-    if (!present(view, task, i)) {
-      if (task.unchecked && !all_finite(row.value, row.size)) return i;  // no score would tell
+    if (!present(bank, task, i)) {  // then no score would tell
+      if (task.unchecked && !(in_order(row, view.features) && all_finite(row.value, row.size)))
+        return i;
       continue;
     }
     ++view.clock;
     if (view.replicas) draw_replicas(view);
-    if (!task.order) fetch_ahead(row);
-    if (prefetch && n + 1 < task.count)
-      bank.lines.prefetch(rows[task.order ? task.order[n + 1] : n + 1]);
     if (task.scores) view.score = task.scores + n * view.models.count;
-    if (!learn_row<Loss>(bank, row, nonzeros)) return i;
+    const int64_t next = n + 1 < task.count ? task.order ? task.order[n + 1] : n + 1 : i;
+    if (!learn_row<Loss>(bank, row, rows[next], !task.unchecked, nonzeros)) return i;
     if (task.classes && view.settings.progressive) bank.confuse(task.classes[i]);
     bank.settle();
   }
   return all_learned;
-}
-
-template <class Value, class Index>
-bool within(const SparseRow<Value, Index> &row, int64_t features) {
-  for (int64_t i = 0; i < row.size; ++i)
-    if (row.feature(i) >= features) return false;
-  return true;
-}
-template <class Value>
-bool within(const DenseRow<Value> &row, int64_t features) {
-  return row.size <= features;
 }
 
 }  // namespace
@@ -177,7 +168,9 @@ template <class W, class Rows>
 int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task &task) {
   int64_t stopped = all_learned;
   each_loss([&](const char *name, auto kind) {
-    if (std::strcmp(name, loss) == 0) stopped = learn_with<decltype(kind)>(view, rows, task);
+    if (std::strcmp(name, loss) != 0) return;
+    stopped = view.models.count == 1 ? learn_with<decltype(kind), One>(view, rows, task)
+                                     : learn_with<decltype(kind), Many>(view, rows, task);
   });
   return stopped;
 }
@@ -202,11 +195,8 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
   for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
     W *out = scores + i * width;
-    if (within(row, features)) {
-      if (i + 1 < rows.count) lines.prefetch(rows[i + 1]);
-      lines.gather(row, out);
-      continue;
-    }
+    const auto next = rows[i + 1 < rows.count ? i + 1 : i];
+    if (lines.gather(row, out, {next, false}).in_order) continue;
     for (int64_t c = 0; c < width; ++c) out[c] = 0;
     for (int64_t e = 0; e < row.size; ++e)
       if (row.feature(e) < features)

@@ -30,6 +30,12 @@ struct Pack {
   }
   POLYAK_INLINE static Pack all(W x) {
     Pack p;
+#if defined(__GNUC__)
+    if constexpr (N > 2) {  // one instruction; of the loop below GCC makes one for each lane
+      p.lanes = x - Lanes{};
+      return p;
+    }
+#endif
     for (int i = 0; i < N; ++i) p.lanes[i] = x;
     return p;
   }
@@ -50,6 +56,14 @@ struct Pack {
     W total = 0;
     for (int i = 0; i < N; ++i) total += lanes[i];
     return total;
+  }
+
+  POLYAK_INLINE void add(const Pack &x) {
+#if defined(__GNUC__)
+    lanes += x.lanes;
+#else
+    for (int i = 0; i < N; ++i) lanes[i] += x.lanes[i];
+#endif
   }
 
   // this += x * y

@@ -30,11 +30,6 @@ double inner_product(const A *a, const B *b, int64_t size) {
   return static_cast<double>(partial[0].sum() + rest);
 }
 
-template <class W, class Row>
-double squared_length(const Row &row) {
-  return inner_product<W>(row.value, row.value, row.size);
-}
-
 // Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
 // `rows` is how many have been seen, this one included. Three loops, since the roots of the middle
 // one are slow alone and fast eight at a time.

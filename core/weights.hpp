@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "glance.hpp"
 #include "kernel_namespace.hpp"
 #include "pack.hpp"
 #include "rows.hpp"
@@ -21,12 +22,20 @@ struct Lines {
   int64_t features;
   int64_t width;
 
-  // sums[c] = inner product of the row and column c.
+  // sums[c] = inner product of the row and column c; and what was seen of the row on the way.
   template <class Row>
-  POLYAK_NOINLINE void gather(const Row &row, W *sums) const {
+  POLYAK_NOINLINE Seen gather(const Row &row, W *sums, const Context<Row> &context) const {
+    if (!may_begin(row, features)) return {false, 0.0};
+    Seen seen{true, 0.0};
     if constexpr (Row::dense)
-      if (width == 2) return gather_pairs(row, sums);
-    in_blocks([&](auto block, int64_t c) { gather_block<decltype(block)>(row, c, sums + c); });
+      if (width == 2) return gather_pairs(row, sums, context);
+    in_blocks([&](auto block, int64_t c) {
+      if (c == 0)
+        seen = gather_block<decltype(block), Glance<W, Row>>(row, 0, sums, context);
+      else if (seen.in_order)
+        gather_block<decltype(block), NoGlance<W, Row>>(row, c, sums + c, context);
+    });
+    return seen;
   }
 
   // column c += step[c] * row.
@@ -36,21 +45,6 @@ struct Lines {
       if (width == 2) return scatter_pairs(row, step);
     in_blocks([&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
   }
-
-  // Brings a row's lines towards the processor while it still works on an earlier row. Pays only
-  // where the store outgrows the caches near the processor.
-  bool worth_prefetching() const { return features * width * int64_t(sizeof(W)) > (1 << 20); }
-  template <class Value, class Index>
-  void prefetch(const SparseRow<Value, Index> &row) const {
-#if defined(__GNUC__)
-    // In unsigned arithmetic, since nobody has looked at that row yet: an address may be wild.
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(data), line = width * sizeof(W);
-    for (int64_t i = 0; i < row.size; ++i)
-      __builtin_prefetch(reinterpret_cast<const void *>(begin + row.feature(i) * line), 1);
-#endif
-  }
-  template <class Value>
-  void prefetch(const DenseRow<Value> &) const {}
 
   // v halves exactly, and what tau carried of the sum moves into u: the caller doubles s and
   // clears tau. Were tau kept, tau v and u would both grow like 1/s and their sum cancel.
@@ -90,27 +84,36 @@ struct Lines {
   }
 
   // Several running sums, since each addition waits for the one before it.
-  template <class Columns, class Row>
-  void gather_block(const Row &row, int64_t c, W *sums) const {
+  template <class Columns, class Look, class Row>
+  Seen gather_block(const Row &row, int64_t c, W *sums, const Context<Row> &context) const {
     constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N, U = B >= 32 ? 2 : 4;
     using Part = Pack<W, N>;
+    const Row local = row;
+    const W *const lines = data;
+    Look glance(local, context, lines, features, width);
     Part partial[U][P];
     for (auto &parts : partial)
       for (Part &part : parts) part = Part::zero();
     const auto add = [&](Part *parts, int64_t i) {
-      const Part x = Part::all(static_cast<W>(row.value[i]));
-      const W *line = data + row.feature(i) * Columns::stride(width) + c;
+      const Part x = Part::all(static_cast<W>(local.value[i]));
+      const W *line = lines + local.feature(i) * Columns::stride(width) + c;
       for (int p = 0; p < P; ++p) parts[p].add_product(x, Part::load(line + p * N));
     };
     int64_t i = 0;
-    for (; i + U <= row.size; i += U)
-      for (int u = 0; u < U; ++u) add(partial[u], i + u);
-    for (; i < row.size; ++i) add(partial[0], i);
-    for (int b = 0; b < B; ++b) {
-      W sum = 0;
-      for (int u = 0; u < U; ++u) sum += partial[u][b / N].lanes[b % N];
-      sums[b] = sum;
+    for (; i + 8 < local.size; i += 8) {
+      if (!glance.eight(i)) return {false, 0.0};
+      POLYAK_UNROLL
+      for (int u = 0; u < 8; ++u) add(partial[u % U], i + u);
     }
+    for (; i < local.size; ++i) {
+      if (!glance.one(i)) return {false, 0.0};
+      add(partial[0], i);
+    }
+    for (int p = 0; p < P; ++p) {
+      for (int u = 1; u < U; ++u) partial[0][p].add(partial[u][p]);
+      partial[0][p].store(sums + p * N);
+    }
+    return {true, glance.squared_length()};
   }
 
   template <class Columns, class Row>
@@ -135,24 +138,27 @@ struct Lines {
 
   // One model on dense rows: the whole store is v0 u0 v1 u1 ..., so eight features at a time are
   // two packs of it against the features' values, each twice.
-  template <class Value>
-  void gather_pairs(const DenseRow<Value> &row, W *sums) const {
+  template <class Row>
+  Seen gather_pairs(const Row &row, W *sums, const Context<Row> &context) const {
     using Eight = Pack<W, 8>;
+    Glance<W, Row> glance(row, context, data, features, width);
     Eight partial[4] = {Eight::zero(), Eight::zero(), Eight::zero(), Eight::zero()};
     int64_t i = 0;
     for (; i + 16 <= row.size; i += 16)
       for (int h = 0; h < 2; ++h) {
+        glance.eight(i + 8 * h, h);
         const Eight x = Eight::load(row.value + i + 8 * h);
         partial[2 * h].add_product(x.doubled(false), Eight::load(data + 2 * i + 16 * h));
         partial[2 * h + 1].add_product(x.doubled(true), Eight::load(data + 2 * i + 16 * h + 8));
       }
-    for (int c = 0; c < 2; ++c) {
-      sums[c] = 0;
-      for (const Eight &part : partial)
-        for (int b = c; b < 8; b += 2) sums[c] += part.lanes[b];
-      for (int64_t j = i; j < row.size; ++j)
-        sums[c] += static_cast<W>(row.value[j]) * data[2 * j + c];
+    for (int u = 1; u < 4; ++u) partial[0].add(partial[u]);
+    const auto &pairs = partial[0].lanes;
+    for (int c = 0; c < 2; ++c) sums[c] = pairs[c] + pairs[c + 2] + pairs[c + 4] + pairs[c + 6];
+    for (; i < row.size; ++i) {
+      glance.one(i);
+      for (int c = 0; c < 2; ++c) sums[c] += static_cast<W>(row.value[i]) * data[2 * i + c];
     }
+    return {true, glance.squared_length()};
   }
 
   template <class Value>
