@@ -67,9 +67,19 @@ fuzz: build/fuzz-svmlight build/fuzz-vw $(VENV)/.installed-fuzz
 	build/fuzz-svmlight -max_len=400 -dict=fuzz/svmlight.dict $(FUZZ_OPTIONS)
 	build/fuzz-vw -max_len=400 -dict=fuzz/vw.dict $(FUZZ_OPTIONS)
 	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
+FUZZ_BUILD = clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(wildcard core/*.hpp)
 	@mkdir -p build
-	clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined $< -o $@
+	$(FUZZ_BUILD) $< -o $@
+build/fuzz-svmlight: fuzz/svmlight.cpp core/four_features.cpp $(wildcard core/*.hpp)
+	@mkdir -p build
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/fours-portable.o
+ifeq ($(shell uname -m),x86_64)
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/fours-avx2.o
+	$(FUZZ_BUILD) -DPOLYAK_HAS_AVX2 $< build/fours-portable.o build/fours-avx2.o -o $@
+else
+	$(FUZZ_BUILD) $< build/fours-portable.o -o $@
+endif
 
 clean:
 	rm -rf $(VENV) .venv-asan build dist

@@ -12,6 +12,8 @@
 
 #include "decimal.hpp"
 #include "digits.hpp"
+#include "four_features.hpp"
+#include "kernel_choice.hpp"
 #include "lines.hpp"
 
 namespace polyak::svmlight {
@@ -67,19 +69,12 @@ class Parser : public LineParser<Rows<Index, Value>> {
   }
 
   // The row being read.
-  struct Row {
-    Index *indices;
-    Value *values;
-    int64_t end;
-    int64_t previous = -1;
-    bool ascending = true;
-
+  struct Row : FeaturesOut<Index, Value> {
     void add(int64_t id, int64_t index, double value) {
-      indices[end] = static_cast<Index>(index);
-      values[end] = static_cast<Value>(value);
-      ++end;
-      ascending &= id > previous;
-      previous = id;
+      *this->indices++ = static_cast<Index>(index);
+      *this->values++ = static_cast<Value>(value);
+      this->ascending &= id > this->previous;
+      this->previous = id;
     }
   };
 
@@ -96,7 +91,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
     if (!std::isfinite(target)) return bad(label, "the label is too large");
 
     const int64_t begin = rows.indptr.back();
-    Row row{rows.indices.get(), rows.values.get(), begin};
+    Row row{{rows.indices.get() + begin, rows.values.get() + begin, -1, true}};
     for (;;) {
       p = read_plain_features(p, row);
       const char *feature = p;
@@ -126,17 +121,17 @@ class Parser : public LineParser<Rows<Index, Value>> {
       row.add(id, id - base_, value);
     }
 
-    const int64_t end = row.end;
+    const int64_t end = row.indices - rows.indices.get();
     if (!row.ascending) {
       int64_t twice = sort_row(begin, end);
       if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");
     }
     if (end > begin) {
-      if (row.indices[begin] < 0) {
+      if (rows.indices[begin] < 0) {
         if (!base_is_sure_) return give_up(Outcome::kIdZero);
         return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
-      int64_t last = static_cast<int64_t>(row.indices[end - 1]);
+      int64_t last = static_cast<int64_t>(rows.indices[end - 1]);
       if (last > options_.largest_index)
         return bad(std::to_string(last + base_), "a feature lies beyond the number of features");
       rows.largest_index = std::max(rows.largest_index, last);
@@ -150,8 +145,9 @@ class Parser : public LineParser<Rows<Index, Value>> {
   // a minus, one digit, perhaps a point and up to eight digits, then a space or the line's end.
   // Returns where that ceased to be so: behind a space, or at the line's end.
   const char *read_plain_features(const char *p, Row &so_far) {
-    Row row = so_far;  // in registers
     if (*p == ' ') ++p;
+    p = POLYAK_CALL(read_fours(p, static_cast<int>(base_), so_far));
+    Row row = so_far;  // in registers
     for (;;) {
       const char *const window = p;
       // Each round of the loop below takes the lowest bits off: the ends of the feature's parts.

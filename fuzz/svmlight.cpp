@@ -1,8 +1,6 @@
 // A libFuzzer harness of the svmlight parser. Any bytes must come out as rows that hold together,
-// under the sanitizers, and as the same rows however the options are varied:
-//
-//   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/svmlight.cpp -o build/fuzz
-//   build/fuzz -max_total_time=600 -dict=fuzz/svmlight.dict
+// under the sanitizers, and as the same rows however the options are varied and whatever the
+// processor can do: `make fuzz`.
 #include "../core/svmlight.hpp"
 
 #include <cmath>
@@ -43,13 +41,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Options options;
   options.skip_bad_lines = true;
   Rows<int64_t, double> wide;
+  polyak::use_avx2 = polyak::has_avx2();
   require(check(text.data(), size, options, wide));
   Rows<int32_t, double> narrow;
+  polyak::use_avx2 = false;
   if (check(text.data(), size, options, narrow)) {
     require(narrow.targets == wide.targets && narrow.indptr == wide.indptr);
     for (int64_t i = 0; i < wide.indptr.back(); ++i)
       require(narrow.indices[i] == wide.indices[i] && narrow.values[i] == wide.values[i]);
   }
+  polyak::use_avx2 = polyak::has_avx2();
   options.skip_bad_lines = false;
   options.largest_index = 100;
   for (options.base = -1; options.base <= 1; ++options.base) {
