@@ -8,7 +8,7 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/engines
 
-.PHONY: install demo test test-all lint bench bench-quick docs dist asan fuzz clean
+.PHONY: install demo test test-all lint bench bench-quick docs dist asan fuzz neon clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
@@ -80,6 +80,25 @@ ifeq ($(shell uname -m),x86_64)
 else
 	$(FUZZ_BUILD) $< build/fours-portable.o -o $@
 endif
+
+# That 64-bit ARM reads svmlight text to the same bits as this x86-64 machine with AVX2; `make neon
+# FILES=my.svm` takes real text along. Needs, of Debian, g++-aarch64-linux-gnu and qemu-user.
+NEON_BUILD = -std=c++17 -O2 -Wall -Wextra
+neon: build/same-here build/same-on-arm
+	build/same-here $(FILES) >build/same-here.txt
+	qemu-aarch64 build/same-on-arm $(FILES) >build/same-on-arm.txt
+	diff build/same-here.txt build/same-on-arm.txt
+	@cat build/same-on-arm.txt
+build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/four_features.cpp $(wildcard core/*.hpp)
+build/same-here:
+	@mkdir -p build
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/same-portable.o
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/same-avx2.o
+	g++ $(NEON_BUILD) -DPOLYAK_HAS_AVX2 fuzz/same_on_arm.cpp build/same-portable.o build/same-avx2.o -o $@
+build/same-on-arm:
+	@mkdir -p build
+	aarch64-linux-gnu-g++ $(NEON_BUILD) -static -DPOLYAK_KERNELS=portable \
+	  fuzz/same_on_arm.cpp core/four_features.cpp -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan build dist
