@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#if defined(__BMI__)
+#include <immintrin.h>
+#endif
 
 #include "kernel_namespace.hpp"
 #include "rows.hpp"
@@ -35,9 +38,15 @@ struct Places {
 };
 constexpr Places kPlaces;
 
+#if defined(__BMI__)
+POLYAK_INLINE unsigned lowest_or_64(uint64_t bits) {
+  return static_cast<unsigned>(_tzcnt_u64(bits));
+}
+#else
 POLYAK_INLINE unsigned lowest_or_64(uint64_t bits) {
   return bits ? static_cast<unsigned>(__builtin_ctzll(bits)) : 64;
 }
+#endif
 
 struct FourTokens {
   unsigned begin[4], id_digits[4], decimals[4];
