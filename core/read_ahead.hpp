@@ -106,13 +106,14 @@ class ReadAhead {
   };
 
   // Until the first block is asked for, all threads but one wait, since the consumer is busy, and
-  // up to `head_start` blocks are parsed; from then on only a few lie waiting.
+  // up to `head_start` blocks are parsed. From then on fewer and fewer lie waiting, though one is
+  // parsed for every two that are taken: otherwise the threads would rest until most are gone.
   ReadAhead(BlocksOfLines blocks, int base, int threads, size_t head_start, Parse parse)
       : blocks_(std::move(blocks)),
         base_(base),
         parse_(std::move(parse)),
         most_waiting_(head_start) {
-    few_ = static_cast<size_t>(threads) + 2;
+    few_ = static_cast<size_t>(threads) + 14;
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i == 0); });
   }
   ~ReadAhead() {
@@ -127,7 +128,8 @@ class ReadAhead {
   // The next block's rows, or none after the last; throws what went wrong in the block's place.
   std::optional<Parsed> next() {
     std::unique_lock<std::mutex> guard(state_);
-    if (!asked_) asked_ = true, most_waiting_ = few_;
+    if (!asked_) asked_ = true, most_waiting_ = std::max(few_, waiting_.size());
+    if (most_waiting_ > few_ && delivered_ % 2 == 0) --most_waiting_;
     changed_.notify_all();
     changed_.wait(guard, [&] { return waiting_.count(delivered_) || delivered_ == end_; });
     if (delivered_ == end_) return std::nullopt;
