@@ -25,17 +25,16 @@ using ParsedRows = std::variant<Rows<int32_t, float>, Rows<int64_t, float>, Rows
                                 Rows<int64_t, double>>;
 
 template <class Value>
-ParsedRows parse_values(const char *text, size_t size, const Options &options) {
+ParsedRows parse_values(LineSource &source, const Options &options) {
   Rows<int32_t, Value> narrow;
-  if (parse(text, size, options, narrow)) return narrow;
+  if (parse(source, options, narrow)) return narrow;
   Rows<int64_t, Value> wide;
-  parse(text, size, options, wide);
+  parse(source, options, wide);
   return wide;
 }
 
-ParsedRows parse_any(const char *text, size_t size, bool float64, const Options &options) {
-  return float64 ? parse_values<double>(text, size, options)
-                 : parse_values<float>(text, size, options);
+ParsedRows parse_any(LineSource &source, bool float64, const Options &options) {
+  return float64 ? parse_values<double>(source, options) : parse_values<float>(source, options);
 }
 
 nb::tuple to_python(ParsedRows &&rows) {
@@ -45,10 +44,11 @@ nb::tuple to_python(ParsedRows &&rows) {
 nb::tuple parse_svmlight(nb::handle source, bool float64, int base, int64_t largest_index,
                          bool skip_bad_lines) {
   Text text(source);
+  LinesInMemory lines(text.data(), text.size());
   ParsedRows rows;
   {
     nb::gil_scoped_release release;
-    rows = parse_any(text.data(), text.size(), float64, {base, largest_index, skip_bad_lines});
+    rows = parse_any(lines, float64, {base, largest_index, skip_bad_lines});
   }
   return to_python(std::move(rows));
 }
@@ -60,8 +60,8 @@ void open_svmlight(SvmlightFiles *files, std::vector<std::string> paths, int64_t
                    int base, int64_t largest_index, bool skip_bad_lines) {
   new (files) SvmlightFiles(
       BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads, head_start,
-      [float64, largest_index, skip_bad_lines](const char *text, size_t size, int &base) {
-        ParsedRows rows = parse_any(text, size, float64, {base, largest_index, skip_bad_lines});
+      [float64, largest_index, skip_bad_lines](LineSource &lines, int &base) {
+        ParsedRows rows = parse_any(lines, float64, {base, largest_index, skip_bad_lines});
         base = std::visit([](auto &rows) { return rows.base; }, rows);
         return rows;
       });

@@ -26,9 +26,9 @@ nb::tuple typed_to_python(vw::Rows<Value> &&rows) {
 // Whatever the values are, parsed without Python.
 using ParsedRows = std::variant<vw::Rows<float>, vw::Rows<double>>;
 
-ParsedRows parse_any(const char *text, size_t size, bool float64, const vw::Options &options) {
-  if (float64) return vw::parse<double>(text, size, options);
-  return vw::parse<float>(text, size, options);
+ParsedRows parse_any(LineSource &source, bool float64, const vw::Options &options) {
+  if (float64) return vw::parse<double>(source, options);
+  return vw::parse<float>(source, options);
 }
 
 nb::tuple to_python(ParsedRows &&rows) {
@@ -44,10 +44,11 @@ nb::tuple parse_vw(nb::handle source, bool float64, int bits, bool need_labels, 
                    bool with_names) {
   const vw::Options options = checked(bits, need_labels, skip_bad_lines, with_names);
   Text text(source);
+  LinesInMemory lines(text.data(), text.size());
   ParsedRows rows;
   {
     nb::gil_scoped_release release;
-    rows = parse_any(text.data(), text.size(), float64, options);
+    rows = parse_any(lines, float64, options);
   }
   return to_python(std::move(rows));
 }
@@ -59,10 +60,9 @@ void open_vw(VwFiles *files, std::vector<std::string> paths, int64_t file, int64
              bool need_labels, bool skip_bad_lines, bool with_names) {
   const vw::Options options = checked(bits, need_labels, skip_bad_lines, with_names);
   const int base = 0;  // slots are counted from zero, so no block has to wait for the first
-  new (files) VwFiles(BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads,
-                      head_start, [float64, options](const char *text, size_t size, int &) {
-                        return parse_any(text, size, float64, options);
-                      });
+  new (files) VwFiles(
+      BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads, head_start,
+      [float64, options](LineSource &lines, int &) { return parse_any(lines, float64, options); });
 }
 
 }  // namespace

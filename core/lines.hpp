@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "digits.hpp"
+#include "line_source.hpp"
 
 namespace polyak {
 
@@ -65,17 +66,10 @@ class LineParser {
   // Calls parse_row(line) for every line. It returns where the next line begins, or what bad()
   // returns. Every line ends with a newline, and has kPadding readable bytes behind that.
   template <class ParseRow>
-  void parse_lines(const char *text, size_t size, ParseRow parse_row) {
-    if (size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
-    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
-    size_t body = size < kPadding ? 0 : size - kPadding;
-    while (body > 0 && text[body - 1] != '\n') --body;
-    std::string tail(text + body, size - body);
-    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
-    size_t tail_size = tail.size();
-    tail.append(kPadding, '\0');
-    parse_part(text, text + body, parse_row);
-    parse_part(tail.data(), tail.data() + tail_size, parse_row);
+  void parse_lines(LineSource &source, ParseRow parse_row) {
+    const char *text;
+    size_t size;
+    while (!stopped_ && source.next(text, size)) parse_piece(text, size, parse_row);
   }
 
   // Ends the parse, whatever is left.
@@ -96,6 +90,21 @@ class LineParser {
   }
 
  private:
+  template <class ParseRow>
+  void parse_piece(const char *text, size_t size, ParseRow &parse_row) {
+    const bool first = rows.lines == 0;
+    if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
+    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
+    size_t body = size < kPadding ? 0 : size - kPadding;
+    while (body > 0 && text[body - 1] != '\n') --body;
+    std::string tail(text + body, size - body);
+    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
+    size_t tail_size = tail.size();
+    tail.append(kPadding, '\0');
+    parse_part(text, text + body, parse_row);
+    parse_part(tail.data(), tail.data() + tail_size, parse_row);
+  }
+
   template <class ParseRow>
   void parse_part(const char *p, const char *end, ParseRow &parse_row) {
     end_ = end;

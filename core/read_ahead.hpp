@@ -6,100 +6,26 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "blocks_of_lines.hpp"
+
 namespace polyak {
-
-// The blocks of files, one after the other. A block begins where the one before ended and holds as
-// many whole lines as fit into `size` bytes, or one line if that is longer, so it depends on where
-// it begins and on nothing else.
-class BlocksOfLines {
- public:
-  struct Block {
-    int64_t file, end;  // which of the files, and where in it the block ends
-    std::unique_ptr<char[]> text;
-    size_t size;
-  };
-
-  BlocksOfLines(std::vector<std::string> paths, size_t size, int64_t file, int64_t offset)
-      : paths_(std::move(paths)), size_(size), file_(file), offset_(offset) {}
-
-  // The next block, or none after the last file; throws std::runtime_error.
-  std::optional<Block> next() {
-    for (; file_ < static_cast<int64_t>(paths_.size()); ++file_, offset_ = 0) {
-      if (!stream_.is_open()) open();
-      Block block{file_, 0, nullptr, 0};
-      fill(block);
-      if (block.size > 0) {
-        offset_ += static_cast<int64_t>(block.size);
-        block.end = offset_;
-        return block;
-      }
-      stream_.close();
-    }
-    return std::nullopt;
-  }
-
- private:
-  void open() {
-    stream_.clear();
-    stream_.rdbuf()->pubsetbuf(nullptr, 0);  // straight into the block
-    stream_.open(std::filesystem::u8path(path()), std::ios::binary);
-    if (!stream_.is_open()) throw std::runtime_error(path() + " cannot be read");
-    stream_.seekg(offset_);
-    rest_.clear();
-  }
-
-  void fill(Block &block) {
-    block.size = rest_.size();
-    for (size_t room = size_;; room += size_) {
-      std::unique_ptr<char[]> wider(new char[room]);  // not cleared, as a vector would be
-      std::memcpy(wider.get(), block.text ? block.text.get() : rest_.data(), block.size);
-      block.text = std::move(wider);
-      const size_t new_from = room - size_;  // before it there is no newline
-      stream_.read(block.text.get() + block.size, static_cast<std::streamsize>(room - block.size));
-      if (stream_.bad()) throw std::runtime_error(path() + " cannot be read");
-      block.size += static_cast<size_t>(stream_.gcount());
-      rest_.clear();
-      if (block.size < room) return;  // the file's end, with or without a newline
-      size_t cut = room;
-      while (cut > new_from && block.text[cut - 1] != '\n') --cut;
-      if (cut > new_from) {
-        rest_.assign(block.text.get() + cut, room - cut);
-        block.size = cut;
-        return;
-      }
-    }
-  }
-
-  const std::string &path() const { return paths_[static_cast<size_t>(file_)]; }
-
-  std::vector<std::string> paths_;
-  size_t size_;
-  int64_t file_, offset_;
-  std::ifstream stream_;
-  std::string rest_;  // the beginning of a line whose end was not read yet
-};
 
 template <class Rows>
 class ReadAhead {
  public:
   // Makes rows of whole lines. What it learns from the first of them, such as whether ids begin
   // at 0 or 1, it leaves in `base`; as long as that is negative, blocks are parsed one by one.
-  using Parse = std::function<Rows(const char *text, size_t size, int &base)>;
+  using Parse = std::function<Rows(LineSource &lines, int &base)>;
   struct Parsed {
     int64_t file, end;
     Rows rows;
@@ -113,7 +39,7 @@ class ReadAhead {
         base_(base),
         parse_(std::move(parse)),
         most_waiting_(head_start) {
-    few_ = static_cast<size_t>(threads) + 14;
+    few_ = static_cast<size_t>(threads) + 6;
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i == 0); });
   }
   ~ReadAhead() {
@@ -154,11 +80,12 @@ class ReadAhead {
   };
 
   void work(bool first) {
+    LinesOfBlock lines;
     std::unique_lock<std::mutex> guard(state_);
     changed_.wait(guard, [&] { return first || asked_ || stopped_; });
     for (;;) {
       guard.unlock();
-      std::unique_lock<std::mutex> turn(taking_);  // one reads while others parse
+      std::unique_lock<std::mutex> turn(taking_);
       guard.lock();
       changed_.wait(guard, [&] {
         return stopped_ || end_ >= 0 || taken_ < delivered_ + static_cast<int64_t>(most_waiting_);
@@ -171,11 +98,12 @@ class ReadAhead {
       Outcome outcome;
       bool over = false;
       try {
-        std::optional<BlocksOfLines::Block> block = blocks_.next();
+        std::optional<BlockOfLines> block = blocks_.next();
         over = !block;
         if (block) {
           if (base >= 0) turn.unlock();
-          Rows rows = parse_(block->text.get(), block->size, base);
+          lines.open(blocks_.path(block->file), *block);
+          Rows rows = parse_(lines, base);
           outcome.parsed = Parsed{block->file, block->end, std::move(rows)};
         }
       } catch (...) {

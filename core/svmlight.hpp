@@ -48,9 +48,9 @@ class Parser : public LineParser<Rows<Index, Value>> {
   Parser(const Options &options, int base, bool base_is_sure)
       : Base(options.skip_bad_lines), options_(options), base_(base), base_is_sure_(base_is_sure) {}
 
-  Outcome run(const char *text, size_t size) {
-    rows.reserve(size / 4 + 2);  // a feature takes four characters, as in " 1:2"
-    Base::parse_lines(text, size, [this](const char *line) { return parse_row(line); });
+  Outcome run(LineSource &source) {
+    rows.reserve(source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
+    Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
     return outcome_;
   }
 
@@ -253,11 +253,12 @@ class Parser : public LineParser<Rows<Index, Value>> {
 
 // The rows of a block of whole lines; false if their ids need a wider Index.
 template <class Index, class Value>
-bool parse(const char *text, size_t size, const Options &options, Rows<Index, Value> &rows) {
+bool parse(LineSource &source, const Options &options, Rows<Index, Value> &rows) {
   bool base_is_sure = options.base >= 0;
   for (int base = base_is_sure ? options.base : 1;; base = 0, base_is_sure = true) {
     Parser<Index, Value> parser(options, base, base_is_sure);
-    Outcome outcome = parser.run(text, size);
+    source.rewind();
+    Outcome outcome = parser.run(source);
     if (outcome == Outcome::kIdZero) continue;
     if (outcome == Outcome::kWideIds) return false;
     rows = std::move(parser.rows);

@@ -60,9 +60,9 @@ class Parser : public LineParser<Rows<Value>> {
         with_names_(options.with_names),
         order_(options.bits) {}
 
-  void run(const char *text, size_t size) {
-    rows.reserve(size / 2 + 2);  // a feature takes two characters, as in " a"
-    Base::parse_lines(text, size, [this](const char *line) { return parse_row(line); });
+  void run(LineSource &source) {
+    rows.reserve(source.bytes() / 2 + 2);  // a feature takes two characters, as in " a"
+    Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
   }
 
  private:
@@ -304,9 +304,9 @@ class Parser : public LineParser<Rows<Value>> {
 };
 
 template <class Value>
-Rows<Value> parse(const char *text, size_t size, const Options &options) {
+Rows<Value> parse(LineSource &source, const Options &options) {
   Parser<Value> parser(options);
-  parser.run(text, size);
+  parser.run(source);
   return std::move(parser.rows);
 }
 

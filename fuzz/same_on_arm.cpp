@@ -97,7 +97,8 @@ void add_parsed(const std::string &text, Digest &digest) {
   options.skip_bad_lines = true;
   for (options.base = -1; options.base <= 1; ++options.base) {
     svmlight::Rows<Index, Value> rows;
-    if (!svmlight::parse(text.data(), text.size(), options, rows)) {
+    LinesInMemory lines(text.data(), text.size());
+    if (!svmlight::parse(lines, options, rows)) {
       digest.add(-1);  // too wide for Index
       continue;
     }

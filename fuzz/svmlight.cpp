@@ -16,7 +16,8 @@ void require(bool holds) {
 
 template <class Index, class Value>
 bool check(const char *text, size_t size, const Options &options, Rows<Index, Value> &rows) {
-  if (!parse(text, size, options, rows)) return false;
+  polyak::LinesInMemory lines(text, size);
+  if (!parse(lines, options, rows)) return false;
   require(rows.indptr.size() == rows.targets.size() + 1);
   require(static_cast<int64_t>(rows.targets.size()) + rows.bad_lines <= rows.lines + 1);
   require(rows.first_bad.size() <= 10 && (options.skip_bad_lines || rows.bad_lines <= 1));

@@ -18,7 +18,8 @@ void require(bool holds) {
 
 template <class Value>
 Rows<Value> check(const char *text, size_t size, const Options &options) {
-  Rows<Value> rows = parse<Value>(text, size, options);
+  polyak::LinesInMemory lines(text, size);
+  Rows<Value> rows = parse<Value>(lines, options);
   const int64_t n = static_cast<int64_t>(rows.targets.size());
   require(rows.indptr.size() == rows.targets.size() + 1);
   require(rows.weights.empty() || rows.weights.size() == rows.targets.size());

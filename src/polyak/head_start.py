@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from polyak._core import SvmlightFiles, VwFiles
 
 UNKNOWN_BASE = -1
-BLOCKS = 64
-"""How many blocks to parse at most before they are asked for: as rows, about 1 MB each."""
+BLOCK_BYTES = 1 << 22
+"""How much text is parsed at a time and handed on as one batch, unless somebody says otherwise."""
+BLOCKS = 32
+"""How many blocks to parse at most before they are asked for: as rows, about 2 MB each."""
 
 TextFiles = SvmlightFiles | VwFiles
 

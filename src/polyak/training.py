@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
+from polyak.head_start import BLOCK_BYTES
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
 from polyak.learner import Learner
@@ -60,7 +61,7 @@ class Job:
     skip_bad_lines: bool = False
     threads: int | None = None
     shuffle_buffer: int = 0
-    block_bytes: int = 1 << 21
+    block_bytes: int = BLOCK_BYTES
     columns: Columns = field(default_factory=Columns)
     checkpoint: str | None = None
     every_rows: int | None = None

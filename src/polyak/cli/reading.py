@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.head_start import UNKNOWN_BASE, begin, svmlight_text, vw_text
+from polyak.head_start import BLOCK_BYTES, UNKNOWN_BASE, begin, svmlight_text, vw_text
 from polyak.processors import number_of_threads
-
-BLOCK_BYTES = 1 << 21
 
 
 def begin_reading(options: Namespace, targets: bool = True) -> None:

@@ -19,6 +19,7 @@ from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import FAILED, UsageError, say
 from polyak.cli.memory import keep_freed_memory
 from polyak.cli.reading import begin_reading
+from polyak.head_start import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from polyak.training import Job, Outcome
@@ -135,7 +136,11 @@ def _add_data(parser: Parser) -> None:
         help="how often, such as 100000 or 5m (30s)",
     )
     data.add_argument(
-        "--block-bytes", type=positive, default=1 << 21, metavar="N", help="text parsed at a time"
+        "--block-bytes",
+        type=positive,
+        default=BLOCK_BYTES,
+        metavar="N",
+        help="text parsed at a time",
     )
 
 

@@ -21,6 +21,7 @@ from polyak.container import pack, unpack
 from polyak.engines.plan import FileFacts, Piece
 from polyak.engines.tally import Tally
 from polyak.errors import DataError
+from polyak.head_start import BLOCK_BYTES
 from polyak.labels import distinct, label_text
 from polyak.learner import Learner
 from polyak.recipes import Recipe
@@ -64,7 +65,7 @@ class How:
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
-    block_bytes: int = 1 << 21
+    block_bytes: int = BLOCK_BYTES
     columns: Columns = field(default_factory=Columns)
     schema: Schema | None = None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
+from polyak.head_start import BLOCK_BYTES
 from polyak.streams.batch import Batch
 from polyak.streams.files import File, find_files
 from polyak.streams.formats import open_files
@@ -50,7 +51,7 @@ def open_stream(
     seed: int = 0,
     start: Position | None = None,
     warn_if_sorted: bool = True,
-    block_bytes: int = 1 << 21,
+    block_bytes: int = BLOCK_BYTES,
     batch_rows: int = 2048,
 ) -> Stream:
     r"""Open files or arrays as a stream of batches.

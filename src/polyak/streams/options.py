@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy.typing import DTypeLike
 
+from polyak.head_start import BLOCK_BYTES
 from polyak.processors import number_of_threads
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Options(NamedTuple):
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
     threads: int | None = None
-    block_bytes: int = 1 << 21
+    block_bytes: int = BLOCK_BYTES
     batch_rows: int = 2048
     columns: Columns = Columns()
     schema: Schema | None = None
