@@ -119,12 +119,15 @@ def run(contest: Contest, tell: Callable[[str], None]) -> Results:
             result = results[entry.label]
             if result.problem or (entry.once and repeat > 0):
                 continue
+            last = entry.once or repeat == contest.repeats - 1
             tell(f"{contest.title}: {entry.label} ({repeat + 1}/{contest.repeats})")
             try:
-                seconds, peak_mb, figures = _launch(entry.command, contest.cores, repeat)
+                seconds, peak_mb, figures = _launch(
+                    entry.command, contest.cores, repeat, entry.reports
+                )
                 if entry.reports:
                     seconds = figures.pop("seconds")
-                if entry.judge and repeat == contest.repeats - 1:
+                if entry.judge and last:
                     _, _, judged = _launch(entry.judge, contest.cores, repeat)
                     figures |= {name: v for name, v in judged.items() if name != "seconds"}
             except ContestantError as error:
@@ -144,12 +147,21 @@ class ContestantError(Exception):
     """A contestant that is not installed, or failed; says which in one line."""
 
 
-def _launch(command: tuple[str, ...], cores: int, repeat: int) -> tuple[float, float, Figures]:
-    """Run one command to its end: wall time, peak memory in MB, and the figures it reports."""
+def _launch(
+    command: tuple[str, ...], cores: int, repeat: int, threads: bool = True
+) -> tuple[float, float, Figures]:
+    """Run one command to its end: wall time, peak memory in MB, and the figures it reports.
+
+    ``threads`` sets how many threads its libraries may start. A program that is timed as a whole
+    decides that for itself; it cannot leave the cores that it is pinned to.
+    """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         report = Path(folder) / "report.json"
-        environment = os.environ | {name: str(cores) for name in THREAD_VARIABLES}
-        environment["BENCHMARK_REPORT"] = str(report)
+        environment = os.environ | {"BENCHMARK_REPORT": str(report)}
+        # Else Python would compile again, at every start, what it had to compile before.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        if threads:
+            environment |= {name: str(cores) for name in THREAD_VARIABLES}
         arguments = [part.replace(REPEAT, str(repeat)) for part in command]
         with _pinned(cores):
             start = time.perf_counter()

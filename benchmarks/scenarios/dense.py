@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from benchmarks.contestant import Job
@@ -58,12 +59,18 @@ def _contest(rows: int, width: int, quick: bool) -> Contest:
 
 
 def _data(rows: int, width: int) -> tuple[Any, Any]:
-    """Draw correlated columns and a noisy linear truth; quick enough to draw anew each time."""
+    """Correlated columns and a noisy linear truth."""
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((rows + TEST, width), np.float32)
-    X[:, 1:] += X[:, :-1]
+    from benchmarks.cache import cached
+
+    def make(path: Path) -> None:
+        X = np.random.default_rng(0).standard_normal((rows + TEST, width), np.float32)
+        X[:, 1:] += X[:, :-1]
+        np.save(path, X)
+
+    X = np.load(cached(f"dense-{rows + TEST}x{width}.npy", make))
+    rng = np.random.default_rng(1)
     noise = rng.standard_normal(rows + TEST)
     scores = X @ (rng.standard_normal(width) / width**0.5).astype(np.float32)
     return X, np.where(scores + noise > 0, 1.0, -1.0)

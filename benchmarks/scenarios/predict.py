@@ -37,7 +37,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
             ],
             reference=OURS,
             cores=2,
-            repeats=2 if quick or name == "predict-1gb" else 5,
+            repeats=2 if quick else 5,
             derive=rate,
             targets=[Target("times as fast as VW", speedup(OURS, VW), at_least=6)],
         )
