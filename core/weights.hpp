@@ -162,21 +162,23 @@ struct Lines {
   }
 
   template <class Value>
-  void scatter_pairs(const DenseRow<Value> &row, const W *step) {
+  void scatter_pairs(const DenseRow<Value> &whole, const W *step) {
     using Eight = Pack<W, 8>;
+    const DenseRow<Value> row = whole;  // as in scatter_block
+    W *const pairs = data;
     Eight steps;
     for (int b = 0; b < 8; ++b) steps.lanes[b] = step[b % 2];
     int64_t i = 0;
     for (; i + 8 <= row.size; i += 8) {
       const Eight x = Eight::load(row.value + i);
       for (int h = 0; h < 2; ++h) {
-        Eight part = Eight::load(data + 2 * i + 8 * h);
+        Eight part = Eight::load(pairs + 2 * i + 8 * h);
         part.add_product(x.doubled(h), steps);
-        part.store(data + 2 * i + 8 * h);
+        part.store(pairs + 2 * i + 8 * h);
       }
     }
     for (; i < row.size; ++i)
-      for (int c = 0; c < 2; ++c) data[2 * i + c] += static_cast<W>(row.value[i]) * step[c];
+      for (int c = 0; c < 2; ++c) pairs[2 * i + c] += static_cast<W>(row.value[i]) * step[c];
   }
 };
 
