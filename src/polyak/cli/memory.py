@@ -25,6 +25,20 @@ def keep_freed_memory() -> None:
         libc.mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD
 
 
+def give_gaps_back() -> None:
+    """Hand the pages of freed memory back to the system, should glibc have kept any.
+
+    Blocks are not all of one size, so on a long stream the gaps between them become more and more.
+    Called now and then, this keeps memory flat: 24 GB took 110 MB without it, and still rising.
+    """
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(AttributeError, ImportError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def collect_rarely() -> None:
     """Tell Python to look for cycles of objects less often than each time there are 700 more.
 

@@ -17,7 +17,7 @@ from polyak.cli.arguments import (
 )
 from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import FAILED, UsageError, say
-from polyak.cli.memory import keep_freed_memory
+from polyak.cli.memory import give_gaps_back, keep_freed_memory
 from polyak.cli.reading import begin_reading
 from polyak.head_start import BLOCK_BYTES
 
@@ -230,13 +230,15 @@ def _train(job: Job, options: Namespace) -> Outcome:
     from polyak.training import Progress, train
 
     shown = display(quiet=options.quiet or options.json, live=options.progress)
-    first = True
+    batches = 0
 
     def watch(progress: Progress) -> None:
-        nonlocal first
-        if first and progress.rows_before:
+        nonlocal batches
+        if batches == 0 and progress.rows_before:
             say(f"going on from row {progress.rows_before:,}")
-        first = False
+        batches += 1
+        if batches % 64 == 0:
+            give_gaps_back()
         shown(progress)
 
     try:
