@@ -78,7 +78,7 @@ def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_dozen_kills(tmp_path: Path, kind: str) -> None:
     random.seed(kind)
-    assert survives(tmp_path, kind, kills=2, rows=3000, longest=0.3) >= 1
+    assert survives(tmp_path, kind, kills=2, rows=3000, longest=0.1) >= 1
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
     for number in range(250):
         folder = tmp_path / str(number)
         folder.mkdir()
-        alive += survives(folder, kinds[number % len(kinds)], kills=1, rows=3000, longest=0.4)
+        alive += survives(folder, kinds[number % len(kinds)], kills=1, rows=3000, longest=0.15)
         if alive == 200:
             return
     raise AssertionError(f"only {alive} of 250 kills came in time")
