@@ -84,8 +84,9 @@ class BlocksOfLines {
  private:
   int64_t end_of_block() {
     const int64_t end = text_.size();
+    if (end < offset_) throw std::runtime_error(path(file_) + " became shorter while it was read");
     for (int64_t from = offset_;; from += size_) {
-      if (end - from < size_) return std::max(end, offset_);  // with or without a newline
+      if (end - from < size_) return end;  // with or without a newline
       const int64_t newline = last_newline(from, from + size_);
       if (newline >= 0) return newline + 1;
     }

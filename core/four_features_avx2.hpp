@@ -25,9 +25,7 @@ POLYAK_INLINE Marks mark(const char *p) {
     const __m256i all = _mm256_set1_epi8(c);
     return bits(_mm256_cmpeq_epi8(low, all), _mm256_cmpeq_epi8(high, all));
   };
-  Marks marks{where(':'), where('.'), where(' '), bits(no_digits(low), no_digits(high))};
-  marks.others ^= marks.colons | marks.points | marks.spaces;
-  return marks;
+  return {where(':'), where('.'), where(' '), bits(no_digits(low), no_digits(high))};
 }
 
 // The ids and values of four features after the other. Neighbouring digits are joined to pairs,

@@ -40,9 +40,7 @@ POLYAK_INLINE Marks mark(const char *p) {
   const uint64_t no_digits = bits(each(chars, [](uint8x16_t part) {
     return vcgtq_u8(vsubq_u8(part, vdupq_n_u8('0')), vdupq_n_u8(9));
   }));
-  Marks marks{where(':'), where('.'), where(' '), no_digits};
-  marks.others ^= marks.colons | marks.points | marks.spaces;
-  return marks;
+  return {where(':'), where('.'), where(' '), no_digits};
 }
 
 // The ids and values of four features after the other. Neighbouring digits are joined to pairs,

@@ -15,6 +15,11 @@ namespace POLYAK_KERNELS {
 // Which characters are what; `others` are neither of these nor digits.
 struct Marks {
   uint64_t colons, points, spaces, others;
+  POLYAK_INLINE Marks(uint64_t colons, uint64_t points, uint64_t spaces, uint64_t no_digits)
+      : colons(colons),
+        points(points),
+        spaces(spaces),
+        others(no_digits ^ (colons | points | spaces)) {}
 };
 
 constexpr unsigned kIdDigits = 8, kDecimals = 7, kTokenSize = 16;
