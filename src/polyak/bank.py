@@ -48,6 +48,8 @@ class Bank:
     fit_intercept : bool
     n_features : int, optional
         Refuse features beyond; without it the bank grows as features appear.
+    width : int, optional
+        For how many features to make room at once; for all ``n_features`` by default.
     dtype : float64 or float32
         The type of the weights. Rows of either type are learned from as they are.
     progressive : bool
@@ -86,6 +88,7 @@ class Bank:
         capped: bool = True,
         fit_intercept: bool = True,
         n_features: int | None = None,
+        width: int | None = None,
         dtype: Any = np.float64,
         progressive: bool = True,
         one_vs_rest: bool = False,
@@ -127,8 +130,7 @@ class Bank:
             "seed": seed,
         }
         self._make_core()
-        if n_features is not None:
-            self._core.grow(n_features)
+        self._core.grow((n_features or 0) if width is None else width)
         start = self.averaging.first_start
         self._set_fields(
             alpha=self.alpha,
@@ -257,7 +259,7 @@ class Bank:
     @property
     def coef(self) -> NDArray[Any]:
         """The averaged weights, a row a model; the iterate's, where averaging has not begun."""
-        return self._core.weights(last=False).T
+        return self._whole(self._core.weights(last=False)).T
 
     @property
     def intercept(self) -> Floats:
@@ -267,7 +269,7 @@ class Bank:
     @property
     def last_coef(self) -> NDArray[Any]:
         """The weights of the last iterate."""
-        return self._core.weights(last=True).T
+        return self._whole(self._core.weights(last=True)).T
 
     @property
     def last_intercept(self) -> Floats:
@@ -389,6 +391,11 @@ class Bank:
             replica=self.replicas.tolist(),
             **self._settings,
         )
+
+    def _whole(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Add the features that are known to exist but were not met yet: they weigh nothing."""
+        missing = (self._settings["limit"] or 0) - len(weights)
+        return weights if missing <= 0 else np.pad(weights, ((0, missing), (0, 0)))
 
     def _set_fields(self, **values: Any) -> None:
         models = self._core.models()

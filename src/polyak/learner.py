@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import asdict
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
 from polyak.recipes import Candidate, Recipe
-from polyak.rows import Rows, SparseRows, as_rows, join_rows, take_rows
+from polyak.rows import Rows, SparseRows, as_rows, check_rows, join_rows, row_widths, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.theory.data import rows_needed_by, second_moments
 
@@ -66,6 +67,7 @@ class Learner:
         self.n_features = n_features
         self.outputs = outputs
         self.race: Race | None = None
+        self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
         self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
 
@@ -100,26 +102,32 @@ class Learner:
             if not weights.all():  # a row of weight zero is a row that was not there
                 order = np.arange(len(rows)) if order is None else order
                 order = order[weights[order] != 0]
-        if self.race is None:
-            taken = np.arange(len(rows)) if order is None else order
-            if self.rows_seen + len(taken) < CALIBRATION_ROWS:
-                if len(taken):
-                    self._kept.append(_take(rows, targets, weights, taken))
+        if self.race is not None:
+            self.race.learn(
+                rows,
+                self._encode(targets, self.classes),
+                self._relative(weights, len(rows), self.weight_unit),
+                order,
+                again=again,
+                in_order=in_order,
+            )
+            return
+        taken = np.arange(len(rows)) if order is None else order
+        few = self.rows_seen + len(taken) < CALIBRATION_ROWS
+        if few or self._kept:
+            self._check(rows, targets, weights)
+            part = _take(rows, targets, weights, taken)
+            if few:
+                self._kept += [part] if len(taken) else []
                 return
-            if self._kept:
-                parts = [*self._kept, _take(rows, targets, weights, taken)]
-                rows, targets, weights = _join(parts)
-                order, in_order = None, False
-            self._calibrate(rows, targets, order)
-        assert self.race is not None
-        self.race.learn(rows, self._encode(targets), weights, order, again=again, in_order=in_order)
+            rows, targets, weights = _join([*self._kept, part])
+            order, in_order = None, False
+        self._begin(rows, targets, weights, order, in_order=in_order)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
         if self.race is None and self._kept:
-            rows, targets, weights = _join(self._kept)
-            race = self._calibrate(rows, targets, None)
-            race.learn(rows, self._encode(targets), weights, None)
+            self._begin(*_join(self._kept), None)
 
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""
@@ -202,6 +210,15 @@ class Learner:
         sums = self.race.sums()[self.race.leader().number]
         return _mean(sums[what], sums[0])
 
+    def recent(self) -> dict[str, float]:
+        """Say how the leader has done over the later half of the rows, each before it was learned.
+
+        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``.
+        """
+        if self.race is None:
+            return {"rows": 0, "loss": nan, "loss_std_err": nan, "error": nan}
+        return self.race.recent(self.race.leader().number)
+
     # -- stopping, going on, and learning in parts ---------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -214,6 +231,7 @@ class Learner:
             "n_features": self.n_features,
             "outputs": self.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
+            "weight_unit": self.weight_unit,
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
@@ -247,6 +265,7 @@ class Learner:
         )
         if "race" in page:
             learner.race = Race.from_state(page["race"], arrays, learner.recipe, page["n_features"])
+        learner.weight_unit = float(page.get("weight_unit", 1.0))
         learner._moments = arrays.get("moments")
         targets = arrays.get("kept.targets")
         if "kept_targets" in page:
@@ -292,7 +311,7 @@ class Learner:
             if first is not self:
                 copied = Learner.from_state(*first.state())
                 self.classes, self.race = copied.classes, copied.race
-                self._moments = copied._moments
+                self._moments, self.weight_unit = copied._moments, copied.weight_unit
             assert self.race is not None
             self.race.merge(
                 [other.race for other in started[1:] if other.race is not None],
@@ -303,37 +322,77 @@ class Learner:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _calibrate(
-        self, rows: Rows, targets: NDArray[Any], order: NDArray[np.int64] | None
-    ) -> Race:
-        if order is not None:
-            order = order[:CALIBRATION_ROWS]
-            rows, targets = take_rows(rows, order), targets[order]
-        rows, targets = rows[:CALIBRATION_ROWS], targets[:CALIBRATION_ROWS]
-        if self.loss.classifies and self.classes is None:
-            self.classes = distinct(targets)
-            if len(self.classes) < 2:
-                raise DataError(
-                    f"the first {len(targets)} rows are all of class {self.classes[0]}; "
-                    "say which classes there are, or shuffle the rows"
-                )
-        several = self.loss.classifies and self.classes is not None and len(self.classes) > 2
-        outputs = len(self.classes) if several and self.classes is not None else self.outputs
-        values = rows.values if hasattr(rows, "values") else rows
-        rows = self._usual(rows)
-        self.race = Race(
-            self.recipe.candidates(rows, outputs),
+    def _check(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Refuse rows that could never be learned from, before they are kept back."""
+        if not len(rows):
+            return
+        check_rows(rows, self.n_features)
+        if not self.loss.classifies or self.classes is not None:
+            finite = np.isfinite(self._encode(targets, self.classes)).reshape(len(rows), -1)
+            if not finite.all():
+                row = int(np.argmin(finite.all(axis=1)))
+                raise DataError(f"row {row} has the target {targets[row]}")
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+            row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+            raise DataError(f"row {row} has the weight {weights[row]}")
+
+    def _begin(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        in_order: bool = False,
+    ) -> None:
+        """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
+        first = slice(None) if order is None else order[:CALIBRATION_ROWS]
+        sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
+        sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
+        unit = 1.0
+        if weights is not None and self.recipe.eta0 == "auto":  # else steps are as the user says
+            unit = _mean_weight(weights[first][:CALIBRATION_ROWS])
+        classes = self._classes_of(labels)
+        usual = self._usual(sample)
+        race = self._new_race(sample, usual, classes)
+        race.learn(
+            rows,
+            self._encode(targets, classes),
+            self._relative(weights, len(rows), unit),
+            order,
+            in_order=in_order,
+        )
+        self.race, self.classes, self.weight_unit = race, classes, unit
+        self._moments = second_moments(usual, fit_intercept=self.recipe.fit_intercept)
+        self._kept = []
+
+    def _classes_of(self, labels: NDArray[Any]) -> NDArray[Any] | None:
+        if self.classes is not None or not self.loss.classifies:
+            return self.classes
+        classes = distinct(labels)
+        if len(classes) < 2:
+            raise DataError(
+                f"the first {len(labels)} rows are all of class {classes[0]}; "
+                "say which classes there are, or shuffle the rows"
+            )
+        return classes
+
+    def _new_race(self, sample: Rows, usual: Rows, classes: NDArray[Any] | None) -> Race:
+        several = self.loss.classifies and classes is not None and len(classes) > 2
+        outputs = len(classes) if several and classes is not None else self.outputs
+        values = sample.values if isinstance(sample, SparseRows) else sample
+        race = Race(
+            self.recipe.candidates(usual, outputs),
             self.recipe,
             outputs=outputs,
             one_vs_rest=several,
             n_features=self.n_features,
+            width=int(row_widths(sample).max(initial=0)),
             dtype=values.dtype,
             calibrate=self.loss.classifies,
         )
-        self.race.look(rows)
-        self._moments = second_moments(rows, fit_intercept=self.recipe.fit_intercept)
-        self._kept = []
-        return self.race
+        race.look(usual)
+        return race
 
     def _usual(self, rows: Rows) -> Rows:
         """Leave rows out that would set every learning rate by their length alone."""
@@ -350,31 +409,45 @@ class Learner:
         )
         return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
 
-    def _encode(self, targets: NDArray[Any]) -> NDArray[Any]:
+    def _encode(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
         """Turn labels into class numbers, or into -1 and +1 where there are two classes."""
         if not self.loss.classifies:
             return targets
-        assert self.classes is not None
-        if len(self.classes) == 2 and _are_numbers(self.classes) and _are_numbers(targets):
-            positive, negative = targets == self.classes[1], targets == self.classes[0]
+        assert classes is not None
+        if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
+            positive, negative = targets == classes[1], targets == classes[0]
             if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
                 return np.where(positive, 1.0, -1.0)
-        order = np.argsort(self.classes)  # they may be in an order that someone asked for
-        number = np.searchsorted(self.classes, targets, sorter=order)
-        number[number == len(self.classes)] = 0
+        order = np.argsort(classes)  # they may be in an order that someone asked for
+        number = np.searchsorted(classes, targets, sorter=order)
+        number[number == len(classes)] = 0
         number = order[number]
-        unknown = self.classes[number] != targets
+        unknown = classes[number] != targets
         if unknown.any():
             row = int(np.argmax(unknown))
-            known = ", ".join(str(label) for label in self.classes[:10])
+            known = ", ".join(str(label) for label in classes[:10])
             raise DataError(
                 f"row {row} has the label {targets[row]}, which is not among the classes {known}"
             )
-        return number if len(self.classes) > 2 else 2.0 * number - 1.0
+        return number if len(classes) > 2 else 2.0 * number - 1.0
+
+    @staticmethod
+    def _relative(weights: Floats | None, rows: int, unit: float) -> Floats | None:
+        """Give weights in units of the mean of the first ones: only their ratios matter."""
+        if unit == 1.0:
+            return weights
+        relative = np.ones(rows) if weights is None else weights
+        # Even the heaviest row may be counted and squared without overflow.
+        return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
 
 
 def _mean(total: float, count: float) -> float:
     return float(total / count) if count > 0 else float("nan")
+
+
+def _mean_weight(weights: Floats) -> float:
+    largest = float(weights.max())  # so that sums of the largest numbers there are stay finite
+    return largest * float(np.mean(weights / largest))
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:

@@ -24,8 +24,16 @@ from polyak.bank import Bank
 from polyak.calibration import ScoreHistogram
 from polyak.leader import Leader
 from polyak.marks import FIRST_DECISION, is_doubling, next_doubling, next_mark
-from polyak.recipes import Candidate, Recipe, make_bank
-from polyak.rows import Rows
+from polyak.recipes import (
+    BYTES_PER_FEATURE,
+    FEWEST_CANDIDATES,
+    MOST_BYTES,
+    Candidate,
+    Recipe,
+    make_bank,
+    most_candidates,
+)
+from polyak.rows import Rows, check_rows, row_widths
 from polyak.schedules import Polynomial
 
 if TYPE_CHECKING:
@@ -50,11 +58,14 @@ class Race:
         outputs: int,
         one_vs_rest: bool,
         n_features: int | None,
+        width: int | None,
         dtype: Any,
         calibrate: bool,
     ) -> None:
         self.candidates = candidates
         self.outputs = outputs
+        self.one_vs_rest = one_vs_rest
+        self.n_features = n_features
         self.models_each = outputs * (1 + recipe.replicas)
         self.entered = len(candidates)
         self.lanes: list[list[int]] = []  # the candidates of each bank, by their numbers
@@ -72,6 +83,7 @@ class Race:
                 outputs=outputs,
                 one_vs_rest=one_vs_rest,
                 n_features=n_features,
+                width=width,
                 dtype=dtype,
             )
             for lane in self.lanes
@@ -121,6 +133,58 @@ class Race:
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
         ``in_order`` is as `Bank.check` has it.
         """
+        if rows.shape[1] > self._widest():  # as declared; it may be that no row is so wide
+            widths = row_widths(rows)[slice(None) if order is None else order]
+            if widths.max(initial=0) > self._widest():
+                self._learn_growing(rows, targets, weights, order, widths, again)
+                return
+        self._learn_all(rows, targets, weights, order, again, in_order)
+
+    def _learn_growing(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        widths: NDArray[np.int64],
+        again: bool,
+    ) -> None:
+        """Let some candidates drop out where rows come that memory cannot hold them all for.
+
+        It is at the first such row, not at the batch it came in, that they do.
+        """
+        check_rows(rows, self.n_features)  # all rows are good, or none is learned
+        self.banks[0].check(np.empty((len(rows), 0)), targets, weights)
+        widest = np.maximum.accumulate(widths)
+        begin = 0
+        while begin < len(widest):
+            keep = most_candidates(int(widest[begin]), self.models_each)
+            if len(self.running) > keep and self.is_part:
+                # All parts must keep the same ones: those that were most promising at first.
+                self._drop_all_but(set(sorted(self.running)[:keep]))
+            elif len(self.running) > keep:
+                self._keep_best(keep, self.scored / 2)
+            end = int(np.searchsorted(widest, self._widest(), side="right"))
+            part = _piece(rows, targets, weights, order, begin, end)
+            self._learn_all(*part, again=again, in_order=False)
+            begin = end
+
+    def _widest(self) -> int:
+        """How wide rows may be for all candidates to go on; see `most_candidates`."""
+        running = len(self.running)
+        if running <= FEWEST_CANDIDATES:
+            return sys.maxsize
+        return MOST_BYTES // (BYTES_PER_FEATURE * self.models_each * running)
+
+    def _learn_all(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool,
+        in_order: bool,
+    ) -> None:
         total = len(rows) if order is None else len(order)
         done, checked = 0, False
         while done < total:
@@ -343,7 +407,7 @@ class Race:
             "candidates": [asdict(candidate) for candidate in self.candidates],
             "running": self.running,
             "outputs": self.outputs,
-            "one_vs_rest": self.banks[0].one_vs_rest,
+            "one_vs_rest": self.one_vs_rest,
             "clock": self.clock,
             "scored": self.scored,
             "looked": [bank.state()["looked"] for bank in self.banks],
@@ -377,6 +441,7 @@ class Race:
             outputs=page["outputs"],
             one_vs_rest=page["one_vs_rest"],
             n_features=n_features,
+            width=0,
             dtype=arrays["bank0.lines"].dtype,
             calibrate=page["histograms"][0] is not None,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from polyak.averaging import Averaging
 from polyak.bank import Bank, Step
 from polyak.losses import get_loss
-from polyak.rows import Rows
+from polyak.rows import Rows, row_widths
 from polyak.schedules import Polynomial, largest_squared_length, mean_squared_length
 
 Auto = Literal["auto"]
@@ -27,7 +27,10 @@ number of features. With a much smaller a the rate hardly decays, and the averag
 that no replica sees.
 """
 MOST_BYTES = 1 << 26
-"""How much memory the weights of all candidates may take at the start of a race."""
+"""How much memory the weights of all candidates of a race may take, unless they are few."""
+BYTES_PER_FEATURE = 16
+FEWEST_CANDIDATES = 4
+"""So many may run however wide the rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,8 @@ class Recipe:
                 f"alpha * eta0 must be below 1 for explicit steps, but alpha = {self.alpha} and "
                 f"eta0 = {self.eta0}: the penalty alone would push the weights past zero"
             )
-        width = rows.shape[1] * outputs * (1 + self.replicas)
-        return candidates[: max(MOST_BYTES // (16 * width), 4)]
+        width = int(row_widths(rows).max(initial=0))
+        return candidates[: most_candidates(width, outputs * (1 + self.replicas))]
 
     def _settings(self) -> list[tuple[float, float, float, float]]:
         """List (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
@@ -159,6 +162,18 @@ class Recipe:
         light = [(1e-6, rho, g, p) for (rho, g), p in product(rates, powers)]
         heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
         return light + heavy
+
+
+def most_candidates(width: int, models_each: int) -> int:
+    """Say how many candidates of so many features may run, so that memory stays bounded.
+
+    Examples
+    --------
+    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1)
+    (41, 4)
+    """
+    bytes_each = BYTES_PER_FEATURE * max(width, 1) * models_each
+    return max(MOST_BYTES // bytes_each, FEWEST_CANDIDATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,7 @@ def make_bank(
     outputs: int,
     one_vs_rest: bool,
     n_features: int | None,
+    width: int | None,
     dtype: Any,
 ) -> Bank:
     """Make a bank of candidates that can share one.
@@ -206,6 +222,7 @@ def make_bank(
         capped=first.capped,
         fit_intercept=recipe.fit_intercept,
         n_features=n_features,
+        width=width,
         dtype=dtype,
         one_vs_rest=one_vs_rest,
         outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),

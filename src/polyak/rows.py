@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
@@ -120,6 +122,44 @@ def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
     indptr = np.concatenate([[0], np.cumsum(length)])
     source = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], length)
     return SparseRows(indptr, rows.indices[source], rows.values[source], rows.n_features)
+
+
+def row_widths(rows: Rows) -> NDArray[np.int64]:
+    """Give one more than the last feature of each row: how wide a model has to be for it.
+
+    Examples
+    --------
+    >>> sparse = SparseRows(np.array([0, 1, 1, 3]), np.array([7, 2, 0]), np.ones(3), 100)
+    >>> row_widths(sparse), row_widths(np.eye(2))
+    (array([8, 0, 3]), array([2, 2]))
+    """
+    if not isinstance(rows, SparseRows):
+        return np.full(len(rows), rows.shape[1], dtype=np.int64)
+    widths = np.zeros(len(rows), dtype=np.int64)
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    if len(filled):  # reduceat would take an empty row for the first entry of the next
+        stored = rows.indices[: rows.indptr[-1]]
+        widths[filled] = np.maximum.reduceat(stored, rows.indptr[filled]).astype(np.int64) + 1
+    return widths
+
+
+def check_rows(rows: Rows, n_features: int | None) -> None:
+    """Refuse rows that no model can learn, or none of so many features.
+
+    Examples
+    --------
+    >>> check_rows(np.array([[1.0], [np.nan]]), None)
+    Traceback (most recent call last):
+    ValueError: row 1 has the value nan for feature 0
+    """
+    _core.squared_lengths(*core_arrays(rows))
+    widths = row_widths(rows)
+    if n_features is not None and widths.max(initial=0) > n_features:
+        row = int(np.argmax(widths > n_features))
+        raise ValueError(
+            f"row {row} has the feature index {widths[row] - 1}, but there are only "
+            f"{n_features} features"
+        )
 
 
 def join_rows(parts: list[Rows]) -> Rows:

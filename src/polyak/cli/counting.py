@@ -20,6 +20,9 @@ class _NoLearner:
 
     progressive_loss = progressive_error = float("nan")
 
+    def recent(self) -> dict[str, float]:
+        return {"loss": float("nan"), "error": float("nan")}
+
 
 @dataclass(slots=True)
 class Counted:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 FIRST_LINE = 1000
 UPDATES_A_SECOND = 8
-RECENT_SECONDS = 5
 
 
 class Quiet:
@@ -24,26 +22,6 @@ class Quiet:
 
     def close(self) -> None:
         """End the display."""
-
-
-class Recent:
-    """The mean loss and error over the last rows, from those over all rows."""
-
-    def __init__(self, snapshots: int) -> None:
-        self._snapshots: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], maxlen=snapshots)
-
-    def measure(self, rows: int, loss: float, error: float) -> tuple[float, float]:
-        """Compare with the oldest snapshot."""
-        rows_then, loss_then, error_then = self._snapshots[0]
-        new = rows - rows_then
-        if new <= 0:
-            return float("nan"), float("nan")
-        return (loss * rows - loss_then) / new, (error * rows - error_then) / new
-
-    def keep(self, rows: int, loss: float, error: float) -> None:
-        """Take a snapshot."""
-        if loss == loss:  # before calibration there is none
-            self._snapshots.append((rows, loss * rows, error * rows))
 
 
 class Lines(Quiet):
@@ -58,7 +36,6 @@ class Lines(Quiet):
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._next = FIRST_LINE
-        self._recent = Recent(1)
         self._last: Progress | None = None
         self._printed = 0
 
@@ -79,11 +56,10 @@ class Lines(Quiet):
         if not self._printed:
             print(self.HEADER, file=self._out)
         loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
-        recent_loss, recent_error = self._recent.measure(progress.rows, loss, error)
-        self._recent.keep(progress.rows, loss, error)
+        recent = progress.learner.recent()
         rate, megabytes = speeds(progress)
         print(
-            f"{progress.rows:>12,}  {recent_loss:>9.6f}  {loss:>9.6f}  {recent_error:>9.6f}"
+            f"{progress.rows:>12,}  {recent['loss']:>9.6f}  {loss:>9.6f}  {recent['error']:>9.6f}"
             f"  {error:>9.6f}  {rate:>9,.0f}  {megabytes:>7.1f}",
             file=self._out,
             flush=True,
@@ -103,7 +79,6 @@ class LiveLine(Quiet):
         self._words = ""
         self._last: Progress | None = None
         self._next_look = 0.0
-        self._recent = Recent(UPDATES_A_SECOND * RECENT_SECONDS)
         self._scores = (math.nan, math.nan), (math.nan, math.nan)
 
     def __call__(self, progress: Progress) -> None:
@@ -112,8 +87,8 @@ class LiveLine(Quiet):
         if now >= self._next_look:
             self._next_look = now + 1.0 / UPDATES_A_SECOND
             overall = progress.learner.progressive_loss, progress.learner.progressive_error
-            self._scores = overall, self._recent.measure(progress.rows, *overall)
-            self._recent.keep(progress.rows, *overall)
+            recent = progress.learner.recent()
+            self._scores = overall, (recent["loss"], recent["error"])
         self._last = progress
         self._words = words(progress, *self._scores)
         if self._live is None:
