@@ -83,13 +83,11 @@ class Learner:
         *,
         order: NDArray[np.int64] | None = None,
         again: bool = False,
-        in_order: bool = False,
     ) -> None:
         """Learn from rows, once each, in the order they stand or in ``order``.
 
         ``again`` says that they were all learned before: they still teach, but no longer tell how
-        good the model is on rows it does not know. ``in_order`` is for rows that a parser of
-        polyak's has just made, as `polyak.bank.Bank.check` says; others must not claim it.
+        good the model is on rows it does not know.
         """
         rows = as_rows(X)
         targets = np.asarray(targets)
@@ -109,10 +107,10 @@ class Learner:
             if self._kept:
                 parts = [*self._kept, _take(rows, targets, weights, taken)]
                 rows, targets, weights = _join(parts)
-                order, in_order = None, False
+                order = None
             self._calibrate(rows, targets, order)
         assert self.race is not None
-        self.race.learn(rows, self._encode(targets), weights, order, again=again, in_order=in_order)
+        self.race.learn(rows, self._encode(targets), weights, order, again=again)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
