@@ -18,8 +18,10 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 struct AnyRows {
   std::optional<AnyArray> indptr, indices;
   AnyArray values;
+  int64_t first = 0, number = -1;  // a part of them: so many from this one on; negative: all
 
   int64_t count() const {
+    if (number >= 0) return number;
     if (!indptr) return static_cast<int64_t>(values.shape(0));
     return static_cast<int64_t>(indptr->shape(0)) - 1;
   }
@@ -40,8 +42,9 @@ struct AnyRows {
       if (values.ndim() != 2) throw nb::type_error("dense rows must be two-dimensional");
       if (values.shape(1) > 1 && values.stride(1) != 1)
         throw nb::type_error("a dense row must be contiguous");
-      return visit(DenseRows<V>{data, count(), static_cast<int64_t>(values.shape(1)),
-                                values.shape(0) > 1 ? values.stride(0) : 0});
+      const int64_t stride = values.shape(0) > 1 ? values.stride(0) : 0;
+      return visit(DenseRows<V>{data + first * stride, count(),
+                                static_cast<int64_t>(values.shape(1)), stride});
     }
     if (indices->dtype() == nb::dtype<int32_t>()) return visit(sparse<V, int32_t>(data));
     if (indices->dtype() == nb::dtype<int64_t>()) return visit(sparse<V, int64_t>(data));
@@ -59,7 +62,8 @@ struct AnyRows {
     if (indptr->shape(0) == 0) throw nb::value_error("indptr is empty");
     if (indices->shape(0) != values.shape(0))
       throw nb::value_error("indices and values differ in length");
-    return {{indptr->data(), wide},
+    const int64_t begin = first * static_cast<int64_t>(indptr->itemsize());
+    return {{static_cast<const char *>(indptr->data()) + begin, wide},
             static_cast<const I *>(indices->data()),
             data,
             count(),

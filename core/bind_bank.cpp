@@ -15,6 +15,24 @@ using namespace polyak;
 
 namespace {
 
+using Scores = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+// A method that has the bank to itself.
+template <class B, class Result, class... Arguments>
+auto alone(Result (B::*method)(Arguments...)) {
+  return [method](B &self, Arguments... arguments) -> Result {
+    const Inside inside(self.door);
+    return (self.*method)(std::forward<Arguments>(arguments)...);
+  };
+}
+template <class B, class Result, class... Arguments>
+auto alone(Result (B::*method)(Arguments...) const) {
+  return [method](B &self, Arguments... arguments) -> Result {
+    const Inside inside(self.door);
+    return (self.*method)(std::forward<Arguments>(arguments)...);
+  };
+}
+
 template <class W>
 void bind_owned(nb::module_ &m, const char *name) {
   using B = OwnedBank<W>;
@@ -38,35 +56,50 @@ void bind_owned(nb::module_ &m, const char *name) {
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-             bool checked, const Integers &stops) {
-            return self.learn({indptr, indices, values}, targets, classes, weights, order, scores,
-                              checked, stops);
+             std::optional<Scores> scores, const Integers &stops) {
+            const Inside inside(self.door);
+            return self.learn({indptr, indices, values}, nullptr, targets, classes, weights, order,
+                              scores, stops);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "checked"_a,
-          "stops"_a)
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "stops"_a)
+      .def(
+          "learn",
+          [](B &self, const CheckedRows &rows, std::optional<Doubles> targets,
+             std::optional<Integers> classes, std::optional<Doubles> weights,
+             std::optional<Integers> order, std::optional<Scores> scores, const Integers &stops) {
+            const Inside inside(self.door);
+            return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, stops);
+          },
+          "rows"_a, "targets"_a.none(), "classes"_a.none(), "weights"_a.none(), "order"_a.none(),
+          "scores"_a.noconvert().none(), "stops"_a)
       .def(
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights,
-             bool in_order) { self.check({indptr, indices, values}, targets, weights, in_order); },
-          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none(),
-          "in_order"_a)
+             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+            const Inside inside(self.door);
+            return self.check({indptr, indices, values}, targets, weights);
+          },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
+      .def("check", alone(&B::check_again), "rows"_a, "targets"_a.none(), "weights"_a.none())
       .def(
           "look",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-             AnyArray values) { self.look({indptr, indices, values}); },
+             AnyArray values) {
+            const Inside inside(self.door);
+            self.look({indptr, indices, values});
+          },
           "indptr"_a.none(), "indices"_a.none(), "values"_a)
-      .def("grow", &B::grow)
-      .def("weights", &B::weights, "last"_a)
-      .def("intercepts", &B::intercepts, "last"_a)
-      .def("state", &B::state)
-      .def("set_state", &B::set_state, "lines"_a, "squares"_a, "models"_a, "clock"_a, "looked"_a)
-      .def("models", &B::models)
-      .def("set_models", &B::set_models, "models"_a)
-      .def_prop_ro("clock", &B::clock)
-      .def_prop_ro("features", &B::features);
+      .def("grow", alone(&B::grow))
+      .def("weights", alone(&B::weights), "last"_a)
+      .def("intercepts", alone(&B::intercepts), "last"_a)
+      .def("state", alone(&B::state))
+      .def("set_state", alone(&B::set_state), "lines"_a, "squares"_a, "models"_a, "clock"_a,
+           "looked"_a)
+      .def("models", alone(&B::models))
+      .def("set_models", alone(&B::set_models), "models"_a)
+      .def_prop_ro("clock", alone(&B::clock))
+      .def_prop_ro("features", alone(&B::features));
 }
 
 template <class W>
@@ -107,6 +140,7 @@ void count_rows(Table<double> scores, Table<bool> positive, std::optional<Double
 void bind_bank(nb::module_ &m) {
   use_avx2 = has_avx2();
   m.attr("model_fields") = nb::cast(field_names);
+  bind_checked_rows(m);
   bind_owned<float>(m, "BankF32");
   bind_owned<double>(m, "BankF64");
   const char *about = "Rows times a matrix of features x columns; unknown features count nothing.";

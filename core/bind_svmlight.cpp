@@ -14,10 +14,12 @@ using namespace polyak::svmlight;
 template <class Index, class Value>
 nb::tuple typed_to_python(Rows<Index, Value> &&rows) {
   size_t n = static_cast<size_t>(rows.indptr.back());
-  return nb::make_tuple(to_numpy(std::move(rows.targets)), to_numpy(std::move(rows.indptr)),
-                        to_numpy(std::move(rows.indices), n), to_numpy(std::move(rows.values), n),
+  const auto indptr = to_read_only(std::move(rows.indptr));
+  const auto indices = to_read_only(std::move(rows.indices), n);
+  const auto values = to_read_only(std::move(rows.values), n);
+  return nb::make_tuple(to_numpy(std::move(rows.targets)), indptr, indices, values,
                         rows.largest_index, rows.base, rows.lines, rows.bad_lines,
-                        bad_lines(rows.first_bad));
+                        bad_lines(rows.first_bad), parsed_rows(indptr, indices, values));
 }
 
 // Whatever the ids and values are, parsed without Python.
@@ -74,8 +76,9 @@ void bind_svmlight(nb::module_ &m) {
         nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"),
         "Parse whole lines of svmlight text.\n\n"
         "Returns targets, indptr, indices, values, the largest index (-1: no feature), the base\n"
-        "(-1: not known yet), the number of lines, the number of bad ones, and of the first ten\n"
-        "of these the line (from zero), the text and the reason.");
+        "(-1: not known yet), the number of lines, the number of bad ones, of the first ten of\n"
+        "these the line (from zero), the text and the reason, and the rows once more as\n"
+        "CheckedRows.");
   SvmlightFiles::bind(m, "SvmlightFiles")
       .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
            nb::arg("offset"), nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"),

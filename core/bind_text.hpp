@@ -7,11 +7,15 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "checked_rows.hpp"
 #include "lines.hpp"
+#include "process.hpp"
 #include "read_ahead.hpp"
 
 namespace polyak {
@@ -41,14 +45,22 @@ nb::object to_numpy(std::vector<T> &&numbers) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
+// What the core will believe must not be written to.
 template <class T>
-nb::object to_numpy(Array<T> &&numbers, size_t n) {
+ReadOnly<T> to_read_only(std::vector<T> &&numbers) {
+  auto *kept = new std::vector<T>(std::move(numbers));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+  return ReadOnly<T>(kept->data(), {kept->size()}, owner);
+}
+
+template <class T>
+ReadOnly<T> to_read_only(Array<T> &&numbers, size_t n) {
   // The parser asked for the most that the text could have held: give the rest back.
   void *all = numbers.release();
   void *used = std::realloc(all, std::max<size_t>(n, 1) * sizeof(T));
   T *kept = static_cast<T *>(used ? used : all);
   nb::capsule owner(kept, [](void *p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept, {n}, owner));
+  return ReadOnly<T>(kept, {n}, owner);
 }
 
 // Line (from zero), text and reason of each.
@@ -66,21 +78,31 @@ class TextFiles {
  public:
   TextFiles(BlocksOfLines blocks, int base, int threads, size_t head_start,
             typename ReadAhead<Rows>::Parse parse)
-      : ahead_(std::move(blocks), base, threads, head_start, std::move(parse)) {}
+      : ahead_(std::make_unique<ReadAhead<Rows>>(std::move(blocks), base, threads, head_start,
+                                                 std::move(parse))),
+        process_(this_process()) {}
+
+  // A forked process has what the threads left, but no threads: nobody would ever answer, and not
+  // even an end can be waited for.
+  ~TextFiles() {
+    if (process_ != this_process()) static_cast<void>(ahead_.release());
+  }
 
   nb::object next() {
     std::optional<typename ReadAhead<Rows>::Parsed> block;
+    ReadAhead<Rows> &ahead = here();
     {
       nb::gil_scoped_release release;
-      block = ahead_.next();
+      block = ahead.next();
     }
     if (!block) return nb::none();
     return nb::make_tuple(block->file, block->end, ToPython(std::move(block->rows)));
   }
 
   int base() {
+    ReadAhead<Rows> &ahead = here();
     nb::gil_scoped_release release;
-    return ahead_.base();
+    return ahead.base();
   }
 
   // The class, without its constructor.
@@ -93,7 +115,15 @@ class TextFiles {
   }
 
  private:
-  ReadAhead<Rows> ahead_;
+  ReadAhead<Rows> &here() const {
+    if (process_ != this_process())
+      throw std::runtime_error(
+          "what was opened before a fork cannot be read after it: open it anew");
+    return *ahead_;
+  }
+
+  std::unique_ptr<ReadAhead<Rows>> ahead_;
+  const int process_;
 };
 
 }  // namespace polyak

@@ -17,10 +17,12 @@ nb::tuple typed_to_python(vw::Rows<Value> &&rows) {
     names[nb::int_(slot)] = nb::bytes(name.data(), name.size());
   nb::object weights = nb::none();
   if (!rows.weights.empty()) weights = to_numpy(std::move(rows.weights));
-  return nb::make_tuple(to_numpy(std::move(rows.targets)), weights,
-                        to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices), n),
-                        to_numpy(std::move(rows.values), n), rows.unlabelled, rows.lines,
-                        rows.bad_lines, bad_lines(rows.first_bad), names);
+  const auto indptr = to_read_only(std::move(rows.indptr));
+  const auto indices = to_read_only(std::move(rows.indices), n);
+  const auto values = to_read_only(std::move(rows.values), n);
+  return nb::make_tuple(to_numpy(std::move(rows.targets)), weights, indptr, indices, values,
+                        rows.unlabelled, rows.lines, rows.bad_lines, bad_lines(rows.first_bad),
+                        names, parsed_rows(indptr, indices, values));
 }
 
 // Whatever the values are, parsed without Python.
@@ -74,7 +76,8 @@ void bind_vw(nb::module_ &m) {
         "Returns targets (NaN where there is no label), weights (None if all are one), indptr,\n"
         "indices, values, the number of rows left out for want of a label, the number of lines,\n"
         "the number of bad ones, and of the first ten of these the line (from zero), the text\n"
-        "and the reason; and a name for every slot that was seen, if asked for.");
+        "and the reason; a name for every slot that was seen, if asked for; and the rows once\n"
+        "more as CheckedRows.");
   VwFiles::bind(m, "VwFiles")
       .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
            nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),

@@ -13,9 +13,11 @@
 #include "any_rows.hpp"
 #include "bank_view.hpp"
 #include "check.hpp"
+#include "checked_rows.hpp"
 #include "huge_pages.hpp"
 #include "kernel_choice.hpp"
 #include "losses.hpp"
+#include "one_at_a_time.hpp"
 #include "pieces.hpp"
 
 namespace polyak {
@@ -39,23 +41,6 @@ int64_t checked_features(const Rows &rows, int64_t limit) {
   check_offsets(rows);
   const int64_t features = POLYAK_CALL(scan(rows, limit));
   return features == looks_wrong ? check_rows(rows, limit) : features;
-}
-
-// The same of rows that a parser of ours has made: their features are known to rise and their
-// values to be finite, so that the last feature of every row tells.
-template <class Value, class Index>
-int64_t features_in_order(const SparseRows<Value, Index> &rows) {
-  check_offsets(rows);
-  int64_t largest = -1;
-  for (int64_t i = 0; i < rows.count; ++i) {
-    const auto row = rows[i];
-    if (row.size > 0) largest = std::max(largest, row.feature(row.size - 1));
-  }
-  return largest + 1;
-}
-template <class Value>
-int64_t features_in_order(const DenseRows<Value> &rows) {
-  return checked_features(rows, std::numeric_limits<int64_t>::max());
 }
 
 inline void check_targets(const Task &task, int64_t rows, bool classifies) {
@@ -131,13 +116,16 @@ class OwnedBank {
     for (int64_t r : replica_) view_.replicas = view_.replicas || r >= 0;
   }
 
+  OneAtATime door;  // for whoever calls from Python: learning lets other threads run
+
   // Learns the rows and gives every field of every model as it was at each stop: after so many
-  // rows.
+  // rows. Rows that were checked are not looked through again.
   NewDoubles learn(
-      const AnyRows &any, std::optional<Doubles> targets, std::optional<Integers> classes,
-      std::optional<Doubles> weights, std::optional<Integers> order,
+      const AnyRows &any, const CheckedRows *checked, std::optional<Doubles> targets,
+      std::optional<Integers> classes, std::optional<Doubles> weights,
+      std::optional<Integers> order,
       std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-      bool checked, const Integers &stops) {
+      const Integers &stops) {
     const int64_t rows = any.count(), models = view_.models.count;
     if (rows <= 0) refuse("there are no rows to learn from");
     if (!targets && !classes) refuse("there are no targets");
@@ -157,12 +145,10 @@ class OwnedBank {
     {
       nb::gil_scoped_release release;
       check_order(task, rows);
-      if (!checked) {
-        check_targets(task, rows, classifies_);
-        check_weights(task, rows, models);
-      }
+      check_targets(task, rows, classifies_);
+      check_weights(task, rows, models);
       stopped = any.visit([&](const auto &rows) {
-        if (checked) return learn_pieces(rows, task, at);
+        if (checked) return learn_believed(rows, *checked, task, at);
         check_offsets(rows);
         return learn_at_once(rows, task, at) ? all_learned : learn_checked(rows, task, at);
       });
@@ -230,17 +216,50 @@ class OwnedBank {
     return learn_pieces(rows, task, stops);
   }
 
-  // Refuses what `learn` would refuse, without learning, and makes room for all features. Rows that
-  // are said to be in order are not looked through: whoever says so answers for it.
-  void check(const AnyRows &any, std::optional<Doubles> targets, std::optional<Doubles> weights,
-             bool in_order) {
-    const Task task = task_of(any.count(), targets, std::nullopt, weights);
-    nb::gil_scoped_release release;
-    check_targets(task, any.count(), classifies_);
-    check_weights(task, any.count(), view_.models.count);
-    any.visit([&](const auto &rows) {
-      grow(in_order ? features_in_order(rows) : checked_features(rows, limit_));
-    });
+  // Learns rows that were checked before. Those in borrowed arrays may have been changed since:
+  // then it stops at the row, and says what is wrong with it.
+  template <class Rows>
+  int64_t learn_believed(const Rows &rows, const CheckedRows &checked, Task task,
+                         const Stops &stops) {
+    grow(checked.features);
+    if (checked.borrowed) check_offsets(rows);
+    task.unchecked = checked.borrowed;
+    const int64_t stopped = learn_pieces(rows, task, stops);
+    if (stopped != all_learned && POLYAK_CALL(scan(rows, checked.features)) == looks_wrong) {
+      check_rows(rows, checked.features);
+      refuse("the rows were changed after they were checked");
+    }
+    return stopped;
+  }
+
+  // Refuses what `learn` would refuse, without learning, and makes room for all features. Gives
+  // rows that need not be looked at again.
+  CheckedRows check(AnyRows any, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+    check_task(any.count(), targets, weights);
+    int64_t features;
+    {
+      nb::gil_scoped_release release;
+      features = any.visit([&](const auto &rows) {
+        check_offsets(rows);
+        return POLYAK_CALL(scan(rows, limit_));
+      });
+    }
+    const bool rise = features != looks_wrong;
+    if (!rise) {  // learning could not tell them from rows that were changed meanwhile
+      if (any.indptr) any = copied(any);
+      nb::gil_scoped_release release;
+      features = any.visit([&](const auto &rows) { return checked_features(rows, limit_); });
+    }
+    grow(features);
+    return {std::move(any), features, rise};
+  }
+
+  // The same of rows that were checked already, as by another bank.
+  CheckedRows check_again(const CheckedRows &rows, std::optional<Doubles> targets,
+                          std::optional<Doubles> weights) {
+    check_task(rows.rows.count(), targets, weights);
+    grow(rows.features);
+    return rows;
   }
 
   // Counts rows into the preconditioner's sums of squares without learning from them.
@@ -368,6 +387,14 @@ class OwnedBank {
         refuse("there are ", models, " models but ", weights->shape(1), " columns of weights");
     }
     return task;
+  }
+
+  void check_task(int64_t rows, const std::optional<Doubles> &targets,
+                  const std::optional<Doubles> &weights) {
+    const Task task = task_of(rows, targets, std::nullopt, weights);
+    nb::gil_scoped_release release;
+    check_targets(task, rows, classifies_);
+    check_weights(task, rows, view_.models.count);
   }
 
   bool averaged(int64_t k) const {

@@ -15,6 +15,7 @@ _SvmlightRows: TypeAlias = tuple[
     int,  # lines
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
+    CheckedRows,  # indptr, indices and values once more, as the core believes them
 ]
 
 def parse_svmlight(
@@ -53,6 +54,7 @@ _VwRows: TypeAlias = tuple[
     int,  # bad lines
     list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
     dict[int, bytes],  # a name for every slot seen, if asked for
+    CheckedRows,  # indptr, indices and values once more, as the core believes them
 ]
 
 def parse_vw(
@@ -106,6 +108,12 @@ kernels: Literal["portable", "avx2"]
 
 def use_kernels(name: str) -> None: ...
 
+class CheckedRows:
+    def __len__(self) -> int: ...
+    def __getitem__(self, part: slice, /) -> CheckedRows: ...
+    @property
+    def features(self) -> int: ...
+
 class _Bank:
     def __init__(
         self,
@@ -125,28 +133,11 @@ class _Bank:
         output: list[int],
         replica: list[int],
     ) -> None: ...
+    # The first arguments of both are rows: CheckedRows, or indptr, indices and values.
     def learn(
-        self,
-        indptr: NDArray[Any] | None,
-        indices: NDArray[Any] | None,
-        values: NDArray[Any],
-        targets: NDArray[np.float64] | None,
-        classes: NDArray[np.int64] | None,
-        weights: NDArray[np.float64] | None,
-        order: NDArray[np.int64] | None,
-        scores: NDArray[np.float64] | None,
-        checked: bool,
-        stops: NDArray[np.int64],
+        self, *rows_targets_classes_weights_order_scores_stops: Any
     ) -> NDArray[np.float64]: ...
-    def check(
-        self,
-        indptr: NDArray[Any] | None,
-        indices: NDArray[Any] | None,
-        values: NDArray[Any],
-        targets: NDArray[np.float64] | None,
-        weights: NDArray[np.float64] | None,
-        in_order: bool,
-    ) -> None: ...
+    def check(self, *rows_targets_weights: Any) -> CheckedRows: ...
     def look(
         self, indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
     ) -> None: ...

@@ -13,7 +13,7 @@ from polyak.averaging import Averaging
 from polyak.errors import DivergenceError
 from polyak.losses import get_loss
 from polyak.merging import SUMS, merged_state
-from polyak.rows import as_rows, core_arrays
+from polyak.rows import as_rows, core_arrays, core_rows
 from polyak.schedules import Polynomial
 
 Floats = NDArray[np.float64]
@@ -156,14 +156,13 @@ class Bank:
         order: ArrayLike | None = None,
         scores: Floats | None = None,
         again: bool = False,
-        checked: bool = False,
         stops: NDArray[np.int64] | None = None,
     ) -> Floats | None:
         """Learn from rows, one after the other.
 
         Parameters
         ----------
-        X : array, scipy sparse or SparseRows
+        X : array, scipy sparse, SparseRows, or rows that ``check`` gave
         y : array of shape (rows,) or (rows, outputs)
             Or class numbers, where the bank is ``one_vs_rest``.
         sample_weight : array of shape (rows,) or (rows, models), optional
@@ -174,8 +173,6 @@ class Bank:
             Receives the averaged models' scores of each row before it was learned.
         again : bool
             The rows were learned before, so the progressive scores leave them out.
-        checked : bool
-            ``check`` has seen these rows, targets and weights: do not look at them again.
         stops : array of int, optional
             After how many of the rows to note the numbers that each model keeps.
 
@@ -199,17 +196,16 @@ class Bank:
             targets = np.ascontiguousarray(y, dtype=np.float64)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
         rows_in_order = None if order is None else np.ascontiguousarray(order, dtype=np.int64)
-        arrays = core_arrays(as_rows(X))
+        rows = core_rows(X)
         honest = {name: self.field(name) for name in SUMS} if again else {}
         try:
             notes = self._core.learn(
-                *arrays,
+                *rows,
                 targets,
                 classes,
                 weights,
                 rows_in_order,
                 scores,
-                checked,
                 _NO_STOPS if stops is None else stops,
             )
         except ArithmeticError as error:
@@ -223,18 +219,15 @@ class Bank:
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        *,
-        in_order: bool = False,
-    ) -> None:
+    ) -> _core.CheckedRows:
         """Refuse what ``learn`` would refuse, without learning; make room for new features.
 
-        ``in_order`` is for rows that come straight from a parser of polyak's and that nobody else
-        can have changed: their features are known to rise from zero or more and their values to be
-        finite, and they are not looked through. Of any other rows it may end in a crash.
+        Gives the rows as something that only the core can make, and that neither this bank nor
+        another looks through again. Rows that a parser of polyak's made are that already.
         """
         targets = None if self.one_vs_rest else np.ascontiguousarray(y, dtype=np.float64)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
-        self._core.check(*core_arrays(as_rows(X)), targets, weights, in_order)
+        return self._core.check(*core_rows(X), targets, weights)
 
     def look(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.

@@ -85,13 +85,11 @@ class Learner:
         *,
         order: NDArray[np.int64] | None = None,
         again: bool = False,
-        in_order: bool = False,
     ) -> None:
         """Learn from rows, once each, in the order they stand or in ``order``.
 
         ``again`` says that they were all learned before: they still teach, but no longer tell how
-        good the model is on rows it does not know. ``in_order`` is for rows that a parser of
-        polyak's has just made, as `polyak.bank.Bank.check` says; others must not claim it.
+        good the model is on rows it does not know.
         """
         rows = as_rows(X)
         targets = np.asarray(targets)
@@ -109,7 +107,6 @@ class Learner:
                 self._relative(weights, len(rows), self.weight_unit),
                 order,
                 again=again,
-                in_order=in_order,
             )
             return
         taken = np.arange(len(rows)) if order is None else order
@@ -121,8 +118,8 @@ class Learner:
                 self._kept += [part] if len(taken) else []
                 return
             rows, targets, weights = _join([*self._kept, part])
-            order, in_order = None, False
-        self._begin(rows, targets, weights, order, in_order=in_order)
+            order = None
+        self._begin(rows, targets, weights, order)
 
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
@@ -342,8 +339,6 @@ class Learner:
         targets: NDArray[Any],
         weights: Floats | None,
         order: NDArray[np.int64] | None,
-        *,
-        in_order: bool = False,
     ) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
         first = slice(None) if order is None else order[:CALIBRATION_ROWS]
@@ -355,13 +350,8 @@ class Learner:
         classes = self._classes_of(labels)
         usual = self._usual(sample)
         race = self._new_race(sample, usual, classes)
-        race.learn(
-            rows,
-            self._encode(targets, classes),
-            self._relative(weights, len(rows), unit),
-            order,
-            in_order=in_order,
-        )
+        relative = self._relative(weights, len(rows), unit)
+        race.learn(rows, self._encode(targets, classes), relative, order)
         self.race, self.classes, self.weight_unit = race, classes, unit
         self._moments = second_moments(usual, fit_intercept=self.recipe.fit_intercept)
         self._kept = []

@@ -1,8 +1,13 @@
-"""How many threads to use where nobody says."""
+"""How many processors this process may use, and how many threads that makes where nobody says."""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable, Iterator
+
+CGROUPS = "/sys/fs/cgroup"
+OWN_GROUPS = "/proc/self/cgroup"
 
 
 def number_of_threads(asked: int | None) -> int:
@@ -13,7 +18,74 @@ def number_of_threads(asked: int | None) -> int:
     >>> number_of_threads(3)
     3
     """
-    if asked is not None:
-        return max(0, asked)
+    return min(4, processors()) if asked is None else max(0, asked)
+
+
+def processors() -> int:
+    """Count the processors that this process may use: as many as are worth having threads for.
+
+    It may have been tied to some of them, and a container may be granted the time of only so many.
+
+    Examples
+    --------
+    >>> 1 <= processors() <= os.cpu_count()
+    True
+    """
     affinity = getattr(os, "sched_getaffinity", None)
-    return min(4, len(affinity(0)) if affinity else os.cpu_count() or 1)
+    there = len(affinity(0)) if affinity else os.cpu_count() or 1
+    granted = quota()
+    return there if granted is None else max(1, min(there, math.ceil(granted)))
+
+
+def quota(root: str = CGROUPS, own_groups: str = OWN_GROUPS) -> float | None:
+    """Give how many processors' time the control groups grant this process; None if all.
+
+    ``root`` is where their file system is mounted, and ``own_groups`` says which of them the
+    process is in. Every group above its own has a say too: the least is what it gets.
+    """
+    shares = []
+    for tree, group, read in _places(root, own_groups):
+        while True:
+            shares.append(read(tree + group))
+            if not group:
+                break
+            group = group.rpartition("/")[0]
+    return min((share for share in shares if share is not None), default=None)
+
+
+def _places(root: str, own_groups: str) -> Iterator[tuple[str, str, Callable[[str], float | None]]]:
+    """Find where the limits of this process stand: version 2 has one tree, 1 one for processors."""
+    for line in _text(own_groups).splitlines():
+        _, _, place = line.partition(":")
+        controllers, _, group = place.partition(":")
+        group = group.rstrip("/")
+        if not controllers:  # where both versions are mounted, the second has a folder of its own
+            yield root, group, _share_2
+            yield f"{root}/unified", group, _share_2
+        elif "cpu" in controllers.split(","):
+            yield f"{root}/cpu", group, _share_1
+            yield f"{root}/{controllers}", group, _share_1
+
+
+def _share_2(group: str) -> float | None:
+    return _ratio(*_text(f"{group}/cpu.max").split())
+
+
+def _share_1(group: str) -> float | None:
+    return _ratio(_text(f"{group}/cpu.cfs_quota_us"), _text(f"{group}/cpu.cfs_period_us"))
+
+
+def _ratio(allowed: str = "", period: str = "") -> float | None:
+    try:
+        share = int(allowed) / int(period)
+    except (ValueError, ZeroDivisionError):  # "max", or nothing at all
+        return None
+    return share if share > 0 else None  # -1 says that there is no limit
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import sys
 from dataclasses import asdict
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import model_fields
+from polyak._core import CheckedRows, model_fields
 from polyak.averaging import Averaging
 from polyak.bank import Bank
 from polyak.calibration import ScoreHistogram
 from polyak.leader import Leader
 from polyak.marks import FIRST_DECISION, is_doubling, next_doubling, next_mark
+from polyak.processors import processors
 from polyak.recipes import (
     BYTES_PER_FEATURE,
     FEWEST_CANDIDATES,
@@ -35,9 +34,7 @@ from polyak.recipes import (
 )
 from polyak.rows import Rows, check_rows, row_widths
 from polyak.schedules import Polynomial
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
@@ -98,6 +95,7 @@ class Race:
         # A part of a larger race, one of several that learn at the same time, lets nobody drop
         # out, since the others might keep him; and leaves the other processors to the others.
         self.is_part = False
+        self.threads: int | None = None  # how many learn; as many as there are processors if None
         # What each candidate's rows, losses, squared losses and errors add up to, at each mark.
         self.marks: list[int] = [0]
         self.history: list[Floats] = [np.zeros((len(candidates), 4))]
@@ -126,19 +124,18 @@ class Race:
         weights: Floats | None,
         order: NDArray[np.int64] | None,
         again: bool = False,
-        in_order: bool = False,
     ) -> None:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
-        ``in_order`` is as `Bank.check` has it.
         """
         if rows.shape[1] > self._widest():  # as declared; it may be that no row is so wide
+            check_rows(rows, self.n_features)
             widths = row_widths(rows)[slice(None) if order is None else order]
             if widths.max(initial=0) > self._widest():
                 self._learn_growing(rows, targets, weights, order, widths, again)
                 return
-        self._learn_all(rows, targets, weights, order, again, in_order)
+        self._learn_all(rows, targets, weights, order, again)
 
     def _learn_growing(
         self,
@@ -153,7 +150,7 @@ class Race:
 
         It is at the first such row, not at the batch it came in, that they do.
         """
-        check_rows(rows, self.n_features)  # all rows are good, or none is learned
+        # All rows are good, or none is learned; to make room for them all at once is too much.
         self.banks[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
         begin = 0
@@ -166,7 +163,7 @@ class Race:
                 self._keep_best(keep, self.scored / 2)
             end = int(np.searchsorted(widest, self._widest(), side="right"))
             part = _piece(rows, targets, weights, order, begin, end)
-            self._learn_all(*part, again=again, in_order=False)
+            self._learn_all(*part, again)
             begin = end
 
     def _widest(self) -> int:
@@ -183,19 +180,20 @@ class Race:
         weights: Floats | None,
         order: NDArray[np.int64] | None,
         again: bool,
-        in_order: bool,
     ) -> None:
         total = len(rows) if order is None else len(order)
-        done, checked = 0, False
+        done = 0
+        checked: Rows | CheckedRows = rows
+        # All pieces are good and every bank has room for them, or none is learned. A single bank
+        # that learns all at once sees to that by itself, while it learns.
+        if len(self.banks) > 1 or (not again and total > self._longest_piece()):
+            for bank in self.banks:
+                checked = bank.check(checked, targets, weights)
         while done < total:
             take = total - done if again else min(total - done, self._longest_piece())
-            if (in_order or take < total) and not checked:
-                for bank in self.banks:  # all pieces are good, or none is learned
-                    bank.check(rows, targets, weights, in_order=in_order)
-                checked = True
-            piece = _piece(rows, targets, weights, order, done, done + take)
+            piece = _piece(checked, targets, weights, order, done, done + take)
             marks = [] if again else self._marks_within(take)
-            notes = self._learn_piece(*piece, again=again, checked=checked, marks=marks)
+            notes = self._learn_piece(*piece, again=again, marks=marks)
             done += take
             if not again:
                 self.scored += take
@@ -222,13 +220,12 @@ class Race:
 
     def _learn_piece(
         self,
-        rows: Rows,
+        rows: Rows | CheckedRows,
         targets: NDArray[Any],
         weights: Floats | None,
         order: NDArray[np.int64] | None,
         *,
         again: bool,
-        checked: bool,
         marks: list[int],
     ) -> list[Floats]:
         """Let every bank learn, and give the numbers that its models had at each mark."""
@@ -238,7 +235,7 @@ class Race:
         def drive(number: int) -> None:
             bank, histogram = self.banks[number], self.histograms[number]
             n = len(rows) if order is None else len(order)
-            how: dict[str, Any] = {"order": order, "checked": checked, "stops": stops}
+            how: dict[str, Any] = {"order": order, "stops": stops}
             if histogram is None or again or not histogram.wants(n):
                 notes[number] = bank.learn(rows, targets, weights, again=again, **how)
                 if histogram is not None and not again:
@@ -260,7 +257,7 @@ class Race:
             for number in range(len(self.banks)):
                 drive(number)
         else:  # banks share nothing but the rows, so their number of threads leaves no trace
-            list(_threads().map(drive, range(len(self.banks))))
+            on_threads(drive, range(len(self.banks)), self.threads or processors())
         return [notes[number] for number in range(len(self.banks))]
 
     def _note(self, marks: list[int], notes: list[Floats]) -> None:
@@ -517,13 +514,13 @@ class Race:
 
 
 def _piece(
-    rows: Rows,
+    rows: Rows | CheckedRows,
     targets: NDArray[Any],
     weights: Floats | None,
     order: NDArray[np.int64] | None,
     begin: int,
     end: int,
-) -> tuple[Rows, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+) -> tuple[Rows | CheckedRows, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
     """Give the rows that have the turns from begin to end."""
     if order is not None:
         return rows, targets, weights, order[begin:end]
@@ -545,10 +542,3 @@ def _summed(bank: Bank) -> list[int]:
     """Say which of a model's numbers are its rows, losses, squared losses and errors."""
     names = ("weight", "loss", "loss_squared", "confusion" if bank.one_vs_rest else "error")
     return [model_fields.index(name) for name in names]
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # slow to import, and one bank needs none
-
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="polyak-race")

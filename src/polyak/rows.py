@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak._core import CheckedRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +23,9 @@ class SparseRows:
     values : array of float32 or float64
     n_features : int
         The width, if it is known; otherwise one more than the largest index seen.
+    checked : CheckedRows or None
+        The same rows as the core holds them, where a parser of polyak's made them: then nobody
+        can have written to them, and whoever learns from them need not look through them.
 
     Examples
     --------
@@ -36,6 +40,7 @@ class SparseRows:
     indices: NDArray[Any]
     values: NDArray[Any]
     n_features: int
+    checked: CheckedRows | None = field(default=None, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -50,9 +55,18 @@ class SparseRows:
         if step != 1:
             raise ValueError("rows can be sliced with a step of one only")
         # The indices and values stay whole: indptr need not begin at zero.
+        stop = max(start, stop)
         return SparseRows(
-            self.indptr[start : max(start, stop) + 1], self.indices, self.values, self.n_features
+            self.indptr[start : stop + 1],
+            self.indices,
+            self.values,
+            self.n_features,
+            None if self.checked is None else self.checked[start:stop],
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was copied, or came from another process, is no longer what the core holds.
+        return SparseRows, (self.indptr, self.indices, self.values, self.n_features)
 
 
 Rows = SparseRows | NDArray[Any]
@@ -98,6 +112,16 @@ def core_arrays(
     if isinstance(rows, SparseRows):
         return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
     return None, None, rows
+
+
+def core_rows(X: Any) -> tuple[Any, ...]:
+    """Spell rows as a bank of the core takes them: one thing it believes, or three arrays."""
+    if isinstance(X, CheckedRows):
+        return (X,)
+    rows = as_rows(X)
+    if isinstance(rows, SparseRows) and rows.checked is not None:
+        return (rows.checked,)
+    return core_arrays(rows)
 
 
 def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:

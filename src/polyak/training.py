@@ -273,10 +273,7 @@ class _Run:
         if batch.targets is None:
             raise DataError("the source has no targets to learn")
         try:
-            # The batch comes straight from the stream: nobody can have changed it since.
-            self._learner.learn(
-                batch.rows, batch.targets, batch.weights, again=again, in_order=batch.in_order
-            )
+            self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
         except DataError as error:
             unknown = self._unknown_label(batch, stream)
             if unknown is None:

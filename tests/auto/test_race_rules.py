@@ -143,12 +143,11 @@ def test_threads_change_no_bits(kind, monkeypatch):
     many = learner_of(kind)
     many.learn(X, y)
 
-    class OneThread:
-        def map(self, function: Any, items: Any) -> Any:
-            assert threading.current_thread() is threading.main_thread()
-            return map(function, reversed(list(items)))
+    def one_thread(function: Any, items: Any, threads: int) -> Any:
+        assert threading.current_thread() is threading.main_thread()
+        return [function(item) for item in reversed(items)]
 
-    monkeypatch.setattr(racing, "_threads", OneThread)
+    monkeypatch.setattr(racing, "on_threads", one_thread)
     one = learner_of(kind)
     one.learn(X, y)
     same(one, many)

@@ -76,7 +76,7 @@ def test_agrees_with_python_on_damaged_text() -> None:
     for i in range(2500):
         lines = random_svmlight(3, seed=i % 50, n_features=500)
         text = mutated(lines.encode(), random)
-        targets, indptr, indices, values, _, _, _, n_bad, _ = parse_svmlight(
+        targets, indptr, indices, values, _, _, _, n_bad, *_ = parse_svmlight(
             text, float64=True, base=0, largest_index=2**63 - 1, skip_bad_lines=True
         )
         rows, bad = parse_in_python(text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from polyak._core import CheckedRows
 from polyak.bank import Bank
 from polyak.learner import Learner
 from polyak.recipes import Recipe
@@ -17,6 +20,10 @@ from polyak.streams import open_stream
 from polyak.training import Job, train
 
 RECIPE = Recipe(recipe="paper")
+
+
+def make_bank(**more):
+    return Bank(loss="log_loss", alpha=0.0, schedule=Polynomial(0.1, 0.0, 0.5), **more)
 
 
 def svmlight_lines(rows=3000, features=40):
@@ -55,8 +62,10 @@ def batches(text, **more):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_parsers_vouch_for_is_true(text, dtype):
     for batch in batches(text, dtype=dtype):
-        assert batch.in_order
         rows = batch.rows
+        assert isinstance(rows.checked, CheckedRows)
+        assert len(rows.checked) == len(rows)
+        assert rows.checked.features == rows.indices.max() + 1
         assert np.isfinite(rows.values).all()
         inside = np.ones(len(rows.indices), dtype=bool)
         begins = rows.indptr[:-1]
@@ -71,8 +80,9 @@ def test_nobody_else_vouches(text):
     y = np.arange(50) % 2
     sources = [(X, y), (X.toarray(), y), (SparseRows(X.indptr, X.indices, X.data, 5), y)]
     for source in sources:
-        assert not any(batch.in_order for batch in open_stream(source, warn_if_sorted=False))
-    assert not any(batch.in_order for batch in batches(text, shuffle_buffer=100))
+        for batch in open_stream(source, warn_if_sorted=False):
+            assert getattr(batch.rows, "checked", None) is None
+    assert all(batch.rows.checked is None for batch in batches(text, shuffle_buffer=100))
 
 
 def test_relying_on_it_changes_nothing(text, tmp_path):
@@ -92,12 +102,18 @@ def test_relying_on_it_changes_nothing(text, tmp_path):
 
 
 CHANGES = {
-    r"row \d+ has the value nan for feature \d+": lambda rows: rows.values.__setitem__(-1, np.nan),
-    r"row \d+ has the negative feature index -5": lambda rows: rows.indices.__setitem__(-1, -5),
-    r"row \d+ has the feature index \d+ twice": lambda rows: rows.indices.__setitem__(
-        -1, rows.indices[-2]
-    ),
+    r"row \d+ has the value nan for feature \d+": ("values", lambda rows: np.nan),
+    r"row \d+ has the negative feature index -5": ("indices", lambda rows: -5),
+    r"row \d+ has the feature index \d+ twice": ("indices", lambda rows: rows.indices[-2]),
 }
+
+
+def changed(rows, message):
+    """Copy rows that a parser made, and spoil the last of them."""
+    name, value = CHANGES[message]
+    arrays = {each: getattr(rows, each).copy() for each in ("indptr", "indices", "values")}
+    arrays[name][-1] = value(rows)
+    return SparseRows(**arrays, n_features=rows.n_features)
 
 
 @pytest.mark.parametrize("message", CHANGES)
@@ -106,10 +122,77 @@ def test_a_batch_that_was_changed_is_looked_through_as_ever(message):
     learner = Learner(RECIPE)
     learner.learn(first.rows, first.targets)
     before = learner.model().weights
-    CHANGES[message](last.rows)
     with pytest.raises(ValueError, match=message):
-        learner.learn(last.rows, last.targets, last.weights)
+        learner.learn(changed(last.rows, message), last.targets, last.weights)
     np.testing.assert_array_equal(learner.model().weights, before)
+
+
+def test_nobody_writes_to_what_is_believed(text):
+    batch = batches(text)[0]
+    for array in (batch.rows.indptr, batch.rows.indices, batch.rows.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        with pytest.raises(ValueError, match="read-only"):
+            array.view(np.uint8)[0] = 0
+
+
+def test_what_is_believed_is_what_the_core_holds(text):
+    """Whatever arrays somebody puts beside them, and whatever he says of their type."""
+    batch = batches(text)[0]
+    rows, n = batch.rows, len(batch)
+    rows.indices.dtype = np.int16  # of this view of them, and of no other
+    wild = np.full(len(rows.values), 2**40)
+    claimed = SparseRows(rows.indptr, wild, rows.values, rows.n_features, rows.checked)
+    learned = [make_bank(), make_bank()]
+    learned[0].learn(claimed, batch.targets)
+    learned[1].learn(batches(text)[0].rows, batch.targets)
+    np.testing.assert_array_equal(learned[0].coef, learned[1].coef)
+    learned[0].learn(claimed[n // 2 :], batch.targets[n // 2 :])
+    learned[1].learn(batches(text)[0].rows[n // 2 :], batch.targets[n // 2 :])
+    np.testing.assert_array_equal(learned[0].coef, learned[1].coef)
+
+
+def test_nobody_but_the_core_makes_them(text):
+    with pytest.raises(TypeError):
+        CheckedRows()
+    with pytest.raises(TypeError), pytest.warns(RuntimeWarning, match="uninitialized"):
+        make_bank().learn(CheckedRows.__new__(CheckedRows), [1.0])
+    rows = batches(text)[0].rows
+    for copied in (copy.copy(rows), copy.deepcopy(rows), pickle.loads(pickle.dumps(rows))):
+        assert copied.checked is None
+        np.testing.assert_array_equal(copied.values, rows.values)
+    for claim in ({"in_order": True}, {"checked": True}):
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            Learner(RECIPE).learn(rows, np.ones(len(rows)), **claim)
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            make_bank().learn(rows, np.ones(len(rows)), **claim)
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            make_bank().check(rows, np.ones(len(rows)), **claim)
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_arrays_that_were_checked_and_then_changed(rising):
+    """Of arrays that are somebody else's, no index is followed that nobody has looked at."""
+    n = 1000
+    indices = np.tile(np.array([0, 1, 2] if rising else [2, 0, 1]), n)
+    indptr, values = np.arange(0, 3 * n + 1, 3), np.ones(3 * n)
+    bank, y = make_bank(), np.ones(n)
+    rows = bank.check(SparseRows(indptr, indices, values, 3), y)
+    assert bank.n_features == 3
+    whole = bank.check(rows, y)
+    indices[-2] = 2**50
+    if not rising:  # the core has taken a copy: what learns from it cannot tell when to look
+        bank.learn(whole, y)
+        assert bank.clock == n
+        return
+    with pytest.raises(ValueError, match="row 999 has the feature index"):
+        bank.learn(whole, y)
+    indices[-2] = 1
+    indptr[-1] = 2**50
+    with pytest.raises(ValueError, match="indptr goes from"):
+        bank.learn(whole, y)
 
 
 def test_arrays_are_looked_through_in_training_too():
@@ -120,24 +203,30 @@ def test_arrays_are_looked_through_in_training_too():
         train(Job(source=(X, y), recipe=RECIPE))
 
 
-def test_targets_weights_and_offsets_are_checked_even_of_rows_in_order():
-    bank = Bank(loss="log_loss", alpha=0.0, schedule=Polynomial(0.1, 0.0, 0.5))
-    rows = SparseRows(np.array([0, 1, 2]), np.array([0, 3]), np.ones(2), 4)
-    with pytest.raises(ValueError, match=r"row 1 has the target nan"):
-        bank.check(rows, [1.0, np.nan], in_order=True)
-    with pytest.raises(ValueError, match=r"row 0 has the weight -1"):
-        bank.check(rows, [1.0, 1.0], [-1.0, 1.0], in_order=True)
-    outside = SparseRows(np.array([0, 1, 9]), rows.indices, rows.values, 4)
-    with pytest.raises(ValueError, match="indptr goes from 1 to 9"):
-        bank.check(outside, [1.0, 1.0], in_order=True)
-    bank.check(rows, [1.0, 1.0], in_order=True)
+def test_targets_and_weights_are_checked_even_of_rows_that_are_believed():
+    rows = next(iter(open_stream(io.BytesIO(b"1 1:1\n1 4:1\n"), format="svmlight"))).rows
+    bank = make_bank()
+    for learn in (bank.check, bank.learn):
+        with pytest.raises(ValueError, match=r"row 1 has the target nan"):
+            learn(rows, [1.0, np.nan])
+        with pytest.raises(ValueError, match=r"row 0 has the weight -1"):
+            learn(rows, [1.0, 1.0], [-1.0, 1.0])
+        with pytest.raises(ValueError, match=r"there are 2 rows but 1 targets"):
+            learn(rows, [1.0])
+        with pytest.raises(ValueError, match="cannot hold 4"):
+            getattr(make_bank(n_features=3), learn.__name__)(rows, [1.0, 1.0])
+    assert bank.n_features == bank.clock == 0
+    bank.check(rows, [1.0, 1.0])
     assert bank.n_features == 4
-    narrow = Bank(loss="log_loss", alpha=0.0, schedule=Polynomial(0.1, 0.0, 0.5), n_features=3)
-    with pytest.raises(ValueError, match="cannot hold 4"):
-        narrow.check(rows, [1.0, 1.0], in_order=True)
 
 
 def test_dense_rows_have_no_such_privilege():
-    bank = Bank(loss="log_loss", alpha=0.0, schedule=Polynomial(0.1, 0.0, 0.5))
     with pytest.raises(ValueError, match="row 0 has the value nan for feature 1"):
-        bank.check(np.array([[1.0, np.nan]]), [1.0], in_order=True)
+        make_bank().check(np.array([[1.0, np.nan]]), [1.0])
+    X = np.ones((10, 3))
+    bank = make_bank()
+    part = bank.check(X, np.ones(10))[2:8]
+    assert len(part) == 6
+    X[5] = np.nan
+    with pytest.raises(ValueError, match="row 3 has the value nan"):
+        bank.learn(part, np.ones(6))

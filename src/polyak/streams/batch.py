@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -23,17 +23,12 @@ class Batch:
         One non-negative number a row; None where every row counts once.
     kept : pyarrow.RecordBatch or None
         The columns of a table that were asked to be carried along.
-    in_order : bool
-        Whether a parser of polyak's made the rows, which then have finite values and features that
-        rise from zero or more. Whoever learns from a batch that nobody could change since need not
-        look again.
     """
 
     rows: Rows
     targets: NDArray[Any] | None = None
     weights: NDArray[Any] | None = None
     kept: Any = None
-    in_order: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)

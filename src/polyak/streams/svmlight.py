@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from polyak._core import parse_svmlight
+from polyak._core import CheckedRows, parse_svmlight
 from polyak.head_start import UNKNOWN_BASE, Text, svmlight_text
 from polyak.rows import SparseRows
 from polyak.streams.batch import Batch
@@ -27,6 +27,7 @@ class _Rows(NamedTuple):
     values: NDArray[Any]
     width: int
     base: int
+    checked: CheckedRows
 
 
 class SvmlightReader(LineReader):
@@ -67,12 +68,12 @@ class SvmlightReader(LineReader):
         return self._taken_apart(parse_svmlight(block.text, **options))
 
     def _taken_apart(self, rows: Any) -> Parsed:
-        targets, indptr, indices, values, largest, base, lines, n_bad, bad = rows
-        all_rows = _Rows(targets, indptr, indices, values, largest + 1, base)
+        targets, indptr, indices, values, largest, base, lines, n_bad, bad, checked = rows
+        all_rows = _Rows(targets, indptr, indices, values, largest + 1, base, checked)
         return Parsed(all_rows, len(targets), lines, n_bad, bad)
 
     def _batch(self, rows: _Rows, last: Position) -> tuple[Batch, dict[str, Any]]:
         width = max(last["width"], rows.width)
         n_features = width if self.n_features is None else self.n_features
-        sparse = SparseRows(rows.indptr, rows.indices, rows.values, n_features)
-        return Batch(sparse, rows.targets, in_order=True), {"base": rows.base, "width": width}
+        sparse = SparseRows(rows.indptr, rows.indices, rows.values, n_features, rows.checked)
+        return Batch(sparse, rows.targets), {"base": rows.base, "width": width}
