@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.labels import distinct, labels_from_json, labels_to_json
-from polyak.leader import Leader
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
+from polyak.race.lane import Problem
+from polyak.race.leader import Leader
+from polyak.race.storing import merge_races, race_from_state, race_state
 from polyak.recipes import Candidate, Recipe
 from polyak.rows import Rows, SparseRows, as_rows, check_rows, join_rows, row_widths, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
@@ -136,14 +138,14 @@ class Learner:
             return provisional.model()
         leader = self.race.leader()
         sigmoids = leader.sigmoids()
-        coef, intercept = leader.bank.coef, leader.bank.intercept
+        coef, intercept = leader.weights()
         return LinearModel(
-            weights=np.ascontiguousarray(coef[leader.models].T),
-            intercept=intercept[leader.models],
+            weights=np.ascontiguousarray(coef.T),
+            intercept=intercept,
             loss=self.recipe.loss,
             classes=self.classes,
             sigmoids=sigmoids,
-            replicas=_replicas(coef[leader.replicas], intercept[leader.replicas], leader.outputs),
+            replicas=leader.replicas(),
             about=self._about(leader, sigmoids),
         )
 
@@ -156,7 +158,7 @@ class Learner:
 
     def _about(self, leader: Leader, sigmoids: Floats | None) -> dict[str, Any]:
         assert self.race is not None
-        candidate, start = leader.candidate, leader.bank.average_start[leader.models]
+        candidate, start = leader.candidate, leader.average_start()
         count, loss, _, errors = self.race.sums()[leader.number]
         return {
             "rows": self.race.clock,
@@ -232,7 +234,7 @@ class Learner:
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
-            page["race"], arrays = self.race.state()
+            page["race"], arrays = race_state(self.race)
         if self._moments is not None:
             arrays["moments"] = self._moments
         if self._kept:
@@ -261,7 +263,7 @@ class Learner:
             outputs=page["outputs"],
         )
         if "race" in page:
-            learner.race = Race.from_state(page["race"], arrays, learner.recipe, page["n_features"])
+            learner.race = race_from_state(page["race"], arrays, learner.recipe, page["n_features"])
         learner.weight_unit = float(page.get("weight_unit", 1.0))
         learner._moments = arrays.get("moments")
         targets = arrays.get("kept.targets")
@@ -310,7 +312,8 @@ class Learner:
                 self.classes, self.race = copied.classes, copied.race
                 self._moments, self.weight_unit = copied._moments, copied.weight_unit
             assert self.race is not None
-            self.race.merge(
+            merge_races(
+                self.race,
                 [other.race for other in started[1:] if other.race is not None],
                 None if base is None else base.race,
             )
@@ -371,16 +374,15 @@ class Learner:
         several = self.loss.classifies and classes is not None and len(classes) > 2
         outputs = len(classes) if several and classes is not None else self.outputs
         values = sample.values if isinstance(sample, SparseRows) else sample
-        race = Race(
-            self.recipe.candidates(usual, outputs),
-            self.recipe,
+        problem = Problem(
             outputs=outputs,
             one_vs_rest=several,
+            classifies=self.loss.classifies,
             n_features=self.n_features,
             width=int(row_widths(sample).max(initial=0)),
             dtype=values.dtype,
-            calibrate=self.loss.classifies,
         )
+        race = Race(self.recipe.candidates(usual, outputs), self.recipe, problem)
         race.look(usual)
         return race
 
@@ -448,14 +450,6 @@ def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
     if some is None or others is None:
         return some is others
     return np.array_equal(some, others)
-
-
-def _replicas(coef: NDArray[Any], intercept: Floats, outputs: int) -> NDArray[Any] | None:
-    """Arrange the replicas as (replicas, features + 1, outputs), the intercept last."""
-    if len(coef) == 0:
-        return None
-    whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
-    return np.ascontiguousarray(whole.reshape(-1, outputs, whole.shape[1]).transpose(0, 2, 1))
 
 
 def _take(

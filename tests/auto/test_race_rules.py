@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyak import race as racing
 from polyak.learner import Learner
 from polyak.losses import get_loss
 from polyak.recipes import Recipe
@@ -145,9 +144,9 @@ def test_threads_change_no_bits(kind, monkeypatch):
 
     def one_thread(function: Any, items: Any, threads: int) -> Any:
         assert threading.current_thread() is threading.main_thread()
-        return [function(item) for item in reversed(items)]
+        return [function(item) for item in reversed(items)][::-1]
 
-    monkeypatch.setattr(racing, "on_threads", one_thread)
+    monkeypatch.setattr("polyak.race.race.on_threads", one_thread)
     one = learner_of(kind)
     one.learn(X, y)
     same(one, many)

@@ -98,8 +98,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         """The weights of the last iterate, which is not averaged."""
         race = self._fitted().settled.race
         assert race is not None
-        leader = race.leader()
-        return self._shaped(leader.bank.last_coef[leader.models].T)
+        return self._shaped(race.leader().weights(last=True)[0].T)
 
     @property
     def t_(self) -> int:

@@ -251,10 +251,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         """The coefficient of determination on rows not yet learned, the mean over the outputs."""
         race = self._fitted().settled.race
         assert race is not None
-        leader = race.leader()
-        errors = (
-            2.0 * leader.bank.progressive_loss[leader.models]
-        )  # the loss is half the squared error
+        errors = 2.0 * race.leader().losses()  # the loss is half the squared error
         variance = self._spread.variance()
         missed = np.divide(errors, variance, out=np.ones_like(errors), where=variance > 0)
         missed[(variance == 0) & (errors == 0)] = 0.0  # as scikit-learn has it

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.bank import Bank
-from polyak.calibration import ScoreHistogram
+from polyak.race.lane import Lane
 from polyak.recipes import Candidate
 
 Floats = NDArray[np.float64]
@@ -19,27 +18,28 @@ class Leader(NamedTuple):
 
     number: int
     candidate: Candidate
-    bank: Bank
+    lane: Lane
     place: int
-    outputs: int
-    models_each: int
-    histogram: ScoreHistogram | None
 
-    @property
-    def models(self) -> slice:
-        """Its models in the bank, one an output."""
-        first = self.place * self.models_each
-        return slice(first, first + self.outputs)
+    def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
+        """Give its weights, a row an output, and intercepts."""
+        return self.lane.weights(self.place, last=last)
 
-    @property
-    def replicas(self) -> slice:
-        """The models in the bank that are its replicas, an output after the other in each."""
-        first = self.place * self.models_each
-        return slice(first + self.outputs, first + self.models_each)
+    def replicas(self) -> NDArray[np.floating] | None:
+        """Give its replicas, where there are any."""
+        return self.lane.replicas(self.place)
+
+    def average_start(self) -> Floats:
+        """Say at which row its averages began, for each output."""
+        return self.lane.average_start(self.place)
+
+    def losses(self) -> Floats:
+        """Give its progressive loss, an output each."""
+        return self.lane.losses(self.place)
 
     def sigmoids(self) -> Floats | None:
         """Give the curves from its scores to probabilities, where a loss needs any."""
-        counts = self._counts()
+        counts = self.lane.histogram(self.place)
         return None if counts is None or counts.sampled else counts.sigmoids()
 
     def reliability(self, sigmoids: Floats | None) -> dict[str, list[float]] | None:
@@ -47,12 +47,8 @@ class Leader(NamedTuple):
 
         None if its scores were not counted.
         """
-        counts = self._counts()
+        counts = self.lane.histogram(self.place)
         if counts is None:
             return None
         slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
         return counts.reliability((float(slope), float(offset)))
-
-    def _counts(self) -> ScoreHistogram | None:
-        columns = self.place * self.outputs + np.arange(self.outputs)
-        return None if self.histogram is None else self.histogram.select(columns)

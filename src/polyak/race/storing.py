@@ -1,0 +1,105 @@
+"""How a race is stored, and how races that learned different rows become one."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.averaging import Averaging
+from polyak.race.lane import Problem
+from polyak.race.past import Past
+from polyak.race.race import Race
+from polyak.recipes import Candidate, Recipe
+from polyak.schedules import Polynomial
+
+Page = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def race_state(race: Race) -> tuple[Page, Arrays]:
+    """Read out the candidates and all they have learned: what JSON holds, and arrays."""
+    states = [lane.state() for lane in race.lanes]
+    page: Page = {
+        "candidates": [asdict(candidate) for candidate in race.candidates],
+        "running": race.running,
+        "outputs": race.problem.outputs,
+        "one_vs_rest": race.problem.one_vs_rest,
+        "clock": race.clock,
+        "scored": race.scored,
+        "looked": [lane["looked"] for lane, _ in states],
+        "marks": list(race.past.milestones),
+        "histograms": [lane["histogram"] for lane, _ in states],
+    }
+    arrays: Arrays = {"history": np.stack(race.past.sums)}
+    for number, (_, of_lane) in enumerate(states):
+        arrays |= {f"bank{number}.{name}": array for name, array in of_lane.items()}
+    return page, arrays
+
+
+def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int | None) -> Race:
+    """Undo ``race_state``: the race goes on as if it had never stopped."""
+    problem = Problem(
+        outputs=page["outputs"],
+        one_vs_rest=page["one_vs_rest"],
+        classifies=page["histograms"][0] is not None,
+        n_features=n_features,
+        width=0,
+        dtype=arrays["bank0.lines"].dtype,
+    )
+    race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
+    race.drop_all_but(set(page["running"]))
+    race.scored = page["scored"]
+    race.past = Past.of(page["marks"], list(arrays["history"]))
+    for number, lane in enumerate(race.lanes):
+        prefix = f"bank{number}."
+        of_lane = {
+            name.removeprefix(prefix): array
+            for name, array in arrays.items()
+            if name.startswith(prefix)
+        }
+        lane.set_state(
+            {"looked": page["looked"][number], "histogram": page["histograms"][number]},
+            of_lane,
+            page["clock"],
+        )
+    return race
+
+
+def merge_races(race: Race, others: list[Race], base: Race | None = None) -> None:
+    """Let a race become what it and others learned together, each from rows of its own.
+
+    Candidates correspond by their numbers, whatever rates each race's first rows gave them. Only
+    those that are still in every race go on. Where all went on from the same race, ``base``, what
+    was known there counts once.
+    """
+    if any(other.entered != race.entered for other in others):
+        raise ValueError("only races of as many candidates can be merged")
+    common = set(race.running).intersection(*(other.running for other in others))
+    if not common:
+        raise ValueError("the races have no candidate in common any more")
+    then = 0 if base is None else base.scored
+    past = Past(race.entered)
+    if base is not None:
+        past = Past.of(base.past.milestones, base.past.sums)
+        if then > past.milestones[-1]:
+            past.note([then], base.sums()[None])
+        base = copy.copy(base)  # whose lanes are replaced, not changed
+    for one in (race, *others, *([] if base is None else [base])):
+        one.drop_all_but(common)
+    for number, lane in enumerate(race.lanes):
+        theirs = [other.lanes[number] for other in others]
+        lane.merge(theirs, None if base is None else base.lanes[number])
+    race.scored = then + sum(one.scored - then for one in (race, *others))
+    race.past = past
+
+
+def _candidate(fields: dict[str, Any]) -> Candidate:
+    nested = {
+        "schedule": Polynomial(**fields["schedule"]),
+        "averaging": Averaging(**fields["averaging"]),
+    }
+    return Candidate(**fields | nested)
