@@ -24,12 +24,16 @@ from polyak.recipes import Candidate, Recipe
 from polyak.rows import Rows, SparseRows, as_rows, join_rows, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.theory.data import rows_needed_by, second_moments
+from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
 
 
 class Learner:
     """Learns a linear model from batches, each row once.
+
+    Threads may share it: what one of them reads is as of the end of some batch, whoever learns
+    meanwhile.
 
     Parameters
     ----------
@@ -68,13 +72,35 @@ class Learner:
         self.race: Race | None = None
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
         self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
+        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.lock = Lock()
+        self.version = 0  # counts what was learned, in batches
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        other = Learner.__new__(Learner)
+        memo[id(self)] = other
+        with self.lock:
+            fields = {name: value for name, value in self.__dict__.items() if name != "lock"}
+            other.__setstate__(copy.deepcopy(fields, memo))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = copy.deepcopy(self).__dict__  # all as of the same batch
+        del fields["lock"]
+        return fields
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self.lock = Lock()
 
     @property
+    @reads
     def rows_seen(self) -> int:
         """How many rows of non-zero weight have come, those still kept back included."""
         kept = sum(len(rows) for rows, _, _ in self._kept)
         return kept + (self.race.clock if self.race else 0)
 
+    @changes
     def learn(
         self,
         X: Any,
@@ -110,8 +136,10 @@ class Learner:
                 order = None
             self._calibrate(rows, targets, order)
         assert self.race is not None
+        self.race.threads = self.threads
         self.race.learn(rows, self._encode(targets), weights, order, again=again)
 
+    @changes
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
         if self.race is None and self._kept:
@@ -119,6 +147,7 @@ class Learner:
             race = self._calibrate(rows, targets, None)
             race.learn(rows, self._encode(targets), weights, None)
 
+    @reads
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""
         if self.race is None:
@@ -140,6 +169,7 @@ class Learner:
             about=self._about(leader, sigmoids),
         )
 
+    @reads
     def about(self) -> dict[str, Any]:
         """Say in plain numbers what was found and how well it did on rows not yet learned."""
         if self.race is None:
@@ -194,6 +224,7 @@ class Learner:
         """The share of rows it would have got wrong, or its mean absolute error."""
         return self._progressive(3)
 
+    @reads
     def _progressive(self, what: int) -> float:
         if self.race is None:
             return float("nan")
@@ -202,6 +233,7 @@ class Learner:
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
 
+    @reads
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out everything there is to know: what JSON holds, and arrays.
 
@@ -261,6 +293,7 @@ class Learner:
             learner._kept = [(rows, targets, arrays.get("kept.weights"))]
         return learner
 
+    @changes
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:
         """Become what this learner and others learned together, each from rows of its own.
 

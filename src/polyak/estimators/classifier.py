@@ -279,7 +279,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        _, scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -293,8 +293,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        scores = self._scores(X)
-        return self._run.model.predict_from_scores(scores)
+        model, scores = self._scores(X)
+        return model.predict_from_scores(scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the probability of each class.
@@ -307,8 +307,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
-        return self._run.model.proba_from_scores(scores)
+        model, scores = self._scores(X)
+        return model.proba_from_scores(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Give the logarithm of the probability of each class.
