@@ -20,6 +20,7 @@ from polyak._core import CheckedRows, model_fields
 from polyak.averaging import Averaging
 from polyak.bank import Bank
 from polyak.calibration import ScoreHistogram
+from polyak.going_back import before
 from polyak.leader import Leader
 from polyak.marks import FIRST_DECISION, is_doubling, next_doubling, next_mark
 from polyak.recipes import Candidate, Recipe, make_bank
@@ -116,7 +117,24 @@ class Race:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
+        After an error the race is as it was before, as far as `polyak.going_back` says.
         """
+        kept = before(self, rows)
+        try:
+            self._learn_pieces(rows, targets, weights, order, again)
+        except BaseException:
+            if kept is not None:
+                kept.put_back(self)
+            raise
+
+    def _learn_pieces(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool,
+    ) -> None:
         total = len(rows) if order is None else len(order)
         done = 0
         checked: Rows | CheckedRows = rows

@@ -22,6 +22,7 @@ from polyak.estimators.run import Run
 from polyak.intervals import standard_errors, weight_interval
 from polyak.learner import Learner
 from polyak.model import LinearModel
+from polyak.processors import threads_of_jobs
 from polyak.recipes import Recipe
 from polyak.streams.frames import is_frame
 from polyak.streams.schema import Schema, schema_of
@@ -394,6 +395,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         number: int = 0,
     ) -> None:
         """Learn rows of pass ``number``; without any, finish with those kept back."""
+        if run.learner is not None:
+            run.learner.threads = threads_of_jobs(self.n_jobs)
         try:
             if X is None:
                 run.finish()

@@ -71,7 +71,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default=None
         Orders the rows, and weighs them for ``intervals``.
     n_jobs : int or None, default=None
-        Has no effect yet: all outputs are learned together, in one thread.
+        How many threads learn. Candidates that differ in ``precondition`` can learn at the same
+        time, so more than three have nothing to do. None and -1 are as many as this process has
+        processors, -2 one less. The model does not depend on it.
     verbose : int, default=0
         Print the progressive loss each time the number of rows has doubled.
 
