@@ -19,12 +19,17 @@ if sys.platform == "linux":
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
 
 
-def polyak(*arguments: object, threads: bool = True) -> None:
-    """Run the command; without threads, where no room can be found for the stack of any."""
+ROOM = {"any": None, "two": (1 << 30, 3 << 30), "none": (1 << 46, -1)}
+"""For how many threads there is room: the stack that each of them asks for, and all there is."""
+
+
+def polyak(*arguments: object, threads: str) -> None:
+    """Run the command where there is room for so many threads."""
 
     def limit() -> None:
-        if not threads:  # what a new thread asks for at least, and nobody has
-            resource.setrlimit(resource.RLIMIT_STACK, (1 << 46, resource.RLIM_INFINITY))
+        if (room := ROOM[threads]) is not None:
+            resource.setrlimit(resource.RLIMIT_STACK, (room[0], resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (room[1], resource.RLIM_INFINITY))
 
     done = subprocess.run(
         [sys.executable, "-m", "polyak", *map(str, arguments)],
@@ -50,12 +55,12 @@ def test_train(tmp_path: Path, name: str) -> None:
     source = tmp_path / name
     source.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     models = []
-    for threads in (True, False):
+    for threads in ROOM:
         model = tmp_path / f"model-{threads}"
         options = ["--threads", "4", "--block-bytes", "20000"]
         polyak("train", source, "-m", model, *options, threads=threads)
         models.append(model.read_bytes())
-    assert models[0] == models[1]
+    assert models[0] == models[1] == models[2]
 
 
 def none_to_give(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
@@ -88,6 +93,6 @@ def test_all_are_done_before_one_fails() -> None:
 
     for _ in range(20):
         done.clear()
-        with pytest.raises(ValueError, match="item 1$"):
+        with pytest.raises(ValueError, match=r"item 1$"):
             on_threads(work, range(8), threads=4)
         assert sorted(done) == [0, 2, 4, 6]

@@ -23,8 +23,8 @@ from polyak.calibration import ScoreHistogram
 from polyak.going_back import before
 from polyak.leader import Leader
 from polyak.marks import FIRST_DECISION, is_doubling, next_doubling, next_mark
-from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.processors import processors
+from polyak.recipes import Candidate, Recipe, make_bank
 from polyak.rows import Rows
 from polyak.schedules import Polynomial
 from polyak.threads import on_threads
