@@ -161,7 +161,7 @@ def reads(
     """Let a method wait for whoever changes the object, and keep others from it meanwhile."""
 
     @wraps(method)
-    def alone(self: LockedSelf, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def alone(self: LockedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with self.lock:
             return method(self, *args, **kwargs)
 
@@ -174,7 +174,7 @@ def changes(
     """Do the same for a method that changes the object, and count that it has."""
 
     @wraps(method)
-    def alone(self: VersionedSelf, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def alone(self: VersionedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with self.lock:
             try:
                 return method(self, *args, **kwargs)
