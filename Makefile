@@ -8,7 +8,7 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/engines
 
-.PHONY: install demo test test-all lint bench bench-quick docs dist asan fuzz neon clean
+.PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
@@ -59,6 +59,19 @@ asan: .venv-asan/.installed
 	  -C build-dir=build/asan -e ".[test]"
 	@touch $@
 
+# The tests with threads against a core that watches for two of them in one place. Python and NumPy
+# are not watched; fuzz/tsan.txt says what is passed over, and why.
+tsan: .venv-tsan/.installed
+	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=fuzz/tsan.txt exitcode=66" \
+	  .venv-tsan/bin/python -m pytest -p no:cacheprovider tests/core/test_threads.py \
+	  tests/estimators/test_while_learning.py tests/streams/test_readahead.py tests/streams/test_head_start.py
+.venv-tsan/.installed: $(CORE)
+	test -d .venv-tsan || python3 -m venv .venv-tsan
+	.venv-tsan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
+	.venv-tsan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=thread \
+	  -C build-dir=build/tsan -e ".[test]"
+	@touch $@
+
 # Coverage-guided fuzzing: the parsers under the sanitizers, then the readers of our own files.
 # Needs clang with its runtime (Debian: clang libclang-rt-14-dev); `make fuzz FUZZ_SECONDS=600`.
 FUZZ_SECONDS ?= 30
@@ -101,4 +114,4 @@ build/same-on-arm:
 	  fuzz/same_on_arm.cpp core/four_features.cpp -o $@
 
 clean:
-	rm -rf $(VENV) .venv-asan build dist
+	rm -rf $(VENV) .venv-asan .venv-tsan build dist

@@ -108,6 +108,15 @@ class _Begun(NamedTuple):
 _begun: _Begun | None = None
 
 
+def _forget() -> None:
+    global _begun
+    _begun = None
+
+
+if hasattr(os, "register_at_fork"):  # its threads are not in a forked process
+    os.register_at_fork(after_in_child=_forget)
+
+
 def begin(text: Text) -> None:
     """Begin to read, if that is what the files look like."""
     global _begun

@@ -27,12 +27,16 @@ from polyak.recipes import Candidate, Recipe
 from polyak.rows import Rows, SparseRows, as_rows, check_rows, join_rows, row_widths, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.theory.data import rows_needed_by, second_moments
+from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
 
 
 class Learner:
     """Learns a linear model from batches, each row once.
+
+    Threads may share it: what one of them reads is as of the end of some batch, whoever learns
+    meanwhile.
 
     Parameters
     ----------
@@ -72,13 +76,35 @@ class Learner:
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
         self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
+        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.lock = Lock()
+        self.version = 0  # counts what was learned, in batches
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        other = Learner.__new__(Learner)
+        memo[id(self)] = other
+        with self.lock:
+            fields = {name: value for name, value in self.__dict__.items() if name != "lock"}
+            other.__setstate__(copy.deepcopy(fields, memo))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = copy.deepcopy(self).__dict__  # all as of the same batch
+        del fields["lock"]
+        return fields
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self.lock = Lock()
 
     @property
+    @reads
     def rows_seen(self) -> int:
         """How many rows of non-zero weight have come, those still kept back included."""
         kept = sum(len(rows) for rows, _, _ in self._kept)
         return kept + (self.race.clock if self.race else 0)
 
+    @changes
     def learn(
         self,
         X: Any,
@@ -103,6 +129,7 @@ class Learner:
                 order = np.arange(len(rows)) if order is None else order
                 order = order[weights[order] != 0]
         if self.race is not None:
+            self.race.threads = self.threads
             self.race.learn(
                 rows,
                 self._encode(targets, self.classes),
@@ -123,11 +150,13 @@ class Learner:
             order = None
         self._begin(rows, targets, weights, order)
 
+    @changes
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
         if self.race is None and self._kept:
             self._begin(*_join(self._kept), None)
 
+    @reads
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""
         if self.race is None:
@@ -149,6 +178,7 @@ class Learner:
             about=self._about(leader, sigmoids),
         )
 
+    @reads
     def about(self) -> dict[str, Any]:
         """Say in plain numbers what was found and how well it did on rows not yet learned."""
         if self.race is None:
@@ -203,12 +233,14 @@ class Learner:
         """The share of rows it would have got wrong, or its mean absolute error."""
         return self._progressive(3)
 
+    @reads
     def _progressive(self, what: int) -> float:
         if self.race is None:
             return float("nan")
         sums = self.race.sums()[self.race.leader().number]
         return _mean(sums[what], sums[0])
 
+    @reads
     def recent(self) -> dict[str, float]:
         """Say how the leader has done over the later half of the rows, each before it was learned.
 
@@ -220,6 +252,7 @@ class Learner:
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
 
+    @reads
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out everything there is to know: what JSON holds, and arrays.
 
@@ -281,6 +314,7 @@ class Learner:
             learner._kept = [(rows, targets, arrays.get("kept.weights"))]
         return learner
 
+    @changes
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:
         """Become what this learner and others learned together, each from rows of its own.
 
@@ -353,6 +387,7 @@ class Learner:
         classes = self._classes_of(labels)
         usual = self._usual(sample)
         race = self._new_race(sample, usual, classes)
+        race.threads = self.threads
         relative = self._relative(weights, len(rows), unit)
         race.learn(rows, self._encode(targets, classes), relative, order)
         self.race, self.classes, self.weight_unit = race, classes, unit

@@ -21,6 +21,21 @@ def number_of_threads(asked: int | None) -> int:
     return min(4, processors()) if asked is None else max(0, asked)
 
 
+def threads_of_jobs(jobs: int | None) -> int | None:
+    """Read scikit-learn's ``n_jobs``: below zero it counts back from all processors, -1.
+
+    Examples
+    --------
+    >>> threads_of_jobs(2), threads_of_jobs(-1) == processors(), threads_of_jobs(-1000)
+    (2, True, 1)
+    """
+    if jobs is None or jobs > 0:
+        return jobs
+    if jobs == 0:
+        raise ValueError("n_jobs is a number of threads, or below zero, but not 0")
+    return max(1, processors() + 1 + jobs)
+
+
 def processors() -> int:
     """Count the processors that this process may use: as many as are worth having threads for.
 

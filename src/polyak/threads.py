@@ -11,11 +11,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import wraps
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
 def on_threads(
@@ -139,6 +141,47 @@ class Lock:
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+class _Locked(Protocol):
+    lock: Lock
+
+
+class _Versioned(_Locked, Protocol):
+    version: int
+
+
+LockedSelf = TypeVar("LockedSelf", bound=_Locked)
+VersionedSelf = TypeVar("VersionedSelf", bound=_Versioned)
+
+
+def reads(
+    method: Callable[Concatenate[LockedSelf, Arguments], Result],
+) -> Callable[Concatenate[LockedSelf, Arguments], Result]:
+    """Let a method wait for whoever changes the object, and keep others from it meanwhile."""
+
+    @wraps(method)
+    def alone(self: LockedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
+def changes(
+    method: Callable[Concatenate[VersionedSelf, Arguments], Result],
+) -> Callable[Concatenate[VersionedSelf, Arguments], Result]:
+    """Do the same for a method that changes the object, and count that it has."""
+
+    @wraps(method)
+    def alone(self: VersionedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with self.lock:
+            try:
+                return method(self, *args, **kwargs)
+            finally:
+                self.version += 1
+
+    return alone
 
 
 def _begin_anew() -> None:

@@ -22,7 +22,7 @@ def best_build_again() -> Iterator[None]:
 
 def parsed(text: bytes, build: str, float64: bool) -> tuple[object, ...]:
     _core.use_kernels(build)
-    targets, indptr, indices, values, *rest = _core.parse_svmlight(
+    targets, indptr, indices, values, *rest, _ = _core.parse_svmlight(
         text, float64=float64, base=-1, largest_index=2**62, skip_bad_lines=True
     )
     arrays = [(a.dtype, a.tobytes()) for a in (targets, indptr, indices, values)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from polyak.errors import ClusterError
+from polyak.processors import processors
 
 CONNECT_SECONDS = 5
 ALLOWED_FAILURES = 10
@@ -74,7 +74,7 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
     with (
         dask.config.set(quiet),
         LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
+            n_workers=workers or processors(),
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",

@@ -5,7 +5,6 @@ The latter is what Dask does by default.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from typing import Any
 
 from polyak.engines.dask_cluster import ALLOWED_FAILURES, check_workers, scheduler_address
 from polyak.errors import ClusterError
+from polyak.processors import processors
 
 NO_WORKER_SECONDS = 60
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_SHOWS = 2.0, 0.1
@@ -57,7 +57,7 @@ class Work:
         self._next_look = self._began + SECONDS_BETWEEN_LOOKS
         self.topic = f"polyak-{self._run}"
         self.progress = Progress()
-        self.threads = os.cpu_count() or 1
+        self.threads = processors()
 
     def __enter__(self) -> Work:
         if self._client is not None:

@@ -22,6 +22,7 @@ from polyak.estimators.run import Run
 from polyak.intervals import standard_errors, weight_interval
 from polyak.learner import Learner
 from polyak.model import LinearModel
+from polyak.processors import threads_of_jobs
 from polyak.recipes import Recipe
 from polyak.streams.frames import is_frame
 from polyak.streams.schema import Schema, schema_of
@@ -96,9 +97,9 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     @property
     def last_coef_(self) -> NDArray[Any]:
         """The weights of the last iterate, which is not averaged."""
-        race = self._fitted().settled.race
-        assert race is not None
-        return self._shaped(race.leader().weights(last=True)[0].T)
+        with self._fitted().settled() as learner:
+            assert learner.race is not None
+            return self._shaped(learner.race.leader().weights(last=True)[0].T)
 
     @property
     def t_(self) -> int:
@@ -139,7 +140,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     @property
     def best_candidate_(self) -> dict[str, Any]:
         """The candidate that won, as ``candidates_`` has it."""
-        best: dict[str, Any] = self._about("candidates")[self._about("best_candidate")]
+        candidates, number = self._about("candidates", "best_candidate")
+        best: dict[str, Any] = candidates[number]
         return best
 
     @property
@@ -241,15 +243,18 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
             raise AttributeError("this model was learned without intervals=True")
         return model
 
-    def _about(self, name: str) -> Any:
+    def _about(self, name: str, *more: str) -> Any:
+        """Look up what the model says of itself; with several names, all in the same model."""
         about = self._fitted().model.about
-        if name not in about:
-            raise AttributeError(f"the model does not say what its {name} is")
-        return about[name]
+        for each in (name, *more):
+            if each not in about:
+                raise AttributeError(f"the model does not say what its {each} is")
+        return tuple(about[each] for each in (name, *more)) if more else about[name]
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Any) -> tuple[LinearModel, Floats]:
+        """Score rows, and say by which model: a moment later there may be another."""
         model = self._fitted().model
-        return model.scores(self._rows(X, reset=False))
+        return model, model.scores(self._rows(X, reset=False))
 
     def _shaped(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Turn the model's features x outputs into scikit-learn's outputs x features."""
@@ -389,6 +394,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         number: int = 0,
     ) -> None:
         """Learn rows of pass ``number``; without any, finish with those kept back."""
+        if run.learner is not None:
+            run.learner.threads = threads_of_jobs(self.n_jobs)
         try:
             if X is None:
                 run.finish()

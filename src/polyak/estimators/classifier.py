@@ -78,7 +78,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default=None
         Orders the rows, and weighs them for ``intervals``.
     n_jobs : int or None, default=None
-        Has no effect yet: all classes are learned together, in one thread.
+        How many threads learn. Candidates that differ in ``precondition`` can learn at the same
+        time, so more than three have nothing to do. None and -1 are as many as this process has
+        processors, -2 one less. The model does not depend on it.
     verbose : int, default=0
         Print the progressive loss each time the number of rows has doubled.
 
@@ -279,7 +281,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        _, scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -293,8 +295,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        scores = self._scores(X)
-        return self._run.model.predict_from_scores(scores)
+        model, scores = self._scores(X)
+        return model.predict_from_scores(scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the probability of each class.
@@ -307,8 +309,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
-        return self._run.model.proba_from_scores(scores)
+        model, scores = self._scores(X)
+        return model.proba_from_scores(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Give the logarithm of the probability of each class.

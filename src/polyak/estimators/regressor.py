@@ -71,7 +71,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default=None
         Orders the rows, and weighs them for ``intervals``.
     n_jobs : int or None, default=None
-        Has no effect yet: all outputs are learned together, in one thread.
+        How many threads learn. Candidates that differ in ``precondition`` can learn at the same
+        time, so more than three have nothing to do. None and -1 are as many as this process has
+        processors, -2 one less. The model does not depend on it.
     verbose : int, default=0
         Print the progressive loss each time the number of rows has doubled.
 
@@ -242,17 +244,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         X, y = self._rows_and_targets(X, y, reset=first, multi_output=True, y_numeric=True)
         weights = self._weights(sample_weight, X, partial=True)
         run = self._new_outputs(self._generator(), y) if first else self._same_outputs(y)
-        self._partial_fit(run, X, y, weights)
-        self._spread.add(y, weights)
+        with run.learner.lock:  # what is known of the targets belongs to what was learned
+            self._partial_fit(run, X, y, weights)
+            self._spread.add(y, weights)
         return self
 
     @property
     def progressive_score_(self) -> float:
         """The coefficient of determination on rows not yet learned, the mean over the outputs."""
-        race = self._fitted().settled.race
-        assert race is not None
-        errors = 2.0 * race.leader().losses()  # the loss is half the squared error
-        variance = self._spread.variance()
+        with self._fitted().settled() as learner:
+            assert learner.race is not None
+            errors = 2.0 * learner.race.leader().losses()  # the loss is half the squared error
+            variance = self._spread.variance()
         missed = np.divide(errors, variance, out=np.ones_like(errors), where=variance > 0)
         missed[(variance == 0) & (errors == 0)] = 0.0  # as scikit-learn has it
         return float(1.0 - missed.mean())
@@ -268,7 +271,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,) or (n_samples, n_outputs)
         """
-        scores = self._scores(X)
+        _, scores = self._scores(X)
         return scores[:, 0] if self._one_output_is_flat else scores
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,21 @@ from polyak.streams.schema import Schema
 Floats = NDArray[np.float64]
 
 
+class _Made(NamedTuple):
+    """A model, and what it was made of: whose, and as of which batch."""
+
+    learner: Learner
+    version: int
+    settled: Learner
+    model: LinearModel
+
+
 class Run:
     """A learner and its model, which is made when first asked for and kept until more is learned.
 
     So a small batch costs what its rows cost, however many features there are. A run made of a
-    model alone can predict but not learn.
+    model alone can predict but not learn. While one thread learns, others are answered by the
+    model of the last batch, if it was made before, or wait for the end of this one.
     """
 
     def __init__(
@@ -41,8 +51,8 @@ class Run:
         self.learner = learner
         self.labels = labels  # the learner counts classes; these are what the user calls them
         self.schema = schema  # of the frames that the rows are from
-        self._model = model
-        self._settled: Learner | None = None
+        self._given = model
+        self._made: _Made | None = None
         self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
         self.heaviest = 0.0  # known only where a step can overshoot
 
@@ -64,7 +74,6 @@ class Run:
     ) -> None:
         """Learn from rows, or say why the weights overflowed."""
         assert self.learner is not None
-        self._model = self._settled = None
         if self.can_diverge and not again:
             self._measure(X, weights, order)
         with self._explained():
@@ -81,49 +90,60 @@ class Run:
     def go_back(self, learner: Learner) -> None:
         """Take up an earlier copy of the learner, as if nothing had been learned since."""
         self.learner = learner
-        self._model = self._settled = None
 
-    @property
-    def settled(self) -> Learner:
-        """The learner, or a copy of it that has learned the rows it still keeps back."""
+    @contextmanager
+    def settled(self) -> Iterator[Learner]:
+        """Give the learner, or a copy of it that has learned the rows it still keeps back.
+
+        Nobody learns meanwhile: all that is read is as of one moment.
+        """
         if self.learner is None:
             raise AttributeError("an estimator made from a model knows only what the model says")
-        if self.learner.race is not None:
-            return self.learner
-        if self._settled is None:
-            settled = copy.deepcopy(self.learner)
-            with self._explained():
-                settled.finish()
-            self._settled = settled
-        return self._settled
+        with self.learner.lock:
+            yield self._up_to_date().settled
 
     @property
     def model(self) -> LinearModel:
         """The model as it stands."""
-        if self._model is None:
-            model = self.settled.model()
-            with self._explained():
-                if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
-                    raise DivergenceError("the weights overflowed")
-            if self.labels is not None:
-                model = replace(model, classes=self.labels)
-            if self.schema is not None:
-                about = {
-                    "schema": self.schema.to_json(),
-                    "feature_names": self.schema.feature_names,
-                }
-                model = replace(model, about=model.about | about)
-            self._model = model
-        return self._model
+        return self._up_to_date().model if self._given is None else self._given
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state["_settled"] = None  # both can be made again
-        if self.learner is not None:
-            state["_model"] = None
-        return state
+        return self.__dict__ | {"_made": None}  # it can be made again
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _up_to_date(self) -> _Made:
+        learner, made = self.learner, self._made
+        assert learner is not None
+        if made is None or made.learner is not learner or made.version != learner.version:
+            with learner.lock:  # nobody learns between looking at the version and having the model
+                settled = self._settle(learner)
+                made = _Made(learner, learner.version, settled, self._model_of(settled))
+                self._made = made
+        return made
+
+    def _settle(self, learner: Learner) -> Learner:
+        if learner.race is not None:
+            return learner
+        settled = copy.deepcopy(learner)
+        with self._explained():
+            settled.finish()
+        return settled
+
+    def _model_of(self, settled: Learner) -> LinearModel:
+        model = settled.model()
+        with self._explained():
+            if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
+                raise DivergenceError("the weights overflowed")
+        if self.labels is not None:
+            model = replace(model, classes=self.labels)
+        if self.schema is not None:
+            about = {
+                "schema": self.schema.to_json(),
+                "feature_names": self.schema.feature_names,
+            }
+            model = replace(model, about=model.about | about)
+        return model
 
     def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:
         assert self.learner is not None

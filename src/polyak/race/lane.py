@@ -56,6 +56,10 @@ class Lane(Protocol):
     def clock(self) -> int:
         """How many rows were learned."""
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take."""
+
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
 
@@ -85,6 +89,12 @@ class Lane(Protocol):
 
     def merge(self, others: Sequence[Self], base: Self | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave, after so many rows."""
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         """Give a candidate's weights, a row an output, and its intercepts."""

@@ -36,6 +36,10 @@ class Past:
         self.milestones.extend(milestones)
         self.sums.extend(sums)
 
+    def forget(self, since: int) -> None:
+        """Go back to when there were only so many milestones."""
+        del self.milestones[since:], self.sums[since:]
+
     def gained(self, now: Floats, since: float) -> tuple[int, Floats]:
         """Give the last milestone until then, and what has been added up since."""
         place = max(place for place, rows in enumerate(self.milestones) if rows <= since)

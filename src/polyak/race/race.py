@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.processors import processors
 from polyak.race.dropping import most_after, widest_for
+from polyak.race.going_back import before
 from polyak.race.lane import Problem
 from polyak.race.leader import Leader
 from polyak.race.milestones import is_doubling, milestones_between, next_doubling, next_milestone
@@ -69,7 +70,24 @@ class Race:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
+        After an error the race is as it was before, as far as `polyak.race.going_back` says.
         """
+        kept = before(self, rows)
+        try:
+            self._learn(rows, targets, weights, order, again)
+        except BaseException:
+            if kept is not None:
+                kept.put_back(self)
+            raise
+
+    def _learn(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool,
+    ) -> None:
         if rows.shape[1] > self._widest():  # as declared; it may be that no row is so wide
             check_rows(rows, self.problem.n_features)
             widths = row_widths(rows)[slice(None) if order is None else order]

@@ -64,6 +64,11 @@ class SgdLane:
         """How many models a candidate has, its replicas included."""
         return len(self.bank) // len(self.numbers)
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take."""
+        return 2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize
+
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
         self.bank.look(rows)

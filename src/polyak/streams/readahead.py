@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import time
 import weakref
@@ -23,22 +24,16 @@ def in_order(
     Whichever thread is free takes the next item, one at a time, so while one reads the others
     work; results come in the order of the items, and at most ``threads + 2`` are waiting.
     An exception comes out at its own place in the order. Closing the generator ends the threads.
+    Where the system has no more threads to give, those there are go on.
 
     Examples
     --------
     >>> list(in_order(abs, iter([-3, 1, -2]), threads=2))
     [3, 1, 2]
     """
-    if threads == 0:
-        try:
-            yield from map(function, items)
-        finally:
-            close: Any = getattr(items, "close", lambda: None)
-            close()
-        return
     team = _Team(function, items, threads)
     try:
-        yield from team.results()
+        yield from team.results() if team.has_threads else map(function, items)
     finally:
         team.stop()
 
@@ -57,16 +52,27 @@ class _Team(Generic[Item, Result]):
         self._delivered = 0
         self._end: int | None = None
         self._stopped = False
-        self._threads = [
-            threading.Thread(target=self._work, name="polyak-reader", daemon=True)
-            for _ in range(threads)
-        ]
+        self._process = os.getpid()
+        self._threads: list[threading.Thread] = []
         _teams.add(self)
-        for thread in self._threads:
-            thread.start()
+        for _ in range(threads):
+            thread = threading.Thread(target=self._work, name="polyak-reader", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more
+                break
+            self._threads.append(thread)
+
+    @property
+    def has_threads(self) -> bool:
+        return bool(self._threads)
 
     def results(self) -> Generator[Result]:
         while True:
+            if self._process != os.getpid():  # where there are none of the threads
+                raise RuntimeError(
+                    "what was opened before a fork cannot be read after it: open it anew"
+                )
             with self._changed:
                 self._changed.wait_for(
                     lambda: self._delivered in self._results or self._delivered == self._end
@@ -81,6 +87,8 @@ class _Team(Generic[Item, Result]):
             yield result  # type: ignore[misc]
 
     def stop(self) -> None:
+        if self._process != os.getpid():
+            return  # a thread that is no more may hold the lock
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -85,10 +85,8 @@ class VwReader(LineReader):
         return self._taken_apart(parse_vw(block.text, **self._text(at, ((), 0, 0)).options))
 
     def _taken_apart(self, rows: Any) -> Parsed:
-        targets, weights, indptr, indices, values, unlabelled, lines, n_bad, bad, names, checked = (
-            rows
-        )
-        sparse = SparseRows(indptr, indices, values, 1 << self.hashed_bits, checked)
+        targets, weights, *arrays, unlabelled, lines, n_bad, bad, names, checked = rows
+        sparse = SparseRows(*arrays, 1 << self.hashed_bits, checked)
         labels = targets if self._options.targets else None
         batch = Batch(sparse, labels, weights)
         return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)

@@ -1,0 +1,196 @@
+"""Serving while learning: what one thread reads is as of the end of some batch of another's."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learner import Learner
+from polyak.recipes import Recipe
+
+FEATURES, ROWS, BATCHES = 30, 300, 9
+READERS = 2
+
+
+@pytest.fixture(autouse=True)
+def many_turns() -> Iterator[None]:
+    """Let threads take turns often, so that they meet in the middle of things."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def problem(kind: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(ROWS * BATCHES, FEATURES)).astype(np.float32)
+    score = X @ rng.normal(size=FEATURES)
+    return X, score if kind == "regressor" else (score > 0).astype(int) + (score > 5)
+
+
+def batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    yield from ((X[i : i + ROWS], y[i : i + ROWS]) for i in range(0, len(X), ROWS))
+
+
+def make(kind: str) -> Any:
+    if kind == "regressor":
+        return ASGDRegressor(random_state=0)
+    return ASGDClassifier(random_state=0, loss="squared_hinge")
+
+
+def learned(estimator: Any, X: Any, y: Any) -> Any:
+    more = {"classes": np.unique(y)} if isinstance(estimator, ASGDClassifier) else {}
+    return estimator.partial_fit(X, y, **more)
+
+
+@contextmanager
+def reading(read: Callable[[], None]) -> Iterator[None]:
+    """Let several threads read, at least once each, for as long as the block runs."""
+    errors: list[BaseException] = []
+    over = threading.Event()
+
+    def go_on() -> None:
+        try:
+            read()
+            while not over.is_set():
+                read()
+        except BaseException as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=go_on) for _ in range(READERS)]
+    for reader in readers:
+        reader.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+    if errors:
+        raise errors[0]
+
+
+READ: dict[str, Callable[[Any, Any], Any]] = {
+    "predict": lambda estimator, X: estimator.predict(X[:20]),
+    "coef_": lambda estimator, X: estimator.coef_,
+    "last_coef_": lambda estimator, X: estimator.last_coef_,
+    "progressive_loss_": lambda estimator, X: estimator.progressive_loss_,
+    "progressive_score_": lambda estimator, X: estimator.progressive_score_,
+    "best_candidate_": lambda estimator, X: estimator.best_candidate_["progressive_loss"],
+    "pickle": lambda estimator, X: pickle.loads(pickle.dumps(estimator)).coef_,
+    "deepcopy": lambda estimator, X: copy.deepcopy(estimator).coef_,
+}
+
+
+@pytest.mark.parametrize("what", READ)
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_reading_an_estimator_while_it_learns(kind: str, what: str) -> None:
+    X, y = problem(kind)
+    read = READ[what]
+    alone = make(kind)
+    after_each = [np.asarray(read(learned(alone, *batch), X)) for batch in batches(X, y)]
+    estimator = make(kind)
+    first, *rest = batches(X, y)
+    learned(estimator, *first)
+
+    def check() -> None:
+        seen = np.asarray(read(estimator, X))
+        assert any(np.array_equal(seen, one) for one in after_each), f"{what} is of no batch's end"
+
+    with reading(check):
+        for batch in rest:
+            learned(estimator, *batch)
+    # And nobody has kept a model that was overtaken.
+    np.testing.assert_array_equal(read(estimator, X), after_each[-1])
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_scoring_while_learning(kind: str) -> None:
+    X, y = problem(kind)
+    estimator = make(kind)
+    first, *rest = batches(X, y)
+    learned(estimator, *first)
+    with reading(lambda: float(estimator.score(X[:200], y[:200]))):
+        for batch in rest:
+            learned(estimator, *batch)
+    alone = make(kind)
+    for batch in batches(X, y):
+        learned(alone, *batch)
+    assert estimator.score(X, y) == alone.score(X, y)
+
+
+def test_several_threads_learn() -> None:
+    """In an order that nobody knows, but each batch whole."""
+    X, y = problem("classifier")
+    estimator = make("classifier")
+    first, *rest = batches(X, y)
+    learned(estimator, *first)
+
+    def learn(mine: list[Any]) -> None:
+        for batch in mine:
+            learned(estimator, *batch)
+
+    threads = [threading.Thread(target=learn, args=(rest[n::4],)) for n in range(4)]
+    with reading(lambda: estimator.predict_proba(X[:20])):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert estimator.t_ == len(X) + 1
+    assert estimator.score(X, y) > 0.8
+
+
+def test_a_learner() -> None:
+    X, y = problem("classifier")
+    recipe = Recipe(loss="log_loss", recipe="auto")
+
+    def everything(learner: Learner) -> list[Any]:
+        with learner.lock:  # several questions, one answer
+            model, (page, arrays) = learner.model(), learner.state()
+            sums = [learner.rows_seen, learner.progressive_loss, learner.progressive_error]
+        return [model.weights.tolist(), sorted(arrays), str(page), *map(str, sums)]
+
+    alone = Learner(recipe, classes=np.unique(y))
+    after_each = []
+    for batch in batches(X, y):
+        alone.learn(*batch)
+        after_each.append(everything(alone))
+    learner = Learner(recipe, classes=np.unique(y))
+    first, *rest = batches(X, y)
+    learner.learn(*first)
+
+    def check() -> None:
+        assert everything(learner) in after_each
+        assert everything(copy.deepcopy(learner)) in after_each
+        assert everything(pickle.loads(pickle.dumps(learner))) in after_each
+        learner.about()
+
+    with reading(check):
+        for batch in rest:
+            learner.learn(*batch)
+    assert everything(learner) == after_each[-1]
+
+
+def test_a_learner_grows_while_it_is_read() -> None:
+    """New features make the bank move its memory, which nobody must be reading then."""
+    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
+    rng = np.random.default_rng(0)
+    learner.learn(rng.normal(size=(1000, 5)), rng.normal(size=1000))
+
+    def check() -> None:
+        model = learner.model()
+        assert np.isfinite(model.weights).all()
+
+    with reading(check):
+        for width in range(5, 3000, 200):
+            learner.learn(rng.normal(size=(30, width)), rng.normal(size=30))
+    assert learner.model().n_features == 2805
