@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#if defined(__AVX2__)
+#if defined(POLYAK_SCALAR)  // reads no four at a time
+#elif defined(__AVX2__)
 #include "four_features_avx2.hpp"
 #define POLYAK_FOURS
 #elif defined(__ARM_NEON) && defined(__aarch64__)
