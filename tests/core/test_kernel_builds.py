@@ -1,4 +1,4 @@
-"""Every build of the kernels learns the same: the one without vectors is what the others must match.
+"""Every build of the kernels learns the same: all are held to the one without vectors.
 
 To the last bit where neither or both multiply and add at once, which x86-64 does in its AVX2 build
 alone; elsewhere such a product is rounded once instead of twice.
