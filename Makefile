@@ -48,10 +48,12 @@ $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[$*]"
 	@touch $@
 
-# The core's tests against a core built with the sanitizers, in an environment of its own.
+# The core's tests against a core built with the sanitizers, in an environment of its own. Nothing is
+# captured: what a sanitizer says as it ends the process would be lost.
 asan: .venv-asan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 .venv-asan/bin/python -m pytest tests/core tests/streams
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  .venv-asan/bin/python -m pytest --capture=no tests/core tests/streams
 .venv-asan/.installed: $(CORE)
 	test -d .venv-asan || python3 -m venv .venv-asan
 	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
@@ -84,34 +86,55 @@ FUZZ_BUILD = clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(wildcard core/*.hpp)
 	@mkdir -p build
 	$(FUZZ_BUILD) $< -o $@
+# Each build of the kernels is an object of its own: those of this machine, and the one without
+# vectors that they must match.
+SCALAR = -DPOLYAK_KERNELS=scalar -DPOLYAK_SCALAR
+BUILDS := portable scalar
+ifeq ($(shell uname -m),x86_64)
+BUILDS += avx2
+HAS := -DPOLYAK_HAS_SCALAR -DPOLYAK_HAS_AVX2
+else
+HAS := -DPOLYAK_HAS_SCALAR
+endif
 build/fuzz-svmlight: fuzz/svmlight.cpp core/four_features.cpp $(wildcard core/*.hpp)
 	@mkdir -p build
 	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/fours-portable.o
+	$(FUZZ_BUILD) -c $(SCALAR) core/four_features.cpp -o build/fours-scalar.o
 ifeq ($(shell uname -m),x86_64)
 	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/fours-avx2.o
-	$(FUZZ_BUILD) -DPOLYAK_HAS_AVX2 $< build/fours-portable.o build/fours-avx2.o -o $@
-else
-	$(FUZZ_BUILD) $< build/fours-portable.o -o $@
 endif
+	$(FUZZ_BUILD) $(HAS) $< $(BUILDS:%=build/fours-%.o) -o $@
 
-# That 64-bit ARM reads svmlight text to the same bits as this x86-64 machine with AVX2; `make neon
+# That 64-bit ARM reads svmlight text to the same bits as this x86-64 machine with AVX2, and that on
+# each of them the kernels read and learn with vectors what they do without; `make neon
 # FILES=my.svm` takes real text along. Needs, of Debian, g++-aarch64-linux-gnu and qemu-user.
-NEON_BUILD = -std=c++17 -O2 -Wall -Wextra
-neon: build/same-here build/same-on-arm
+NEON_BUILD = -std=c++17 -O2 -Wall -Wextra -Wno-psabi
+neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	build/same-here $(FILES) >build/same-here.txt
 	qemu-aarch64 build/same-on-arm $(FILES) >build/same-on-arm.txt
 	diff build/same-here.txt build/same-on-arm.txt
 	@cat build/same-on-arm.txt
+	qemu-aarch64 build/learns-the-same-on-arm
 build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/four_features.cpp $(wildcard core/*.hpp)
 build/same-here:
 	@mkdir -p build
 	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/same-portable.o
+	g++ $(NEON_BUILD) -c $(SCALAR) core/four_features.cpp -o build/same-scalar.o
 	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/same-avx2.o
-	g++ $(NEON_BUILD) -DPOLYAK_HAS_AVX2 fuzz/same_on_arm.cpp build/same-portable.o build/same-avx2.o -o $@
+	g++ $(NEON_BUILD) $(HAS) fuzz/same_on_arm.cpp $(BUILDS:%=build/same-%.o) -o $@
+ARM_BUILD = aarch64-linux-gnu-g++ $(NEON_BUILD)
 build/same-on-arm:
 	@mkdir -p build
-	aarch64-linux-gnu-g++ $(NEON_BUILD) -static -DPOLYAK_KERNELS=portable \
-	  fuzz/same_on_arm.cpp core/four_features.cpp -o $@
+	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/arm-portable.o
+	$(ARM_BUILD) -c $(SCALAR) core/four_features.cpp -o build/arm-scalar.o
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/same_on_arm.cpp build/arm-portable.o \
+	  build/arm-scalar.o -o $@
+build/learns-the-same-on-arm: fuzz/learns_the_same.cpp core/kernels.cpp $(wildcard core/*.hpp)
+	@mkdir -p build
+	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/kernels.cpp -o build/arm-learn-portable.o
+	$(ARM_BUILD) -c $(SCALAR) -O1 -fno-tree-vectorize core/kernels.cpp -o build/arm-learn-scalar.o
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/learns_the_same.cpp build/arm-learn-portable.o \
+	  build/arm-learn-scalar.o -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan .venv-tsan build dist

@@ -138,7 +138,10 @@ void count_rows(Table<double> scores, Table<bool> positive, std::optional<Double
 }  // namespace
 
 void bind_bank(nb::module_ &m) {
-  use_avx2 = has_avx2();
+  const std::vector<NamedBuild> builds = kernel_builds();
+  kernel_build = builds.front().build;
+  nb::exception<NoRoom>(m, "NoRoom", PyExc_ValueError);
+  m.def("free_memory", &free_memory, "How many bytes of memory there are to be had.");
   m.attr("model_fields") = nb::cast(field_names);
   bind_checked_rows(m);
   bind_owned<float>(m, "BankF32");
@@ -178,13 +181,16 @@ void bind_bank(nb::module_ &m) {
     sub.def("slope", &Loss::slope, "score"_a, "target"_a);
     sub.def("implicit_slope", &Loss::implicit_slope, "score"_a, "target"_a, "q"_a);
   });
-  m.attr("kernels") = use_avx2 ? "avx2" : "portable";
+  m.attr("kernels") = builds.front().name;
+  nb::list names;
+  for (const NamedBuild &each : builds) names.append(each.name);
+  m.attr("kernel_builds") = nb::tuple(names);
   m.def(
       "use_kernels",
-      [](const std::string &name) {
-        if (name != "portable" && name != "avx2")
-          refuse("there are no kernels called '", name, "'");
-        use_avx2 = name == "avx2";
+      [builds](const std::string &name) {
+        for (const NamedBuild &each : builds)
+          if (each.name == name) return void(kernel_build = each.build);
+        refuse("there are no kernels called '", name, "'");
       },
       "name"_a, "Chooses the build of the kernels; for tests.");
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -58,11 +57,18 @@ class PlainFile {
 
 struct BlockOfLines {
   int64_t file, begin, end;  // which of the files, and from where to where in it
+  int64_t file_size;         // what the file held when it was opened
 };
+
+[[noreturn]] inline void became_shorter(const std::string &path, int64_t before, int64_t now) {
+  throw std::runtime_error(path + " became shorter while it was read: it had " +
+                           std::to_string(before) + " bytes, and now has " + std::to_string(now));
+}
 
 // The blocks of files, one after the other. A block begins where the one before ended and holds as
 // many whole lines as fit into `size` bytes, or into as many times that as the first line needs; so
-// it depends on where it begins and on nothing else.
+// it depends on where it begins and on nothing else. What is added to a file after it was opened is
+// not read.
 class BlocksOfLines {
  public:
   BlocksOfLines(std::vector<std::string> paths, size_t size, int64_t file, int64_t offset)
@@ -71,9 +77,12 @@ class BlocksOfLines {
   // The next block, or none after the last file; throws std::runtime_error.
   std::optional<BlockOfLines> next() {
     for (; file_ < static_cast<int64_t>(paths_.size()); ++file_, offset_ = 0) {
-      if (!text_.is_open()) text_.open(path(file_));
+      if (!text_.is_open()) {
+        text_.open(path(file_));
+        file_size_ = std::max(text_.size(), offset_);  // where an earlier reading had come to
+      }
       const int64_t begin = std::exchange(offset_, end_of_block());
-      if (offset_ > begin) return BlockOfLines{file_, begin, offset_};
+      if (offset_ > begin) return BlockOfLines{file_, begin, offset_, file_size_};
       text_.close();
     }
     return std::nullopt;
@@ -83,10 +92,10 @@ class BlocksOfLines {
 
  private:
   int64_t end_of_block() {
-    const int64_t end = text_.size();
-    if (end < offset_) throw std::runtime_error(path(file_) + " became shorter while it was read");
+    const int64_t now = text_.size();
+    if (now < file_size_) became_shorter(path(file_), file_size_, now);
     for (int64_t from = offset_;; from += size_) {
-      if (end - from < size_) return end;  // with or without a newline
+      if (file_size_ - from < size_) return file_size_;  // with or without a newline
       const int64_t newline = last_newline(from, from + size_);
       if (newline >= 0) return newline + 1;
     }
@@ -106,7 +115,7 @@ class BlocksOfLines {
 
   const std::vector<std::string> paths_;
   const int64_t size_;
-  int64_t file_, offset_;
+  int64_t file_, offset_, file_size_ = 0;
   PlainFile text_;
 };
 
@@ -127,18 +136,17 @@ class LinesOfBlock : public LineSource {
   size_t bytes() const override { return static_cast<size_t>(block_.end - block_.begin); }
 
   bool next(const char *&text, size_t &size) override {
-    std::memmove(room_.data(), room_.data() + rest_, kept_);
+    std::copy_n(room_.begin() + static_cast<std::ptrdiff_t>(rest_), kept_, room_.begin());
     size_t filled = kept_;
     for (;;) {
       if (room_.size() < filled + kPiece) room_.resize(filled + kPiece);
-      const size_t left = static_cast<size_t>(block_.end - place_);
-      const size_t n = text_.read(place_, room_.data() + filled, std::min(kPiece, left));
+      const size_t wanted = std::min(kPiece, static_cast<size_t>(block_.end - place_));
+      const size_t n = text_.read(place_, room_.data() + filled, wanted);
+      if (n < wanted) became_shorter(text_.path(), block_.file_size, text_.size());
       place_ += static_cast<int64_t>(n);
       filled += n;
       size_t cut = filled;
-      if (n < kPiece) {  // the end of the block
-        place_ = block_.end;
-      } else {
+      if (n == kPiece) {  // or else the block ends here
         while (cut > filled - n && room_[cut - 1] != '\n') --cut;
         if (cut == filled - n) continue;  // a line longer than a piece
       }

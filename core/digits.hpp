@@ -9,6 +9,11 @@
 #include <emmintrin.h>
 #endif
 
+// Here and in slot_order.hpp the first of eight bytes is the lowest of a number.
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "polyak runs on little-endian machines"
+#endif
+
 namespace polyak {
 
 constexpr size_t kPadding = 80;
@@ -25,13 +30,10 @@ inline unsigned lowest_bit(uint64_t bits) {
 #endif
 }
 
-// The first character ends up in the lowest byte on every machine.
+// The first character ends up in the lowest byte.
 inline uint64_t eight_chars(const char *p) {
   uint64_t chars;
   std::memcpy(&chars, p, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  chars = __builtin_bswap64(chars);
-#endif
   return chars;
 }
 

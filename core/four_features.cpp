@@ -2,10 +2,11 @@
 
 #include <limits>
 
-#if defined(__AVX2__)
+#if defined(POLYAK_SCALAR)  // reads no four at a time
+#elif defined(__AVX2__)
 #include "four_features_avx2.hpp"
 #define POLYAK_FOURS
-#elif defined(__ARM_NEON) && defined(__aarch64__) && !defined(__ARM_BIG_ENDIAN)
+#elif defined(__ARM_NEON) && defined(__aarch64__)
 #include "four_features_neon.hpp"
 #define POLYAK_FOURS
 #endif

@@ -28,6 +28,9 @@ POLYAK_DECLARE_FOURS
 namespace avx2 {
 POLYAK_DECLARE_FOURS
 }
+namespace scalar {
+POLYAK_DECLARE_FOURS
+}
 #undef POLYAK_DECLARE_FOURS
 
 }  // namespace polyak

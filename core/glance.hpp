@@ -21,7 +21,7 @@ namespace POLYAK_KERNELS {
 // True unless each of nine numbers is above the one before it.
 template <class Index>
 POLYAK_INLINE bool falls(const Index *nine) {
-#if defined(__GNUC__)  // which would not find the vector by itself
+#if defined(POLYAK_VECTORS)  // which would not find the vector by itself
   using Eight = Pack<Index, 8>;
   const auto fallen = Eight::load(nine).lanes >= Eight::load(nine + 1).lanes;
 #if defined(__AVX2__)

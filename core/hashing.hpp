@@ -1,5 +1,5 @@
 // The hash of a feature's name: XXH64 with seed zero, as its public specification defines it, so
-// that any other program finds the same slot. Bytes are read as little endian on every machine.
+// that any other program finds the same slot.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ constexpr uint64_t kPrime5 = 0x27D4EB2F165667C5ULL;
 
 inline uint64_t turn(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
 
-// Written as shifts so that the byte order of the machine does not matter; compilers make one load
-// of it where it does not.
+// Little-endian, at any address; compilers make one load of it.
 inline uint64_t read4(const unsigned char *p) {
   return static_cast<uint64_t>(p[0]) | static_cast<uint64_t>(p[1]) << 8 |
          static_cast<uint64_t>(p[2]) << 16 | static_cast<uint64_t>(p[3]) << 24;

@@ -33,5 +33,10 @@ namespace avx2 {
 POLYAK_KERNEL_DOORS
 }
 #endif
+#ifdef POLYAK_HAS_SCALAR
+namespace scalar {
+POLYAK_KERNEL_DOORS
+}
+#endif
 
 }  // namespace polyak

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <iomanip>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "bank_view.hpp"
 #include "check.hpp"
 #include "checked_rows.hpp"
+#include "free_memory.hpp"
 #include "huge_pages.hpp"
 #include "kernel_choice.hpp"
 #include "losses.hpp"
@@ -81,6 +83,25 @@ inline void check_stops(const Integers &stops, int64_t count) {
 inline void check_length(const char *what, size_t length, int64_t rows) {
   if (static_cast<int64_t>(length) != rows)
     refuse("there are ", rows, " rows but ", length, " ", what);
+}
+
+// There is not enough memory for the weights of so many features.
+struct NoRoom : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Asked only before much is taken: finding out takes longer than taking a little. `each` is what a
+// feature takes.
+inline void require_room(int64_t features, int64_t each) {
+  constexpr int64_t much = int64_t(1) << 26;
+  if (features < much / each) return;
+  const int64_t room = free_memory();
+  if (features <= room / each) return;
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << "the weights of " << features
+      << " features would take " << static_cast<double>(features) * static_cast<double>(each) / 1e9
+      << " GB of memory, of which " << static_cast<double>(room) / 1e9 << " GB are free";
+  throw NoRoom(out.str());
 }
 
 #define POLYAK_FIELD(name) #name,
@@ -282,12 +303,14 @@ class OwnedBank {
     if (features <= features_) return;
     if (features > limit_) refuse("a bank of ", limit_, " features cannot hold ", features);
     const int64_t width = 2 * view_.models.count;
+    const bool squares = view_.settings.precondition != 0.0;
+    require_room(features, width * int64_t(sizeof(W)) + (squares ? int64_t(sizeof(double)) : 0));
     if (features > static_cast<int64_t>(lines_.max_size()) / width)
       refuse("no memory can hold ", features, " features");
     // Both or neither, should memory run out.
-    if (view_.settings.precondition != 0.0) squares_.reserve(features);
+    if (squares) squares_.reserve(features);
     lines_.resize(static_cast<size_t>(features * width), W(0));
-    if (view_.settings.precondition != 0.0) squares_.resize(features, 0.0);
+    if (squares) squares_.resize(features, 0.0);
     features_ = features;
   }
 

@@ -1,5 +1,6 @@
 // A few numbers that move through the processor together. With GCC and Clang a pack is a vector
-// register (or two, where registers are narrow); elsewhere it is a plain array.
+// register (or two, where registers are narrow); elsewhere, and in the build that the others are
+// compared with, it is a plain array.
 #pragma once
 
 #include "kernel_namespace.hpp"
@@ -10,7 +11,7 @@ namespace POLYAK_KERNELS {
 
 template <class W, int N>
 struct Pack {
-#if defined(__GNUC__)
+#if defined(POLYAK_VECTORS)
   typedef W Lanes __attribute__((vector_size(N * sizeof(W))));
   typedef W InMemory __attribute__((vector_size(N * sizeof(W)), aligned(alignof(W)), may_alias));
 #else
@@ -19,7 +20,6 @@ struct Pack {
     W &operator[](int i) { return lane[i]; }
     const W &operator[](int i) const { return lane[i]; }
   };
-  using InMemory = Lanes;
 #endif
   Lanes lanes;
 
@@ -30,7 +30,7 @@ struct Pack {
   }
   POLYAK_INLINE static Pack all(W x) {
     Pack p;
-#if defined(__GNUC__)
+#if defined(POLYAK_VECTORS)
     if constexpr (N > 2) {  // one instruction; of the loop below GCC makes one for each lane
       p.lanes = x - Lanes{};
       return p;
@@ -39,18 +39,26 @@ struct Pack {
     for (int i = 0; i < N; ++i) p.lanes[i] = x;
     return p;
   }
+#if defined(POLYAK_VECTORS)
   POLYAK_INLINE static Pack load(const W *from) {
     Pack p;
     p.lanes = *reinterpret_cast<const InMemory *>(from);
     return p;
   }
+#endif
   template <class Other>
   POLYAK_INLINE static Pack load(const Other *from) {
     Pack p;
     for (int i = 0; i < N; ++i) p.lanes[i] = static_cast<W>(from[i]);
     return p;
   }
-  POLYAK_INLINE void store(W *to) const { *reinterpret_cast<InMemory *>(to) = lanes; }
+  POLYAK_INLINE void store(W *to) const {
+#if defined(POLYAK_VECTORS)
+    *reinterpret_cast<InMemory *>(to) = lanes;
+#else
+    for (int i = 0; i < N; ++i) to[i] = lanes[i];
+#endif
+  }
 
   POLYAK_INLINE W sum() const {
     W total = 0;
@@ -59,7 +67,7 @@ struct Pack {
   }
 
   POLYAK_INLINE void add(const Pack &x) {
-#if defined(__GNUC__)
+#if defined(POLYAK_VECTORS)
     lanes += x.lanes;
 #else
     for (int i = 0; i < N; ++i) lanes[i] += x.lanes[i];
@@ -68,7 +76,7 @@ struct Pack {
 
   // this += x * y
   POLYAK_INLINE void add_product(const Pack &x, const Pack &y) {
-#if defined(__GNUC__)
+#if defined(POLYAK_VECTORS)
     lanes += x.lanes * y.lanes;
 #else
     for (int i = 0; i < N; ++i) lanes[i] += x.lanes[i] * y.lanes[i];

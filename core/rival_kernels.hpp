@@ -32,5 +32,10 @@ namespace avx2 {
 POLYAK_RIVAL_DOORS
 }
 #endif
+#ifdef POLYAK_HAS_SCALAR
+namespace scalar {
+POLYAK_RIVAL_DOORS
+}
+#endif
 
 }  // namespace polyak

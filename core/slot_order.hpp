@@ -21,7 +21,7 @@ class SlotOrder {
     keys_.resize(static_cast<size_t>(n));
     if (n <= kFew || n > kMany)
       for (int64_t i = 0; i < n; ++i) keys_[i] = key(slots[i], i);
-    else if (kLittleEndian && n <= kShort && bits_ >= kShortBits)
+    else if (n <= kShort && bits_ >= kShortBits)
       fill_short_buckets(slots, n);
     else
       fill_buckets(slots, n);
@@ -46,11 +46,6 @@ class SlotOrder {
   static constexpr int64_t kFew = 12, kMany = 4096;
   static constexpr int64_t kShort = 255;  // what a byte counts
   static constexpr int kShortBits = 9;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  static constexpr bool kLittleEndian = false;
-#else
-  static constexpr bool kLittleEndian = true;
-#endif
 
   // The slot, and below it the place in the row, so that no two keys are the same.
   static uint64_t key(Index slot, int64_t place) {

@@ -1,6 +1,7 @@
-"""Coverage-guided fuzzing of what reads model and checkpoint files, LIBLINEAR's models among them.
+"""Coverage-guided fuzzing of what reads our own files and NumPy's.
 
-Whatever the bytes, a loader gives a model or raises `ModelFileError`; anything else is a finding.
+Whatever the bytes, a loader of models or checkpoints, LIBLINEAR's among them, gives one or raises
+`ModelFileError`, and a reader of ``.npz`` gives rows or raises `DataError`; all else is a finding.
 
     python fuzz/loaders.py -max_total_time=600
 """
@@ -14,15 +15,16 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["polyak", "json"]):
+with atheris.instrument_imports(include=["polyak", "json", "zipfile"]):
     import numpy as np
 
     from polyak.checkpoint import CheckpointFolder
-    from polyak.errors import ModelFileError
+    from polyak.errors import DataError, ModelFileError
     from polyak.learner import Learner
     from polyak.model import LinearModel
     from polyak.model_file import load_model
     from polyak.recipes import Recipe
+    from polyak.streams import open_stream
 
 _FOLDER = Path(tempfile.mkdtemp(prefix="polyak-fuzz-"))
 
@@ -39,13 +41,18 @@ def _seeds(folder: Path) -> None:
     weights[7] = 1.0
     LinearModel(weights, np.zeros(1), "squared_error").save(folder / "sparse")
     learner.model().export(folder / "exported", to="liblinear")
+    np.savez(folder / "rows.npz", X=rows[:20], y=np.arange(20))
+    np.savez_compressed(folder / "packed.npz", X=rows[:20], y=np.arange(20))
+    indptr = np.arange(21)
+    parts = {"data": rows[:20, 0], "indices": np.arange(20) % 3, "indptr": indptr, "shape": (20, 3)}
+    np.savez_compressed(folder / "packed-sparse.npz", **parts, y=np.arange(20))
     for name in ("dense", "sparse", "exported"):
         data = (folder / name).read_bytes()
         (folder / f"{name}-cut").write_bytes(data[: len(data) // 2])
 
 
 def one_input(data: bytes) -> None:
-    """Offer the same bytes as a model, as a checkpoint and as a model of LIBLINEAR's."""
+    """Offer the same bytes as a model, a checkpoint, a model of LIBLINEAR's and an archive."""
     model = _FOLDER / "model.polyak"
     model.write_bytes(data)
     checkpoints = _FOLDER / "checkpoints"
@@ -58,6 +65,11 @@ def one_input(data: bytes) -> None:
     ):
         with suppress(ModelFileError):
             load()
+    archive = _FOLDER / "rows.npz"
+    archive.write_bytes(data)
+    with suppress(DataError), open_stream(archive, batch_rows=8, warn_if_sorted=False) as stream:
+        for _ in stream:
+            pass
 
 
 if __name__ == "__main__":

@@ -42,16 +42,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Options options;
   options.skip_bad_lines = true;
   Rows<int64_t, double> wide;
-  polyak::use_avx2 = polyak::has_avx2();
+  const auto best = polyak::kernel_builds().front().build;
+  polyak::kernel_build = best;
   require(check(text.data(), size, options, wide));
   Rows<int32_t, double> narrow;
-  polyak::use_avx2 = false;
+  polyak::kernel_build = polyak::KernelBuild::kScalar;
   if (check(text.data(), size, options, narrow)) {
     require(narrow.targets == wide.targets && narrow.indptr == wide.indptr);
     for (int64_t i = 0; i < wide.indptr.back(); ++i)
       require(narrow.indices[i] == wide.indices[i] && narrow.values[i] == wide.values[i]);
   }
-  polyak::use_avx2 = polyak::has_avx2();
+  polyak::kernel_build = best;
   options.skip_bad_lines = false;
   options.largest_index = 100;
   for (options.base = -1; options.base <= 1; ++options.base) {

@@ -102,8 +102,10 @@ def test_memory_that_runs_out() -> None:
     from scipy import sparse
 
     far = sparse.csr_array(([1.0], ([0], [2**60])), shape=(1, 2**60 + 1))
+    running = len(learner.race.running)
     clocks = [lane.clock for lane in learner.race.lanes]
     with pytest.raises((ValueError, MemoryError)):
         learner.learn(far, y[:1])
     assert [lane.clock for lane in learner.race.lanes] == clocks
+    assert len(learner.race.running) == running
     np.testing.assert_array_equal(racing.Race.sums(learner.race)[:, 0].max(), 1100)

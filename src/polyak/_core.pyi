@@ -103,8 +103,13 @@ def hash_name(name: str) -> int: ...
 
 # ---- core/bind_bank.cpp
 
+class NoRoom(ValueError): ...  # noqa: N818
+
+def free_memory() -> int: ...
+
 model_fields: list[str]
 kernels: Literal["portable", "avx2"]
+kernel_builds: tuple[Literal["portable", "avx2", "scalar"], ...]
 
 def use_kernels(name: str) -> None: ...
 

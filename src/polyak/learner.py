@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
+from polyak.huge_values import huge_value
 from polyak.labels import distinct, labels_from_json, labels_to_json
 from polyak.losses import get_loss
 from polyak.model import LinearModel
@@ -123,6 +124,9 @@ class Learner:
         targets = np.asarray(targets)
         if len(targets) != len(rows):
             raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
+        huge = None if again else huge_value(rows, None if self.loss.classifies else targets)
+        if huge is not None:
+            raise DataError(f"row {huge[0]}: {huge[1]}")
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
             if not weights.all():  # a row of weight zero is a row that was not there

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
+from polyak.far_features import naming_far_features
 from polyak.head_start import BLOCK_BYTES
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
@@ -189,7 +190,8 @@ class _Run:
             with stream:
                 self._one_pass(stream)
             with self._interrupts.held():
-                self._learner.finish()
+                with naming_far_features(self._job, stream, None):
+                    self._learner.finish()
                 self._passes_done += 1
                 self._position = None
             if self._passes_done < self._job.passes:
@@ -272,8 +274,11 @@ class _Run:
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
         if batch.targets is None:
             raise DataError("the source has no targets to learn")
+        # Before calibration all rows so far are kept, and any of them may be the one.
+        start = self._position if self._learner.race else None
         try:
-            self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
+            with naming_far_features(self._job, stream, start):
+                self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
         except DataError as error:
             unknown = self._unknown_label(batch, stream)
             if unknown is None:

@@ -6,10 +6,8 @@ import pytest
 
 from polyak import _core
 
-KERNELS = ["portable"] if _core.kernels == "portable" else ["portable", "avx2"]
 
-
-@pytest.fixture(params=KERNELS)
+@pytest.fixture(params=_core.kernel_builds)
 def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
     """Run the test once with every build of the kernels that this processor can run."""
     _core.use_kernels(request.param)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.rivals import LIBLINEAR, OLBFGS, RIVALS, SGD, SGD2, SGDQN, Batch, Pegasos
 
@@ -112,13 +113,9 @@ def test_storage_does_not_matter(rival):
         np.testing.assert_allclose(found, dense, rtol=loose, atol=loose)
 
 
-@pytest.mark.parametrize("kernels", ["portable", "avx2"])
+@pytest.mark.parametrize("kernels", [b for b in _core.kernel_builds if b != _core.kernels])
 @pytest.mark.parametrize("rival", STREAMING, ids=str)
-def test_both_builds_agree(rival, kernels):
-    from polyak import _core
-
-    if kernels == "avx2" and _core.kernels != "avx2":
-        pytest.skip("this processor has no AVX2")
+def test_all_builds_agree(rival, kernels):
     X, y = problem(rival.loss, 1200, features=70)
     usual = learned(clone(rival).fit(X, y))
     before = _core.kernels

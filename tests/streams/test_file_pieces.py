@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from reading import assert_same, read_all
 
-from polyak.streams import open_stream
+from polyak.errors import DataError
+from polyak.head_start import svmlight_text
+from polyak.streams import Columns, open_stream
 
 PIECE = 1 << 18
 
@@ -75,3 +78,75 @@ def test_a_file_that_becomes_shorter_is_no_file_that_ends(tmp_path: Path) -> Non
         path.write_bytes(b"1 1:0.5\n")
         with pytest.raises(ValueError, match=r"rows\.svm became shorter while it was read"):
             list(stream)
+
+
+LINE = b"1 1:0.5 2:0.25\n"
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+@pytest.mark.parametrize("suffix", ["svm", "vw", "csv", "jsonl"])
+def test_a_file_cut_while_it_is_read_names_both_sizes(
+    tmp_path: Path, suffix: str, threads: int
+) -> None:
+    line, columns = {
+        "svm": (LINE, None),
+        "vw": (b"1 | a:0.5 b:0.25\n", None),
+        "csv": (b"1,0.5,0.25\n", Columns(target="y")),
+        "jsonl": (b'{"y": 1, "a": 0.5}\n', Columns(target="y")),
+    }[suffix]
+    path = tmp_path / f"rows.{suffix}"
+    path.write_bytes(b"y,a,b\n" * (suffix == "csv") + line * 400_000)
+    size = path.stat().st_size
+    options = {} if columns is None else {"columns": columns}
+    with open_stream(
+        str(path), block_bytes=100_000, threads=threads, warn_if_sorted=False, **options
+    ) as stream:
+        first = next(stream)
+        kept = size - len(line) * 100_000  # ends with a line, as a file does
+        os.truncate(path, kept)
+        with pytest.raises(DataError) as caught:
+            list(stream)
+    assert len(first)
+    assert f"rows.{suffix} became shorter while it was read" in str(caught.value)
+    assert f"it had {size} bytes, and now has {kept}" in str(caught.value)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks Linux which files are open")
+def test_a_block_cut_while_its_pieces_are_read_is_all_there_or_an_error(tmp_path: Path) -> None:
+    # One block of many pieces: cut as soon as the reader has found the block's end and opened the
+    # file a second time to read it. Should it be quicker than we are, it has read every row.
+    path, rows, message = tmp_path / "rows.svm", 3_000_000, ""
+    for _ in range(20):
+        path.write_bytes(LINE * rows)
+        size = path.stat().st_size
+        text = svmlight_text((str(path),), 1 << 30, 1, base=1).read(0, 0)
+        while times_open(path) < 2:
+            pass
+        os.truncate(path, len(LINE) * 10)
+        try:
+            read = len(text.next()[2][0])
+        except RuntimeError as error:
+            message = str(error)
+            break
+        assert read == rows
+    assert f"it had {size} bytes, and now has {len(LINE) * 10}" in message
+
+
+def times_open(path: Path) -> int:
+    links = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    return sum(os.path.exists(link) and os.path.samefile(link, path) for link in links)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_what_is_added_while_a_file_is_read_is_left_for_another_time(
+    tmp_path: Path, threads: int
+) -> None:
+    path = tmp_path / "rows.svm"
+    path.write_bytes(LINE * 400_000)
+    with open_stream(
+        str(path), block_bytes=100_000, threads=threads, warn_if_sorted=False
+    ) as stream:
+        rows = len(next(stream))
+        with path.open("ab") as file:
+            file.write(LINE * 1000)
+        assert rows + sum(len(batch) for batch in stream) == 400_000

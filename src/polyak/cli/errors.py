@@ -16,6 +16,7 @@ _SPELLINGS = {
     "shuffle_buffer=": "--shuffle-buffer ",
     "categorical=": "--categorical ",
     "name the target column": "name it with --target",
+    "n_features=": "--n-features ",
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from polyak._core import NoRoom, free_memory
 from polyak.race.milestones import FIRST_DECISION
 from polyak.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
 
@@ -33,3 +34,14 @@ def widest_for(running: int, models_each: int) -> int:
     if running <= FEWEST_CANDIDATES:
         return sys.maxsize
     return MOST_BYTES // (BYTES_PER_FEATURE * models_each * running)
+
+
+def require_room(width: int, running: int, models_each: int) -> None:
+    """Refuse rows so wide that even a few candidates would take more memory than there is."""
+    needed = BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
+    free = free_memory()
+    if needed > free:
+        raise NoRoom(
+            f"the weights of {width} features would take {needed / 1e9:.1f} GB of memory, of "
+            f"which {free / 1e9:.1f} GB are free"
+        )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
 from polyak.processors import processors
-from polyak.race.dropping import most_after, widest_for
+from polyak.race.dropping import most_after, require_room, widest_for
 from polyak.race.going_back import before
 from polyak.race.lane import Problem
 from polyak.race.leader import Leader
@@ -112,6 +112,7 @@ class Race:
         # All rows are good, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
+        require_room(int(widest[-1]), len(self.running), self.models_each)
         begin = 0
         while begin < len(widest):
             keep = most_candidates(int(widest[begin]), self.models_each)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
+from polyak.huge_values import huge_value
 from polyak.rows import Rows, SparseRows, as_rows
 from polyak.streams.batch import Batch
 from polyak.streams.options import Options
@@ -28,6 +29,22 @@ def open_arrays(source: Any, options: Options) -> ArrayReader:
     return ArrayReader(rows, options.y if y is None else y, weights, options)
 
 
+class ArrayFile:
+    """What a file that holds arrays is told of the reading; one in memory need not know."""
+
+    def begin(self) -> None:
+        """Say that reading begins."""
+
+    def before_batch(self, last: bool) -> None:
+        """Say that a batch is to be read, and whether it is the last; refuse what is damaged."""
+
+    def after_batch(self) -> None:
+        """Say that the rows so far are no longer needed."""
+
+    def end(self) -> None:
+        """Say that reading has ended, perhaps early."""
+
+
 class ArrayReader:
     """Cuts arrays into batches, and checks them.
 
@@ -38,8 +55,8 @@ class ArrayReader:
     format, name : str
     bytes_total : int, optional
         The size on the disk.
-    let_go : function, optional
-        Called now and then to say that the rows before are no longer needed.
+    file : ArrayFile, optional
+        The file that holds the arrays, which is told how far the reading has come.
     origin : dict, optional
         What `polyak.streams.origin` says of the source that the arrays were made of.
     """
@@ -54,7 +71,7 @@ class ArrayReader:
         format: str = "arrays",
         name: str = "the array",
         bytes_total: int | None = None,
-        let_go: Callable[[], None] = lambda: None,
+        file: ArrayFile | None = None,
         origin: dict[str, int] | None = None,
     ) -> None:
         self.format = format
@@ -71,7 +88,7 @@ class ArrayReader:
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
         self._dtype = options.dtype
-        self._let_go = let_go
+        self._file = file or ArrayFile()
         if options.n_features is not None and options.n_features < width:
             raise DataError(
                 f"{name} has {width} features, more than the {options.n_features} given"
@@ -108,12 +125,17 @@ class ArrayReader:
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
         n = len(self._rows)
-        for begin in range(mark.rows, n, self._batch_rows):
-            end = min(n, begin + self._batch_rows)
-            batch = self._batch(begin, end)
-            check_batch(batch, self.name, begin)
-            yield batch, self._mark(end)
-            self._let_go()
+        self._file.begin()
+        try:
+            for begin in range(mark.rows, n, self._batch_rows):
+                end = min(n, begin + self._batch_rows)
+                self._file.before_batch(last=end == n)
+                batch = self._batch(begin, end)
+                check_batch(batch, self.name, begin)
+                yield batch, self._mark(end)
+                self._file.after_batch()
+        finally:
+            self._file.end()
 
     def _mark(self, rows: int) -> Mark:
         share = rows / max(len(self._rows), 1)
@@ -155,7 +177,9 @@ class ArrayReader:
     def _one_each(self, numbers: Any, what: str) -> NDArray[Any] | None:
         if numbers is None:
             return None
-        array: NDArray[Any] = np.asarray(numbers)
+        array: Any = numbers if hasattr(numbers, "whole") else np.asarray(numbers)
+        if array.ndim != 1 and hasattr(array, "whole"):
+            array = array.whole()
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.shape != (len(self._rows),):
@@ -191,6 +215,9 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
     if batch.weights is not None and np.any(batch.weights < 0):
         bad = int(np.argmax(batch.weights < 0))
         raise DataError(f"{name}, row {begin + bad}: the weight is negative")
+    huge = huge_value(rows, batch.targets)
+    if huge is not None:
+        raise DataError(f"{name}, row {begin + huge[0]}: {huge[1]}")
 
 
 def _first_not_finite(numbers: NDArray[Any]) -> int | None:

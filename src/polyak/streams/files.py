@@ -17,9 +17,11 @@ HEAD_BYTES = 1 << 16
 class Opened:
     """Bytes being read: decompressed, with a count of those taken from the disk."""
 
-    def __init__(self, name: str, file: BinaryIO, compression: str | None) -> None:
+    def __init__(
+        self, name: str, file: BinaryIO, compression: str | None, size: int | None = None
+    ) -> None:
         self._name = name
-        self._counted = _Counted(file)
+        self._counted = _Counted(file, name, size)
         self._compression = compression
         self._file = cast(BinaryIO, self._counted)
         if compression:
@@ -73,10 +75,16 @@ class Opened:
 
 
 class _Counted(io.RawIOBase):
-    """A file that knows how much of it was read."""
+    """A file that knows how much of it was read.
 
-    def __init__(self, file: BinaryIO) -> None:
+    Of a file on the disk, ``size`` is how much there was to read when it was opened: what is added
+    later is not read, and less than that is an error, not its end.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, size: int | None) -> None:
         self._file = file
+        self._name = name
+        self._size = size
         self._readinto = getattr(file, "readinto", None)
         self.count = 0
 
@@ -84,16 +92,27 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        if self._size is not None:
+            buffer = memoryview(buffer)[: max(0, self._size - self.count)]
         if self._readinto is not None:
             n = self._readinto(buffer) or 0
         else:
             data = self._file.read(len(buffer))
             n = len(data)
             buffer[:n] = data
+        if n == 0 and len(buffer) and self._size is not None:
+            now = os.fstat(self._file.fileno()).st_size
+            before = self._file.tell() + self._size - self.count
+            raise DataError(
+                f"{self._name} became shorter while it was read: it had {before} bytes, and now "
+                f"has {now}"
+            )
         self.count += n
         return n
 
     def leap(self, n: int) -> bool:
+        if self._size is not None and self.count + n > self._size:
+            return False
         try:
             self._file.seek(n, io.SEEK_CUR)
         except (AttributeError, OSError):
@@ -152,7 +171,8 @@ class File:
         if self.is_regular:
             head = raw.read(8) or b""
             raw.seek(0)
-            return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head))
+            size = os.fstat(raw.fileno()).st_size
+            return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head), size)
         return Pipe(raw, self.name).open()
 
     def _raw(self) -> io.FileIO:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from polyak.errors import DataError
 from polyak.streams.files import File, Opened, reason
@@ -49,7 +49,7 @@ class Span(File):
         """Begin to read."""
         raw = self._raw()
         raw.seek(self.first)
-        return Opened(self.name, cast(BinaryIO, _Window(raw, self.last)), None)
+        return Opened(self.name, cast(BinaryIO, raw), None, self.size)
 
     def _raw(self) -> io.FileIO:
         try:
@@ -71,25 +71,3 @@ class Span(File):
             return raw.seek(0, io.SEEK_END)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {reason(error)}") from None
-
-
-class _Window(io.RawIOBase):
-    """A file that seems to end at a byte."""
-
-    def __init__(self, file: io.FileIO, end: int) -> None:
-        self._file = file
-        self._end = end
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        left = max(self._end - self._file.tell(), 0)
-        return self._file.readinto(memoryview(buffer)[:left]) or 0
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

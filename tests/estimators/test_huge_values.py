@@ -1,0 +1,53 @@
+"""Numbers whose squares are none are refused with their row, before anything is learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.errors import DataError
+
+random = np.random.default_rng(0)
+
+
+def problem(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    X = random.normal(size=(rows, 5))
+    return X, X @ np.arange(5.0)
+
+
+@pytest.mark.parametrize("value", [1e200, -1e300, 1.7e308])
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+@pytest.mark.parametrize(("rows", "row"), [(50, 3), (3000, 3), (3000, 2995)])
+def test_a_value_or_a_target(rows, row, storage, value):
+    X, y = problem(rows)
+    large, target = X.copy(), y.copy()
+    large[row, 2] = target[row] = value
+    for model, labels in (ASGDRegressor(), y), (ASGDClassifier(), y > 0):
+        with pytest.raises(DataError) as caught:
+            model.fit(storage(large), labels)
+        assert f"row {row}: the value {value:g} for feature 2 is too large" in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        ASGDRegressor().fit(storage(X), target)
+    assert f"row {row}: the target {value:g} is too large" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_can_be_squared_is_learned(dtype):
+    X, y = problem(3000)
+    scale = 1e100 if dtype == np.float64 else 1e15
+    for model, labels in (ASGDRegressor(), y), (ASGDClassifier(), y > 0):
+        model.fit((X * scale).astype(dtype), labels)
+        assert np.isfinite(model.coef_).all()
+        assert model.score((X * scale).astype(dtype), labels) > 0.9
+
+
+def test_rows_before_are_kept_when_later_ones_are_refused():
+    X, y = problem(3000)
+    model = ASGDRegressor(random_state=0).partial_fit(X, y)
+    before = model.coef_.copy()
+    X[7, 1] = 1e200
+    with pytest.raises(DataError, match=r"row 7: the value 1e\+200 for feature 1"):
+        model.partial_fit(X, y)
+    assert np.array_equal(model.coef_, before)
