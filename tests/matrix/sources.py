@@ -28,7 +28,7 @@ WORDS = ("red", "green", "blue", "old", "new", "big", "small", "round")
 EARLY = "antique"
 """A word that only the first row has: a run that goes on later never sees it again."""
 FAR_ROW, FAR_ID = ROWS - 500, 90_000
-"""Long after the first rows, one has a feature far beyond theirs: the model becomes wide there."""
+"""Long after the first rows of a file of so many, one has a feature far beyond theirs."""
 
 Row = dict[str, Any]
 
@@ -56,12 +56,20 @@ def rows(n_rows: int = ROWS) -> tuple[Row, ...]:
     )
 
 
-def _features(n: int, row: Row) -> dict[int, float]:
+def _features(row: Row) -> dict[int, float]:
     """Number a row's features from 1."""
     found = {j + 1: row[name] for j, name in enumerate("abcd") if row[name]}
     found[5 + CITIES.index(row["city"])] = 1.0
     found |= {10 + WORDS.index(word): 1.0 for word in row["words"].split() if word != EARLY}
-    return found | ({FAR_ID: 1.0} if n == FAR_ROW else {})
+    return found
+
+
+def _numbered(some: tuple[Row, ...]) -> list[dict[int, float]]:
+    """Number the features of all rows, one of which makes the model wide."""
+    found = [_features(row) for row in some]
+    if len(some) == ROWS:
+        found[FAR_ROW][FAR_ID] = 1.0
+    return found
 
 
 def _sign(row: Row) -> int:
@@ -70,8 +78,8 @@ def _sign(row: Row) -> int:
 
 def _svmlight(some: tuple[Row, ...]) -> bytes:
     lines = (
-        f"{_sign(row)} {' '.join(f'{j}:{v:g}' for j, v in sorted(_features(n, row).items()))}\n"
-        for n, row in enumerate(some)
+        f"{_sign(row)} {' '.join(f'{j}:{v:g}' for j, v in sorted(features.items()))}\n"
+        for row, features in zip(some, _numbered(some), strict=True)
     )
     return "".join(lines).encode()
 
@@ -116,12 +124,12 @@ PACKED = {
 def _arrays(some: tuple[Row, ...]) -> tuple[sparse.csr_matrix, Any]:
     places = [
         (n, j - 1, value)
-        for n, row in enumerate(some)
-        for j, value in sorted(_features(n, row).items())
+        for n, features in enumerate(_numbered(some))
+        for j, value in sorted(features.items())
     ]
-    at, features, values = zip(*places, strict=True)
+    at, ids, values = zip(*places, strict=True)
     data = np.array(values, np.float32)
-    return sparse.csr_matrix((data, (at, features))), np.array([float(_sign(r)) for r in some])
+    return sparse.csr_matrix((data, (at, ids))), np.array([float(_sign(r)) for r in some])
 
 
 def _npz(path: Path, some: tuple[Row, ...], packing: str) -> None:
