@@ -121,7 +121,8 @@ PACKED = {
 }
 
 
-def _arrays(some: tuple[Row, ...]) -> tuple[sparse.csr_matrix, Any]:
+def matrix_and_targets(some: tuple[Row, ...]) -> tuple[sparse.csr_matrix, Any]:
+    """Give the rows as arrays."""
     places = [
         (n, j - 1, value)
         for n, features in enumerate(_numbered(some))
@@ -133,15 +134,10 @@ def _arrays(some: tuple[Row, ...]) -> tuple[sparse.csr_matrix, Any]:
 
 
 def _npz(path: Path, some: tuple[Row, ...], packing: str) -> None:
-    X, y = _arrays(some)
+    X, y = matrix_and_targets(some)
     save = np.savez_compressed if packing else np.savez
     parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "shape": X.shape}
     save(path, **parts, format="csr", y=y)
-
-
-def _npy(path: Path, some: tuple[Row, ...], packing: str) -> None:
-    X, _ = _arrays(some)
-    np.save(path, X[:, :20].toarray())  # a matrix that is not sparse need not be wide
 
 
 def _parquet(path: Path, some: tuple[Row, ...], packing: str) -> None:
