@@ -6,7 +6,7 @@ CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
 
 # Tests that start clusters want the machine to themselves.
-CLUSTERS := tests/engines
+CLUSTERS := tests/engines tests/matrix/test_matrix_on_dask.py
 
 .PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean
 

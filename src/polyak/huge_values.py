@@ -47,5 +47,10 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
 def _any_huge(numbers: NDArray[Any]) -> bool:
     if numbers.dtype.kind != "f" or numbers.itemsize < 8:
         return False
+    if numbers.flags.c_contiguous:  # one look at memory speed, where all is well
+        flat = numbers.ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            if float(flat @ flat) < LARGEST:
+                return False
     most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
     return bool(LARGEST < most < np.inf)  # what is not finite is somebody else's to refuse

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.beginning import classes_of
 from polyak.errors import DataError
 from polyak.far_features import naming_far_features
+from polyak.finishing import Known, finished
 from polyak.head_start import BLOCK_BYTES
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
@@ -26,9 +28,6 @@ from polyak.streams import BadLine, Batch, Columns, Stream, open_stream
 if TYPE_CHECKING:
     from polyak.checkpoint import CheckpointFolder
     from polyak.streams import Schema
-
-MOST_CLASSES = 100
-"""A table's numbers of more different values than that are no classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -201,27 +200,10 @@ class _Run:
     def _take_schema(self, stream: Stream) -> None:
         """Take from a table's schema what the learner has to know."""
         self._schema = stream.schema
-        target = None if self._schema is None else self._schema.target
-        if self._schema is None:
-            return
-        if target is None:
-            raise DataError("which column is to be learned? name the target column")
-        loss = self._learner.loss
-        if loss.classifies and target.positive is not None and self._learner.classes is None:
-            self._learner.classes = np.array([target.negative, target.positive])
-        if not loss.classifies and (target.kind == "class" or target.positive is not None):
-            raise DataError(
-                f"the target column {target.name} names classes, but {loss.name} is a loss for "
-                "numbers; choose another, such as log_loss"
-            )
-
-        numbers = target.kind == "number" and target.positive is None
-        if loss.classifies and numbers and target.values > MOST_CLASSES:
-            raise DataError(
-                f"the target column {target.name} has {target.values} different numbers in the "
-                "first rows, too many for classes; to predict numbers, choose the loss "
-                "squared_error"
-            )
+        if self._schema is not None:
+            classes = classes_of(self._schema, self._learner.loss)
+            if self._learner.classes is None:
+                self._learner.classes = classes
 
     def _open(self, position: dict[str, Any] | None) -> Stream:
         job = self._job
@@ -371,39 +353,16 @@ class _Run:
         """Give the model as it stands, with what is known about its data."""
         if not self._learner.rows_seen:
             return None
-        model = self._learner.model()
-        about: dict[str, Any] = {
-            "passes": max(1, self._passes_done),
-            "bad_lines": self.progress.bad_lines,
-        }
-        if self._first_id in (0, 1):
-            about["first_id"] = self._first_id
-        if self._names:
-            about["hashed_names"] = heaviest_names(model.weights, self._names)
-        if self._hashed_bits is not None:
-            about["hashed_bits"] = self._hashed_bits
-        if self._without_target:
-            about["rows_without_target"] = self._without_target
-        if self._schema is not None:
-            about["schema"] = self._schema.to_json()
-            about["feature_names"] = self._schema.feature_names
-        return replace(model, about=model.about | about)
-
-
-def heaviest_names(
-    weights: NDArray[Any], names: dict[int, str], most: int = 1000
-) -> dict[str, str]:
-    """Keep the names of the features that weigh most, by their index.
-
-    Examples
-    --------
-    >>> heaviest_names(np.array([[0.0], [2.0], [-3.0]]), {1: "a=b", 2: "a=c"}, most=1)
-    {'2': 'a=c'}
-    """
-    known = np.array(sorted(index for index in names if index < len(weights)), dtype=np.int64)
-    sizes = np.abs(weights[known]).max(axis=1)
-    heaviest = known[np.argsort(-sizes, kind="stable")[:most]]
-    return {str(index): names[index] for index in sorted(heaviest.tolist())}
+        known = Known(
+            passes=max(1, self._passes_done),
+            bad_lines=self.progress.bad_lines,
+            first_id=self._first_id,
+            hashed_bits=self._hashed_bits,
+            names=self._names,
+            schema=self._schema,
+            rows_without_target=self._without_target,
+        )
+        return finished(self._learner, known)
 
 
 def _share(stream: Stream, passes_done: int, passes: int) -> float | None:

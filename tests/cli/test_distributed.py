@@ -58,6 +58,39 @@ def test_errors_are_a_sentence_and_leave_no_model(source: Path, tmp_path: Path) 
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_bad_line_has_its_number_in_the_file(source: Path, tmp_path: Path) -> None:
+    lines = source.read_text().splitlines(keepends=True)
+    lines[18_500] = "1 1:x\n"  # behind the head, where several parts have begun
+    bad = write(tmp_path / "bad.svm", "".join(lines))
+    engine = ("--engine", "dask", "--workers", 2)
+    sentence = fails("train", bad, "-m", tmp_path / "m", *engine)
+    assert "bad.svm, line 18501: " in sentence
+    done = polyak("train", bad, "-m", tmp_path / "m", *engine, "--skip-bad-lines")
+    assert f"skipped {bad}, line 18501: " in done.stderr
+
+
+def test_a_table_has_its_classes_and_missing_targets(tmp_path: Path) -> None:
+    """As one process has them: the positive value last, whatever the alphabet says."""
+    random = np.random.default_rng(0)
+    lines = ["x,kind"]
+    for value in random.normal(size=3000).round(3).tolist():
+        lines.append(f"{value},{'' if abs(value) > 2 else 'ant' if value > 0 else 'bee'}")
+    table = write(tmp_path / "rows.csv", "\n".join(lines) + "\n")
+    options = ("-q", "--target", "kind", "--positive", "ant")
+    models = []
+    for name, engine in ("alone", ()), ("cluster", ("--engine", "dask", "--workers", 1)):
+        polyak("train", table, "-m", tmp_path / name, *options, *engine)
+        models.append(LinearModel.load(tmp_path / name))
+    alone, cluster = models
+    assert cluster.classes is not None
+    assert cluster.classes.tolist() == alone.classes.tolist()  # type: ignore[union-attr]
+    assert cluster.weights[0] > 0 < alone.weights[0]
+    assert cluster.about["rows_without_target"] == alone.about["rows_without_target"] > 0
+    assert "name it with --target" in fails(
+        "train", table, "-m", tmp_path / "none", "--engine", "dask", "--workers", 1
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

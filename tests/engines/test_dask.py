@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,41 @@ class TestBadClusters:
         with Client(cluster) as client:
             while len(client.nthreads()) > 2 and time.monotonic() < deadline:
                 time.sleep(0.1)
+
+    def test_workers_of_several_kinds_are_named(
+        self, cluster: LocalCluster, tmp_path: Path
+    ) -> None:
+        """A third worker does as one without this processor's instructions would."""
+        older = tmp_path / "older.py"
+        older.write_text(
+            "from polyak import _core\n"
+            "_core.use_kernels('portable')\n"
+            "_core.kernels = 'an older build'\n"
+        )
+        worker = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address),
+                *("--no-nanny", "--nthreads", "1", "--no-dashboard", "--preload", str(older)),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with Client(cluster) as client:
+                client.wait_for_workers(3, timeout=60)
+                said = r"an older build on \w+: tcp://[\d.:]+[;)].* only machines of one kind"
+                with pytest.warns(UserWarning, match=said):
+                    check_workers(client)
+        finally:
+            worker.terminate()
+            worker.wait(30)
+        deadline = time.monotonic() + 30
+        with Client(cluster) as client:
+            while len(client.nthreads()) > 2 and time.monotonic() < deadline:
+                time.sleep(0.1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                check_workers(client)  # the two that are left are alike
 
     def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from polyak.engines import dask_cluster

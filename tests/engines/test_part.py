@@ -37,7 +37,7 @@ def loss(learner: Learner, X: Any, y: Any) -> float:
 
 
 def begun(path: str, options: How) -> tuple[bytes, Piece]:
-    (file,), _ = part.survey(path, options)
+    ((file,), *_) = part.survey(path, options)
     assert file.size is not None
     piece = Piece(file.path, file.size, file.path, 0, file.size)
     one = part.sample(piece, 5000, options)

@@ -61,7 +61,7 @@ def test_reading_goes_on_from_a_position(tmp_path: Path, threads: int) -> None:
 def test_errors_name_the_file_and_the_place(tmp_path: Path) -> None:
     path = tmp_path / "some.svm"
     path.write_text("1 1:1\n-1 1:1\n1 1:x\n")
-    with pytest.raises(DataError, match=r"some\.svm from byte 6, line 2: .*1:x"):
+    with pytest.raises(DataError, match=r"some\.svm, line 3: .*1:x"):
         targets(Span(str(path), 3, 100))
     with pytest.raises(DataError, match=r"nowhere\.svm cannot be read: no such file"):
         Span(str(tmp_path / "nowhere.svm"), 0, 1)

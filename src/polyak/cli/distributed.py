@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import UsageError, say
@@ -77,29 +76,28 @@ def _how(job: Job) -> Any:
 
 
 def _outcome(result: Result) -> Outcome:
+    from polyak.finishing import Known, finished
     from polyak.training import Outcome, Progress
 
-    learner, how = result.learner, result.how
-    about: dict[str, Any] = {
-        "passes": 1,
-        "bad_lines": result.tally.bad_lines,
-        "engine": {"name": "dask", "chains": result.chains, "rounds": result.rounds},
-    }
-    if how.zero_based != "auto":
-        about["first_id"] = 0 if how.zero_based else 1
-    if how.schema is not None:
-        about["schema"] = how.schema.to_json()
-        about["feature_names"] = how.schema.feature_names
-    model = learner.model()
+    learner, tally = result.learner, result.tally
+    known = Known(
+        bad_lines=tally.bad_lines,
+        first_id=result.first_id,
+        hashed_bits=result.how.hashed_bits,
+        names=tally.names,
+        schema=result.how.schema,
+        rows_without_target=tally.without_target,
+        engine={"name": "dask", "chains": result.chains, "rounds": result.rounds},
+    )
     progress = Progress(
         learner,
         rows=learner.rows_seen,
         bytes_read=result.bytes_read,
         seconds=result.progress.seconds,
-        bad_lines=result.tally.bad_lines,
-        first_bad_lines=tuple(result.tally.first_bad_lines),
+        bad_lines=tally.bad_lines,
+        first_bad_lines=tuple(tally.first_bad_lines),
     )
-    return Outcome(replace(model, about=model.about | about), progress)
+    return Outcome(finished(learner, known), progress)
 
 
 # -- progress --------------------------------------------------------------------------------------

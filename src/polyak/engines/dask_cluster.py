@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +20,9 @@ ALLOWED_FAILURES = 10
 def check_workers(client: Any) -> None:
     """Refuse a cluster without workers, or with workers that have another polyak.
 
+    Workers whose processors have other kernels are warned of, not refused: the model is as good,
+    only the last bits then depend on which worker did what.
+
     Raises
     ------
     ClusterError
@@ -26,28 +30,65 @@ def check_workers(client: Any) -> None:
     """
     from polyak import __version__
 
-    def version() -> str | None:  # by value: a worker may have no polyak to import it from
-        try:
-            from importlib.metadata import version
-
-            return version("polyak")
-        except Exception:
-            return None
-
     deadline = time.monotonic() + CONNECT_SECONDS
     while not client.nthreads():
         if time.monotonic() > deadline:
             raise ClusterError(f"the scheduler at {scheduler_address(client)} has no workers")
         time.sleep(0.1)
-    for address, theirs in client.run(version, on_error="return").items():
+    builds: dict[str, list[str]] = {}
+    for address, theirs in client.run(_build_asker(), on_error="return").items():
         if isinstance(theirs, OSError):  # it has died meanwhile; who takes its place is asked
             continue  # by the first task
-        if theirs != __version__:
-            has = f"polyak {theirs}" if isinstance(theirs, str) else "no polyak"
+        version, build = theirs if isinstance(theirs, tuple) else (None, "")
+        if version != __version__:
+            has = f"polyak {version}" if isinstance(version, str) else "no polyak"
             raise ClusterError(
                 f"the worker {address} has {has}, but this is polyak {__version__}; all must have "
                 "the same version"
             )
+        builds.setdefault(build, []).append(address)
+    if len(builds) > 1:
+        warnings.warn(_of_several_kinds(builds), stacklevel=2)
+
+
+def _build_asker() -> Callable[[], tuple[str | None, str]]:
+    """Give a function that tells a worker's version, and its kernels and processor.
+
+    It goes to the workers by value: one may have no polyak to import it from.
+    """
+
+    def build() -> tuple[str | None, str]:
+        import platform
+
+        try:
+            from importlib.metadata import version
+
+            found = version("polyak")
+        except Exception:
+            return None, ""
+        try:
+            from polyak import _core
+
+            return found, f"{_core.kernels} on {platform.machine()}"
+        except Exception:
+            return found, "none that can be loaded"
+
+    return build
+
+
+def _of_several_kinds(builds: dict[str, list[str]]) -> str:
+    """Say which workers have which kernels.
+
+    Examples
+    --------
+    >>> print(_of_several_kinds({"avx2 on x86_64": ["tcp://a:1"], "portable on aarch64": ["b"]}))
+    the workers' kernels round differently (avx2 on x86_64: tcp://a:1; portable on aarch64: b), ...
+    """
+    kinds = "; ".join(f"{build}: {', '.join(some)}" for build, some in builds.items())
+    return (
+        f"the workers' kernels round differently ({kinds}), so another run may give a model whose "
+        "last bits differ: only machines of one kind give the same bits"
+    )
 
 
 def scheduler_address(client: Any) -> str:

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from polyak.beginning import classes_of
 from polyak.engines import part, plan
 from polyak.engines.dask_work import Progress, Watch, Work
-from polyak.engines.part import Block, How, Sample
+from polyak.engines.part import Block, How, Sample, Surveyed
 from polyak.engines.plan import Piece
 from polyak.engines.tally import Tally
 from polyak.errors import DataError
 from polyak.learner import Learner
+from polyak.losses import get_loss
 
 SECONDS_BETWEEN_WORDS = 0.3
 ROWS_A_CHAIN = 1000
@@ -34,6 +36,7 @@ class Result:
     learner: Learner
     tally: Tally
     how: How
+    first_id: int | None
     progress: Progress
     chains: int
     rounds: int
@@ -75,12 +78,22 @@ def run(
             pieces = plan.pieces_of_partitions(len(source), homes)
         else:
             blocks = None
-            files, schema = work.value(
+            found: Surveyed = work.value(
                 work.task("survey", partial(_on_worker, part.survey, source, how))
             )
-            how = replace(how, schema=schema)
-            pieces = plan.pieces_of_files(files, chains)
+            how = _told_by(found, how)
+            pieces = plan.pieces_of_files(found.files, chains)
         return _Run(work, how, pieces, blocks, homes, chains, rounds).result()
+
+
+def _told_by(found: Surveyed, how: How) -> How:
+    """Add what the files tell to how they are to be learned."""
+    classes = how.classes
+    if found.schema is not None:
+        of_table = classes_of(found.schema, get_loss(how.recipe.loss))
+        if classes is None and of_table is not None:
+            classes = tuple(of_table.tolist())
+    return replace(how, schema=found.schema, hashed_bits=found.hashed_bits, classes=classes)
 
 
 class _Run:
@@ -121,6 +134,7 @@ class _Run:
             learner,
             tally,
             self._how,
+            _first_id(facts),
             self._work.progress,
             chains=max(len(in_chains), 1),
             rounds=len(ends) if pieces else 0,
@@ -212,6 +226,12 @@ class _Run:
 
     def _home(self, piece: Piece) -> str | None:
         return None if self._homes is None else self._homes[piece.partition]
+
+
+def _first_id(samples: list[Sample]) -> int | None:
+    """Say where the ids of the features begin: at 0 if one does anywhere, where it shows."""
+    shown = {sample.first_id for sample in samples}
+    return 0 if 0 in shown else 1 if 1 in shown else None
 
 
 # -- what runs on the workers ----------------------------------------------------------------------

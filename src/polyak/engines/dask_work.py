@@ -74,8 +74,11 @@ class Work:
                 self._client.unsubscribe_topic(self.topic)
             else:
                 # Tasks that still run go on telling of themselves; a client that is told of a
-                # topic it no longer knows loses its connection.
-                self._client.cancel(self._kept, force=True)
+                # topic it no longer knows loses its connection. Nobody wants their results, so the
+                # scheduler drops those not begun; it stumbles if told to cancel a task that others
+                # depend on.
+                for future in self._kept:
+                    future.release()
         self._kept = []
 
     def task(

@@ -1,8 +1,8 @@
 """The tasks of a distributed run: each is a function of its arguments and of nothing else.
 
 States go in and out as bytes, which any engine can carry. The same state, piece and options give
-the same bytes on any worker, so that a task whose worker died is done again elsewhere and nobody
-can tell.
+the same bytes on any worker of one kind, so that a task whose worker died is done again elsewhere
+and nobody can tell.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class How:
         How many numbers a target has.
     format, n_features, zero_based, skip_bad_lines, block_bytes, columns, schema, dtype
         As `polyak.streams.open_stream` takes them.
+    hashed_bits : int or None
+        Into how many slots the files' names are hashed, as they tell.
     """
 
     version: str
@@ -68,6 +70,15 @@ class How:
     block_bytes: int = BLOCK_BYTES
     columns: Columns = field(default_factory=Columns)
     schema: Schema | None = None
+    hashed_bits: int | None = None
+
+
+class Surveyed(NamedTuple):
+    """The files, and what the first of them tells about how its rows become features."""
+
+    files: list[FileFacts]
+    schema: Schema | None
+    hashed_bits: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +116,8 @@ class Sample:
 # -- tasks -----------------------------------------------------------------------------------------
 
 
-def survey(source: Any, how: How) -> tuple[list[FileFacts], Schema | None]:
-    """Find the files, and what a table's columns mean."""
+def survey(source: Any, how: How) -> Surveyed:
+    """Find the files, and what a table's columns mean or how names are hashed."""
     check_version(how)
     files = find_files(source)
     format = how.format or format_of(files)
@@ -114,11 +125,8 @@ def survey(source: Any, how: How) -> tuple[list[FileFacts], Schema | None]:
     for file in files:
         plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
         facts.append(FileFacts(file.name, file.size, plain_text))
-    schema = how.schema
-    if schema is None and format not in ("svmlight", "npy", "npz"):
-        with _opened(Piece(facts[0].path, 1.0, facts[0].path), how) as stream:
-            schema = stream.schema
-    return facts, schema
+    with _opened(Piece(facts[0].path, 1.0, facts[0].path), how) as stream:
+        return Surveyed(facts, stream.schema, stream.hashed_bits)
 
 
 def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sample:
@@ -134,6 +142,8 @@ def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sam
                 batches.append(_with_targets(batch, piece))
                 read += len(batch)
             tally.add_lines(stream.bad_lines, stream.first_bad_lines)
+            tally.add_names(stream.names())
+            tally.without_target += stream.rows_without_target
             rest = None if batch is None else _what_is_left(piece, stream)
             share = 1.0 if batch is None else _share(stream)
             first_id = stream.position.get("base")
@@ -146,7 +156,7 @@ def begin(samples: list[Sample], how: How) -> bytes:
     """Learn the head: the samples' rows, one of each in turn, as one learner would."""
     tally = Tally()
     for one in samples:
-        tally.add_lines(one.tally.bad_lines, one.tally.first_bad_lines)
+        tally.merge(one.tally, Tally())
     batch = _in_turn([one.batch for one in samples if one.batch is not None])
     if batch is None or batch.targets is None:
         raise DataError("there are no rows to learn from")
@@ -295,9 +305,12 @@ def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Itera
         return
     with _opened(piece, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
+        without_before = stream.rows_without_target
         while (batch := _next(stream)) is not None:
             yield _with_targets(batch, piece)
         tally.add_lines(stream.bad_lines - bad_before, stream.first_bad_lines[shown_before:])
+        tally.add_names(stream.names())
+        tally.without_target += stream.rows_without_target - without_before
 
 
 def _opened(piece: Piece, how: How) -> Stream:

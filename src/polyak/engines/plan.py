@@ -2,7 +2,7 @@
 
 All of it follows from the data's sizes, the number of chains and the first rows alone, never from
 which worker is quicker. So whatever happens to the workers, the same tasks are done, each from the
-same state, and the answer is the same to the last bit.
+same state, and the answer is the same to the last bit, as long as the workers are of one kind.
 
 * A *piece* is what one task learns: a file, some lines of one, or rows of a partition.
 * The *head* is learned first: rows from the beginnings of several pieces, in turn.

@@ -1,4 +1,4 @@
-"""What is counted beside learning: lines that could not be read, and how widely targets spread."""
+"""What is counted beside learning: what could not be read, names, how widely targets spread."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class Tally:
     ----------
     bad_lines : int
     first_bad_lines : list of BadLine
+    without_target : int
+        How many rows were left out because their target is missing.
+    names : dict
+        The names of hashed features by their index, if they are to be remembered.
     shift : array or None
         The first target of all, so that little cancels in the sums.
     sums : array of shape (3, outputs)
@@ -32,6 +36,8 @@ class Tally:
 
     bad_lines: int = 0
     first_bad_lines: list[BadLine] = field(default_factory=list)
+    without_target: int = 0
+    names: dict[int, str] = field(default_factory=dict)
     shift: Floats | None = None
     sums: Floats = field(default_factory=lambda: np.zeros((3, 0)))
 
@@ -41,6 +47,11 @@ class Tally:
         self.first_bad_lines = [*self.first_bad_lines, *(BadLine(*line) for line in first)][
             :SHOWN_LINES
         ]
+
+    def add_names(self, names: dict[int, str]) -> None:
+        """Remember names; of two in a slot the first in the alphabet stays, as in one process."""
+        for index, name in names.items():
+            self.names[index] = min(name, self.names.get(index, name))
 
     def add_targets(self, targets: NDArray[Any], weights: Floats | None) -> None:
         """Count targets that are numbers to predict."""
@@ -59,6 +70,8 @@ class Tally:
         self.bad_lines += other.bad_lines - base.bad_lines
         new = other.first_bad_lines[len(base.first_bad_lines) :]
         self.first_bad_lines = [*self.first_bad_lines, *new][:SHOWN_LINES]
+        self.without_target += other.without_target - base.without_target
+        self.add_names(other.names)
         if self.shift is not None:
             self.sums = self.sums + (other.sums - base.sums)
 
@@ -67,6 +80,8 @@ class Tally:
         page = {
             "bad_lines": self.bad_lines,
             "first_bad_lines": [list(line) for line in self.first_bad_lines],
+            "without_target": self.without_target,
+            "names": {str(index): name for index, name in self.names.items()},
         }
         if self.shift is None:
             return page, {}
@@ -76,7 +91,8 @@ class Tally:
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Tally:
         """Undo ``to_state``."""
         lines = [BadLine(*line) for line in page["first_bad_lines"]]
-        tally = cls(page["bad_lines"], lines)
+        names = {int(index): name for index, name in page["names"].items()}
+        tally = cls(page["bad_lines"], lines, page["without_target"], names)
         if "tally.shift" in arrays:
             tally.shift, tally.sums = arrays["tally.shift"], arrays["tally.sums"]
         return tally

@@ -158,6 +158,10 @@ class File:
         with self._raw() as raw:
             return _read_head(raw)
 
+    def lines_before(self) -> int:
+        """Count the lines before it, where it is only some lines of a file."""
+        return 0
+
     def is_plain(self) -> bool:
         """Say whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
         if not self.is_regular:
@@ -221,6 +225,10 @@ class Pipe:
             except OSError as error:
                 raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
         return self._head
+
+    def lines_before(self) -> int:
+        """Say that no line comes before it."""
+        return 0
 
     def open(self) -> Opened:
         """Begin to read; possible once."""

@@ -75,6 +75,10 @@ class RemoteFile:
         with self.raw() as file:
             return bytes(file.read(HEAD_BYTES))
 
+    def lines_before(self) -> int:
+        """Say that no line comes before it."""
+        return 0
+
     def open(self) -> Opened:
         """Begin to read."""
         compression = compression_of(self.name, self.head()[:8])

@@ -139,9 +139,10 @@ class LineReader:
     def _mark(self, block: Block, parsed: Parsed, mark: Mark) -> Mark:
         last = mark.position
         lines_before = last["lines"] if last["file"] == block.file else 0
-        file = self._files[block.file].name
+        file = self._files[block.file]
+        first = lines_before + 1 + (file.lines_before() if parsed.first_bad else 0)
         bad = [
-            BadLine(file, lines_before + line + 1, _shortened(text), reason)
+            BadLine(file.name, first + line, _shortened(text), reason)
             for line, text, reason in parsed.first_bad
         ]
         if bad and not self._options.skip_bad_lines:

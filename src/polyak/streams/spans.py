@@ -38,8 +38,17 @@ class Span(File):
         with self._raw() as raw:
             self.first, self.last = (self._line_after(raw, place) for place in (begin, end))
         self.size = self.last - self.first
-        if self.first:  # a line number alone would not lead to the line
-            self.name = f"{path} from byte {self.first}"
+        self._lines_before: int | None = None
+
+    def lines_before(self) -> int:
+        """Count the lines of the file that come before: only asked to say where an error is."""
+        if self._lines_before is None:
+            self._lines_before, left = 0, self.first
+            with self._raw() as raw:
+                while left and (block := raw.read(min(left, 1 << 20))):
+                    self._lines_before += block.count(b"\n")
+                    left -= len(block)
+        return self._lines_before
 
     def is_plain(self) -> bool:
         """Say no: who reads a plain file reads all of it."""

@@ -1,0 +1,104 @@
+"""Every source by every way: the model file is the same, byte for byte.
+
+The default run has a thin diagonal of the matrix: the sources one after the other, each with one
+way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from model_bytes import differences
+from sources import SOURCES, Source
+from ways import WAYS, at_random, killed_at, train
+
+Reference = Callable[[Source, bool], bytes]
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Source], Path]:
+    """Write a source once."""
+    folder, paths = tmp_path_factory.mktemp("sources"), dict[str, Path]()
+
+    def path(source: Source) -> Path:
+        name = f"{source.form}.{source.packing}"
+        if name not in paths:
+            paths[name] = source.write(folder)
+        return paths[name]
+
+    return path
+
+
+@pytest.fixture(scope="session")
+def reference(
+    tmp_path_factory: pytest.TempPathFactory, written: Callable[[Source], Path]
+) -> Reference:
+    """Learn each form once: from a plain file, at once."""
+    folder, models = tmp_path_factory.mktemp("references"), dict[tuple[Source, bool], bytes]()
+
+    def model(source: Source, with_names: bool) -> bytes:
+        key = (source.plain, with_names)
+        if key not in models:
+            names = ("--names",) if with_names else ()
+            models[key] = train(key[0], written(key[0]), folder / "model", *names)
+        return models[key]
+
+    return model
+
+
+def is_promised(source: Source, way: str) -> bool:
+    """Tell whether the way leads to the same file: rows made of a table forget its columns."""
+    return not (source.is_table and way == "converted-npz")
+
+
+def keeps_names(source: Source, way: str) -> bool:
+    """Tell whether there are names to be remembered: converted rows have numbers instead."""
+    return source.has_names and (source.is_table or not way.startswith("converted"))
+
+
+def cells() -> list[object]:
+    """List the matrix; all but its diagonal is slow, and so are two kinds of compression."""
+    found: list[object] = []
+    number = 0
+    for source in SOURCES:
+        ways = [way for way in WAYS if is_promised(source, way)]
+        quick = ways[number % len(ways)] if source.packing not in ("bz2", "xz") else None
+        number += quick is not None
+        for way in ways:
+            marks = () if way == quick else pytest.mark.slow
+            found.append(pytest.param(source, way, id=f"{source}-{way}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("source", "way"), cells())
+def test_same_model(
+    source: Source,
+    way: str,
+    written: Callable[[Source], Path],
+    reference: Reference,
+    tmp_path: Path,
+) -> None:
+    with_names = keeps_names(source, way)
+    names = ("--names",) if with_names else ()
+    model = WAYS[way](source, written(source), tmp_path, *names)
+    assert differences(model, reference(source, with_names)) == []
+
+
+@pytest.mark.slow
+def test_a_hundred_kills(
+    written: Callable[[Source], Path], reference: Reference, tmp_path: Path
+) -> None:
+    """Kill runs of all sources at random moments: each goes on to the same bytes."""
+    wrong = []
+    for number in range(100):
+        source = SOURCES[number % len(SOURCES)]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        names = ("--names",) if source.has_names else ()
+        wait = at_random(f"{number} {source}")
+        model = killed_at(source, written(source), folder, wait, *names)
+        if found := differences(model, reference(source, source.has_names)):
+            wrong.append(f"{number}, {source}: {found}")
+    assert wrong == []

@@ -1,0 +1,82 @@
+"""Every source of files on a cluster: the same bytes from another one, and a model that predicts.
+
+The clusters have the same number of chains, but one has two workers and the other one of two
+threads, so that tasks end in another order and in other places.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import dask
+import pytest
+from distributed import LocalCluster
+from model_bytes import differences
+from sources import FILES, TEXT, Source, rows
+from ways import done
+
+from polyak.cli import main
+from polyak.model import LinearModel
+
+ROWS, PARTS = 21_000, 3
+KEPT = ("first_id", "hashed_bits", "hashed_names", "schema", "feature_names", "rows")
+"""What a model made by one process remembers about its data, and one of a cluster has to."""
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[list[str]]:
+    """Start two clusters, of as many threads, and give their addresses."""
+    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as two_workers,
+        LocalCluster(n_workers=1, threads_per_worker=2, **quiet) as two_threads,
+    ):
+        yield [two_workers.scheduler_address, two_threads.scheduler_address]
+
+
+def sources() -> list[object]:
+    """List the sources; one of each kind of reader is quick."""
+    quick = [Source(form) for form in ("svm", "vw", "csv", "parquet", "npz")]
+    return [
+        pytest.param(source, id=str(source), marks=() if source in quick else pytest.mark.slow)
+        for source in FILES
+    ]
+
+
+def written(source: Source, folder: Path) -> list[str]:
+    """Write the rows as several files; NumPy's are read one at a time."""
+    parts = 1 if source.form == "npz" else PARTS
+    size, some = ROWS // parts, rows(ROWS)
+    slices = [some[n * size : (n + 1) * size] for n in range(parts)]
+    return [str(source.write(folder, f"part{n}", part)) for n, part in enumerate(slices)]
+
+
+@pytest.mark.parametrize("source", sources())
+def test_on_dask(source: Source, clusters: list[str], tmp_path: Path) -> None:
+    paths = written(source, tmp_path)
+    names = ["--names"] if source.has_names else []
+    options = [*source.options, *names, "-q"]
+    models = [tmp_path / f"model{n}" for n in range(len(clusters))]
+    for model, address in zip(models, clusters, strict=True):
+        engine = ["--engine", "dask", "--scheduler", address, "-m", str(model)]
+        with pytest.raises(SystemExit) as ended:
+            main(["train", *paths, *options, *engine])
+        assert ended.value.code == 0
+    assert differences(*(model.read_bytes() for model in models)) == []
+
+    alone = tmp_path / "alone"
+    done(source, tmp_path, "train", *paths, *options, "-m", alone)
+    learned, expected = LinearModel.load(models[0]), LinearModel.load(alone)
+    if source.form in TEXT:  # of other files the first batches can be all there is
+        assert learned.about["engine"]["chains"] == 2
+    kept = [{name: model.about.get(name) for name in KEPT} for model in (learned, expected)]
+    assert kept[0] == kept[1]
+    lines = [
+        done(source, tmp_path, "predict", model, *paths).split() for model in (models[0], alone)
+    ]
+    assert [len(predicted) for predicted in lines] == [ROWS, ROWS]
+    alike = sum(one == other for one, other in zip(*lines, strict=True))
+    assert alike > 0.97 * ROWS
