@@ -178,19 +178,3 @@ def test_a_learner() -> None:
         for batch in rest:
             learner.learn(*batch)
     assert everything(learner) == after_each[-1]
-
-
-def test_a_learner_grows_while_it_is_read() -> None:
-    """New features make the bank move its memory, which nobody must be reading then."""
-    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
-    rng = np.random.default_rng(0)
-    learner.learn(rng.normal(size=(1000, 5)), rng.normal(size=1000))
-
-    def check() -> None:
-        model = learner.model()
-        assert np.isfinite(model.weights).all()
-
-    with reading(check):
-        for width in range(5, 3000, 200):
-            learner.learn(rng.normal(size=(30, width)), rng.normal(size=30))
-    assert learner.model().n_features == 2805

@@ -85,8 +85,9 @@ class VwReader(LineReader):
         return self._taken_apart(parse_vw(block.text, **self._text(at, ((), 0, 0)).options))
 
     def _taken_apart(self, rows: Any) -> Parsed:
-        targets, weights, *arrays, unlabelled, lines, n_bad, bad, names, checked = rows
-        sparse = SparseRows(*arrays, 1 << self.hashed_bits, checked)
+        targets, weights, indptr, indices, values, *rest, checked = rows
+        unlabelled, lines, n_bad, bad, names = rest
+        sparse = SparseRows(indptr, indices, values, 1 << self.hashed_bits, checked)
         labels = targets if self._options.targets else None
         batch = Batch(sparse, labels, weights)
         return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)
