@@ -23,10 +23,11 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
     >>> huge_value(np.eye(2), np.array([1e150, 1.0])) is None
     True
     """
-    sparse = isinstance(rows, SparseRows)
-    begin = int(rows.indptr[0]) if sparse and len(rows) else 0
-    values = rows.values[begin : int(rows.indptr[-1])] if sparse else rows  # type: ignore[union-attr]
-    if _any_huge(values):
+    begin, values = 0, rows
+    if isinstance(rows, SparseRows) and len(rows.indptr):
+        begin, end = int(rows.indptr[0]), int(rows.indptr[-1])
+        values = rows.values[begin:end]
+    if not isinstance(values, SparseRows) and _any_huge(values):
         place = int(np.argmax(np.abs(values) > LARGEST))
         if isinstance(rows, SparseRows):
             row = int(np.searchsorted(rows.indptr, begin + place, side="right")) - 1

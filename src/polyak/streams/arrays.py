@@ -174,7 +174,8 @@ class ArrayReader:
             return np.dtype(self._dtype)
         return values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
-    def _one_each(self, numbers: Any, what: str) -> NDArray[Any] | None:
+    def _one_each(self, numbers: Any, what: str) -> Any:
+        """Give one number a row, or None: an array, or one that is unpacked as it is read."""
         if numbers is None:
             return None
         array: Any = numbers if hasattr(numbers, "whole") else np.asarray(numbers)

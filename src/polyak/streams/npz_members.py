@@ -6,6 +6,7 @@ Nothing is believed of its size before it is there.
 from __future__ import annotations
 
 import math
+import struct
 import threading
 import zipfile
 import zlib
@@ -79,7 +80,8 @@ class Members:
         with open(self._path, "rb") as file:
             file.seek(member.header_offset + 26)
             lengths = file.read(4)
-        return member.header_offset + 30 + sum(np.frombuffer(lengths, "<u2").tolist())
+        name_size, extra_size = struct.unpack("<HH", lengths)
+        return int(member.header_offset + 30 + name_size + extra_size)
 
     def place(self, name: str) -> tuple[int, int]:
         """Where a stored member begins in the file, and where it ends."""
