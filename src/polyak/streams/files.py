@@ -6,7 +6,7 @@ import glob
 import io
 import os
 from collections.abc import Iterable
-from typing import Any, BinaryIO, ClassVar, cast
+from typing import Any, BinaryIO, cast
 
 from polyak.errors import DataError
 from polyak.streams.compression import compression_of, decompressed
@@ -123,6 +123,7 @@ class File:
     def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
         self.keys = keys or {}
+        self._pipe: Pipe | None = None
         try:
             state = os.stat(path)
             if os.path.isdir(path):
@@ -133,9 +134,9 @@ class File:
             raise DataError(f"{path} cannot be read: {reason(error)}") from None
 
     def head(self) -> bytes:
-        """Return the first 64 KiB, or nothing of a pipe, which could not be read again."""
+        """Return the first 64 KiB; of a pipe, they will be read again."""
         if not self.is_regular:
-            return b""
+            return self._as_pipe().head()
         with self._raw() as raw:
             return _read_head(raw)
 
@@ -148,12 +149,17 @@ class File:
 
     def open(self) -> Opened:
         """Begin to read."""
+        if not self.is_regular:
+            return self._as_pipe().open()
         raw = self._raw()
-        if self.is_regular:
-            head = raw.read(8) or b""
-            raw.seek(0)
-            return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head))
-        return Pipe(raw, self.name).open()
+        head = raw.read(8) or b""
+        raw.seek(0)
+        return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head))
+
+    def _as_pipe(self) -> Pipe:
+        if self._pipe is None:
+            self._pipe = Pipe(self._raw(), self.name)
+        return self._pipe
 
     def _raw(self) -> io.FileIO:
         try:
@@ -177,21 +183,10 @@ class Pipe:
         self._head: bytes | None = None
         self._is_open = False
 
-    _standard_input: ClassVar[Pipe | None] = None
-
     @classmethod
     def of_standard_input(cls) -> Pipe:
-        """Read standard input, past Python's own buffer, which a blocked read would lock.
-
-        A process has one, so a pipe whose head was looked at and no more is given out again: a
-        run that finds a checkpoint looks first, and then opens its source anew.
-        """
-        pipe = cls._standard_input
-        if pipe is None or pipe._is_open:
-            raw = io.FileIO(0, closefd=False)
-            pipe = cls(raw, "standard input")
-            cls._standard_input = pipe
-        return pipe
+        """Read standard input, past Python's own buffer, which a blocked read would lock."""
+        return cls(io.FileIO(0, closefd=False), "standard input")
 
     def head(self) -> bytes:
         """Return the first 64 KiB; they will be read again."""
@@ -278,14 +273,15 @@ def total_size(files: Iterable[File | Pipe]) -> int | None:
 def fingerprint(files: Iterable[File | Pipe]) -> str:
     """Tell this data from other data, cheaply: the sizes, and how the first files begin.
 
-    Neither names nor dates count, so a copy elsewhere is the same data.
+    Neither names nor dates count, so a copy elsewhere is the same data. A pipe shows how it begins
+    only if it is the first: nobody may write to the next ones before this one is read.
     """
     import hashlib
 
     digest = hashlib.sha256()
     for i, file in enumerate(files):
         digest.update(f"{file.size} ".encode())
-        if i < 16:
+        if i == 0 or (i < 16 and file.size is not None):
             digest.update(file.head())
     return digest.hexdigest()[:32]
 
