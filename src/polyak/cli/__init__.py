@@ -36,7 +36,11 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code: 0 done, 2 wrong usage, 1 anything else."""
+    """Run a command and leave with its exit code.
+
+    It is 0 for what is done, 2 for wrong usage, 130 for what was stopped by Ctrl-C or another
+    signal, and 1 for anything else.
+    """
     # No command multiplies matrices, so NumPy's library for that need not keep threads spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     own_process = arguments is None
