@@ -33,6 +33,7 @@ from polyak.errors import ModelFileError
 from polyak.hashed_names import Names, names_from_arrays, names_to_arrays
 from polyak.learner import Learner
 from polyak.locks import FolderLock
+from polyak.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1
@@ -152,7 +153,8 @@ class CheckpointFolder:
                 continue
             if first_error is not None:
                 warnings.warn(
-                    f"{first_error}; going on from the checkpoint before it, at row {page['rows']}",
+                    f"{first_error}; going on from the checkpoint before it, at row "
+                    f"{page.get('rows')}",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -178,6 +180,7 @@ def _checkpoint(
     path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
 ) -> Checkpoint:
     try:
+        check_checkpoint(page, arrays)
         if page["data"] != data:
             raise ModelFileError(
                 f"{path} is a checkpoint of other data; remove it, or name another folder"
@@ -189,8 +192,15 @@ def _checkpoint(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
+        told = page["learner"]["recipe"] | {"n_features": page["learner"]["n_features"]}
+        for name, value in told.items():
+            if options.get(name, value) != value:
+                raise ValueError(f"its learner has {name} = {value}, its run {options[name]}")
+        learner = Learner.from_state(page["learner"], arrays)
+        if learner.race is not None:
+            learner.model()  # what cannot be had of it now could not be had in the end
         return Checkpoint(
-            Learner.from_state(page["learner"], arrays),
+            learner,
             page["data"],
             page["options"],
             page["position"],
@@ -202,4 +212,4 @@ def _checkpoint(
         raise
     except Exception as error:
         # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from None
+        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from error

@@ -57,7 +57,7 @@ def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tu
             data = file.read()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ModelFileError(f"{name} cannot be read: {reason}") from None
+        raise ModelFileError(f"{name} cannot be read: {reason}") from error
     return unpack(data, name, kind, newest_format)
 
 
@@ -93,7 +93,7 @@ def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page,
     try:
         arrays: Arrays = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise ModelFileError(f"{name} is damaged: {error}") from None
+        raise ModelFileError(f"{name} is damaged: {error}") from error
     if page.pop("crc32", None) != _checksum(page, arrays):
         raise ModelFileError(f"{name} is damaged: its checksum does not fit its contents")
     return page, arrays
@@ -204,7 +204,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from None
+        raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -21,7 +21,7 @@ def raise_on_ctrl_c() -> None:
 
 
 class Interrupts:
-    """While entered, Ctrl-C (or SIGTERM, or SIGHUP) raises KeyboardInterrupt once, outside of ``held``.
+    """While entered, Ctrl-C (SIGTERM, SIGHUP) raises KeyboardInterrupt once, outside of ``held``.
 
     Whatever comes after the first is ignored, so that saving can end in peace.
 

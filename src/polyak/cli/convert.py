@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
     try:
         format_of(options.output)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     check_writable(options.output)
     with (
@@ -78,7 +78,7 @@ def _open(options: Namespace) -> Stream:
     try:
         columns = columns_of(options)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
     return open_source(
         options.source,
         options.output,

@@ -86,10 +86,10 @@ def _names(given: list[str]) -> list[str]:
 def _check_for_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
-    except ImportError:
+    except ImportError as error:
         raise UsageError(
             "figures are drawn by matplotlib, which is not here: pip install 'polyak[reproduce]'"
-        ) from None
+        ) from error
 
 
 class _Quiet:

@@ -234,7 +234,7 @@ def _job(options: Namespace) -> Job:
             every_seconds=every_seconds,
         )
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
 
 
 def _train(job: Job, options: Namespace) -> Outcome:

@@ -43,16 +43,16 @@ class Opened:
                 if not n:
                     break
                 filled += n
-        except EOFError:
-            raise DataError(f"{self._name} is cut short: its compressed data has no end") from None
+        except EOFError as error:
+            raise DataError(f"{self._name} is cut short: its compressed data has no end") from error
         except DataError:
             raise
         except Exception as error:
             if self._compression:
                 raise DataError(
                     f"{self._name} is not sound {self._compression} data: {error}"
-                ) from None
-            raise DataError(f"{self._name} cannot be read: {reason(error)}") from None
+                ) from error
+            raise DataError(f"{self._name} cannot be read: {reason(error)}") from error
         return filled
 
     def skip(self, n: int) -> None:
@@ -131,7 +131,7 @@ class File:
             self.is_regular = os.path.isfile(path)
             self.size = state.st_size if self.is_regular else None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {reason(error)}") from None
+            raise DataError(f"{path} cannot be read: {reason(error)}") from error
 
     def head(self) -> bytes:
         """Return the first 64 KiB; of a pipe, they will be read again."""
@@ -165,7 +165,7 @@ class File:
         try:
             return open(self.name, "rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
+            raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
 
 
 class Pipe:
@@ -194,7 +194,7 @@ class Pipe:
             try:
                 self._head = _read_head(self._file)
             except OSError as error:
-                raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
+                raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
         return self._head
 
     def open(self) -> Opened:

@@ -120,6 +120,8 @@ class Stream:
         pipe would have moved on.
         """
         reader, size = self._reader, self._shuffle_buffer
+        if start is not None and not size:
+            self._check_position(start)
         if size:
             begin = reader.begin(None)
             self._batches = shuffled(reader.read(begin), size, seed, start)
@@ -131,6 +133,12 @@ class Stream:
         self._first_targets: list[Any] | None = (
             [] if warn_if_sorted and not size and start is None else None
         )
+
+    def _check_position(self, start: Position) -> None:
+        """Refuse a position that lacks what this reader's own have."""
+        for name, value in self._reader.begin(None).position.items():
+            if type(start.get(name)) is not type(value):
+                raise DataError(f"the place to go on from is not one in {self.name}")
 
     @property
     def bytes_read(self) -> int:  # noqa: D102
