@@ -125,7 +125,7 @@ class TableEncoder {
     std::lock_guard<std::mutex> lock(names_lock_);
     nb::dict found;
     for (const auto &[index, name] : names_)
-      found[nb::int_(index)] = nb::str(name.c_str(), name.size());
+      found[nb::int_(index)] = nb::bytes(name.data(), name.size());
     return found;
   }
 

@@ -211,13 +211,17 @@ class TestRefused:
         write_file(tmp_path / "m", page, kept)
         self.refused(tmp_path / "m", "is not a sound model")
 
-    def test_more_features_than_memory(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("count", "words"),
+        [(2**40, "features would take 8796.1 GB of memory, and there are"), (2**58, "count is")],
+    )
+    def test_more_features_than_memory(self, tmp_path: Path, count: int, words: str) -> None:
         weights = np.zeros((1000, 1))
         weights[3] = 1
         LinearModel(weights, np.zeros(1), "squared_error").save(tmp_path / "m")
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
-        write_file(tmp_path / "m", page | {"features": {"count": 2**58}}, arrays)
-        self.refused(tmp_path / "m", "is not a sound model")
+        write_file(tmp_path / "m", page | {"features": {"count": count}}, arrays)
+        self.refused(tmp_path / "m", words)
 
 
 def fuzz(tmp_path: Path, count: int) -> None:

@@ -209,7 +209,7 @@ class Bank:
                 _NO_STOPS if stops is None else stops,
             )
         except ArithmeticError as error:
-            raise DivergenceError(str(error)) from None
+            raise DivergenceError(str(error)) from error
         if again:
             self._set_fields(**honest)
         return None if stops is None else notes

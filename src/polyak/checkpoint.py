@@ -2,12 +2,17 @@
 
 A folder holds ``checkpoint.polyak`` and, in ``previous.polyak``, the one before it. A new one is
 complete on the disk before it takes the place of the last, so one of the two can always be read.
+While a run goes on the folder is its own: another one is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import glob
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +20,9 @@ from polyak.container import (
     Arrays,
     NewerFormatError,
     Page,
+    check_writable,
     pack,
+    part_of,
     plain,
     read_file,
     sync_folder,
@@ -23,7 +30,10 @@ from polyak.container import (
     writing,
 )
 from polyak.errors import ModelFileError
+from polyak.hashed_names import Names, names_from_arrays, names_to_arrays
 from polyak.learner import Learner
+from polyak.locks import FolderLock
+from polyak.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1
@@ -46,6 +56,8 @@ class Checkpoint:
     passes_done : int
     counts : dict
         What else the run counts.
+    names : dict
+        The names of hashed features seen so far, where they are remembered.
     """
 
     learner: Learner
@@ -54,6 +66,7 @@ class Checkpoint:
     position: dict[str, Any] | None = None
     passes_done: int = 0
     counts: dict[str, Any] = field(default_factory=dict)
+    names: Names = field(default_factory=dict)
 
 
 class CheckpointFolder:
@@ -63,6 +76,32 @@ class CheckpointFolder:
         self.folder = os.fspath(folder)
         self.newest = os.path.join(self.folder, NEWEST)
         self.previous = os.path.join(self.folder, PREVIOUS)
+
+    def files(self) -> list[str]:
+        """Name the files that are kept there."""
+        return [self.newest, self.previous, FolderLock(self.folder).path]
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Have the folder for oneself; OSError says why it cannot be had, or not be written."""
+        lock = FolderLock(self.folder)
+        with writing(self.folder):
+            if os.path.exists(self.folder) and not os.path.isdir(self.folder):
+                raise OSError(errno.ENOTDIR, "it is not a folder")
+            os.makedirs(self.folder, exist_ok=True)
+            if not lock.take():
+                raise OSError(
+                    errno.EBUSY,
+                    f"{lock.holder()} is learning with the checkpoints there; wait for it to end, "
+                    "or name another folder",
+                )
+        try:
+            for left_over in glob.glob(glob.escape(self.newest) + ".*.part"):
+                os.remove(left_over)  # of a run that was killed while it wrote
+            check_writable(self.newest)
+            yield
+        finally:
+            lock.release()
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, and keep the one before."""
@@ -78,7 +117,9 @@ class CheckpointFolder:
             "counts": plain(checkpoint.counts),
             "learner": learned,
         }
-        part = self.newest + ".part"
+        if checkpoint.names:
+            arrays = arrays | names_to_arrays(checkpoint.names)
+        part = part_of(self.newest)
         with writing(self.newest):
             os.makedirs(self.folder, exist_ok=True)
             # The new one is safely on the disk before the last one is touched.
@@ -112,7 +153,8 @@ class CheckpointFolder:
                 continue
             if first_error is not None:
                 warnings.warn(
-                    f"{first_error}; going on from the checkpoint before it, at row {page['rows']}",
+                    f"{first_error}; going on from the checkpoint before it, at row "
+                    f"{page.get('rows')}",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -122,16 +164,23 @@ class CheckpointFolder:
         return None
 
     def clear(self) -> None:
-        """Remove the checkpoints: the run is complete."""
-        for path in (self.previous, self.newest):
-            if os.path.exists(path):
-                os.remove(path)
+        """Remove the checkpoints: the run is complete. Those that another run has are left."""
+        lock = FolderLock(self.folder)
+        if not os.path.isdir(self.folder) or not lock.take():
+            return
+        try:
+            for path in (self.previous, self.newest):
+                if os.path.exists(path):
+                    os.remove(path)
+        finally:
+            lock.release()
 
 
 def _checkpoint(
     path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
 ) -> Checkpoint:
     try:
+        check_checkpoint(page, arrays)
         if page["data"] != data:
             raise ModelFileError(
                 f"{path} is a checkpoint of other data; remove it, or name another folder"
@@ -143,16 +192,24 @@ def _checkpoint(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
+        told = page["learner"]["recipe"] | {"n_features": page["learner"]["n_features"]}
+        for name, value in told.items():
+            if options.get(name, value) != value:
+                raise ValueError(f"its learner has {name} = {value}, its run {options[name]}")
+        learner = Learner.from_state(page["learner"], arrays)
+        if learner.race is not None:
+            learner.model()  # what cannot be had of it now could not be had in the end
         return Checkpoint(
-            Learner.from_state(page["learner"], arrays),
+            learner,
             page["data"],
             page["options"],
             page["position"],
             int(page["passes_done"]),
             dict(page["counts"]),
+            names_from_arrays(arrays),
         )
     except ModelFileError:
         raise
     except Exception as error:
         # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from None
+        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from error

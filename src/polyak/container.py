@@ -57,7 +57,7 @@ def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tu
             data = file.read()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ModelFileError(f"{name} cannot be read: {reason}") from None
+        raise ModelFileError(f"{name} cannot be read: {reason}") from error
     return unpack(data, name, kind, newest_format)
 
 
@@ -93,7 +93,7 @@ def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page,
     try:
         arrays: Arrays = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise ModelFileError(f"{name} is damaged: {error}") from None
+        raise ModelFileError(f"{name} is damaged: {error}") from error
     if page.pop("crc32", None) != _checksum(page, arrays):
         raise ModelFileError(f"{name} is damaged: its checksum does not fit its contents")
     return page, arrays
@@ -130,10 +130,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
             with open(target, "wb") as file:  # a pipe or a device: nothing to rename
                 file.write(data)
             return
-        part = target + ".part"
-        write_synced(part, data)
-        os.replace(part, target)
-        sync_folder(os.path.dirname(target))
+        replace_synced(target, data)
 
 
 @contextlib.contextmanager
@@ -152,9 +149,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with open(target, "wb") as file:
                 yield file
             return
-        part = target + ".part"
+        part = part_of(target)
         try:
-            with open(part, "wb") as file:
+            with open(part, "xb") as file:
                 yield file
             os.replace(part, target)
         except BaseException:
@@ -174,10 +171,23 @@ def _standard_output() -> Iterator[BinaryIO]:
     sys.stdout.write(kept.getvalue().decode())
 
 
+def part_of(target: str) -> str:
+    """Name a file beside the target, for what is not complete, as nobody else will."""
+    return f"{target}.{os.urandom(4).hex()}.part"
+
+
+def replace_synced(target: str, data: bytes) -> None:
+    """Put a file in place once the disk has it; should that fail, leave what was there."""
+    part = part_of(target)
+    write_synced(part, data)
+    os.replace(part, target)
+    sync_folder(os.path.dirname(target))
+
+
 def write_synced(path: str, data: bytes) -> None:
-    """Write a file and wait until the disk has it; should that fail, leave none."""
+    """Write a new file and wait until the disk has it; should that fail, leave none."""
     try:
-        with open(path, "wb") as file:
+        with open(path, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -194,7 +204,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from None
+        raise OSError(error.errno, f"{os.fspath(path)} cannot be written: {reason}") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -208,6 +218,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             raise OSError(errno.ENOENT, f"there is no folder {folder}")
         if not os.access(target if os.path.exists(target) else folder, os.W_OK):
             raise OSError(errno.EACCES, "permission denied")
+        if os.path.isfile(target) or not os.path.exists(target):
+            # Permissions do not tell everything, and some users have all: a page, to try.
+            part = part_of(target)
+            write_synced(part, bytes(4096))
+            os.remove(part)
 
 
 def sync_folder(folder: str) -> None:

@@ -23,4 +23,4 @@ def needed(module: str, extra: str) -> Any:
             raise
         raise ValueError(
             f"this needs {error.name}, which is not installed: pip install 'polyak[{extra}]'"
-        ) from None
+        ) from error

@@ -8,11 +8,20 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(  # Ctrl-C, a scheduler, a terminal that is closed; Windows has not all of them
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def raise_on_ctrl_c() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt, as in any Python program, unless nobody wants it."""
+    with suppress(ValueError):  # in a thread
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Interrupts:
-    """While entered, Ctrl-C (or SIGTERM) raises KeyboardInterrupt once, outside of ``held``.
+    """While entered, Ctrl-C (SIGTERM, SIGHUP) raises KeyboardInterrupt once, outside of ``held``.
 
     Whatever comes after the first is ignored, so that saving can end in peace.
 

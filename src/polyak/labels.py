@@ -42,7 +42,7 @@ def labels_from_json(page: Any) -> NDArray[Any]:
             raise ValueError("a label is not a word")
         labels = np.array(values, dtype=dtype)
     except (KeyError, TypeError, OverflowError, SyntaxError) as error:
-        raise ValueError(f"the labels cannot be read: {error}") from None
+        raise ValueError(f"the labels cannot be read: {error}") from error
     if labels.ndim != 1:
         raise ValueError("labels are a list")
     return labels

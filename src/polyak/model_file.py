@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from polyak.container import Arrays, Page, plain, read_file, write_file
 from polyak.errors import ModelFileError
+from polyak.free_memory import check_memory
 from polyak.labels import labels_from_json, labels_to_json
 from polyak.losses import LOSSES
 from polyak.model import LinearModel
+from polyak.sound import check_model_page
 
 KIND = "model"
 FORMAT = 1
@@ -49,25 +51,24 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         return _model(page, arrays)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         # The checksum was right, so someone wrote this on purpose.
-        raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from None
+        raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
 
 
 def _model(page: Page, arrays: Arrays) -> LinearModel:
-    if page["loss"] not in LOSSES:
-        raise ValueError(f"its loss is called {page['loss']!r}")
+    check_model_page(page)
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
     if LOSSES[page["loss"]].classifies != (classes is not None):
         raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
-    weights = _weights_from_arrays(arrays, int(page["features"]["count"]))
+    weights = _weights_from_arrays(arrays, page["features"]["count"])
     outputs = weights.shape[1]
     if classes is not None and outputs != (1 if len(classes) == 2 else len(classes)):
         raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
+    if "intercept" not in arrays:
+        raise ValueError("it has no intercept")
     intercept, sigmoids = arrays["intercept"], arrays.get("sigmoids")
     _check_shape("intercept", intercept, (outputs,))
     if sigmoids is not None:
         _check_shape("sigmoids", sigmoids, (outputs, 2))
-    if not isinstance(page["about"], dict):
-        raise ValueError("what is told about it is not a dict")
     replicas = arrays.get("replicas")
     if replicas is not None and (
         replicas.ndim != 3
@@ -96,7 +97,9 @@ def _weights_to_arrays(weights: NDArray[Any]) -> Arrays:
 
 
 def _weights_from_arrays(arrays: Arrays, features: int) -> NDArray[Any]:
-    whole = arrays["weights"] if "weights" in arrays else arrays["values"]
+    whole = arrays.get("weights", arrays.get("values"))
+    if whole is None or ("weights" not in arrays and "indices" not in arrays):
+        raise ValueError("it has no weights")
     if whole.ndim != 2 or whole.dtype not in (np.float32, np.float64) or not whole.shape[1]:
         raise ValueError("its weights are not a table of floats")
     if "weights" not in arrays:
@@ -105,6 +108,7 @@ def _weights_from_arrays(arrays: Arrays, features: int) -> NDArray[Any]:
             raise ValueError("its indices do not fit its values")
         if len(indices) and not (indices.min() >= 0 and indices.max() < features):
             raise ValueError("it has an index beyond its features")
+        check_memory(features * whole.shape[1] * whole.itemsize, features)
         values, whole = whole, np.zeros((features, whole.shape[1]), whole.dtype)
         whole[indices] = values
     if len(whole) != features:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak._core import CheckedRows
+from polyak.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +196,9 @@ def join_rows(parts: list[Rows]) -> Rows:
     (3, 2)
     """
     if not any(isinstance(part, SparseRows) for part in parts):
+        widths = sorted({part.shape[1] for part in parts})
+        if len(widths) > 1:
+            raise DataError(f"some rows have {widths[0]} features and others {widths[-1]}")
         return np.concatenate([np.asarray(part) for part in parts])
     sparse = [part if isinstance(part, SparseRows) else dense_as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.indptr) for part in sparse])

@@ -6,7 +6,9 @@ The command line only parses and prints; what happens in between is here.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,6 +19,7 @@ from polyak.beginning import classes_of
 from polyak.errors import DataError
 from polyak.far_features import naming_far_features
 from polyak.finishing import Known, finished
+from polyak.hashed_names import Names, names_together
 from polyak.head_start import BLOCK_BYTES
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
@@ -135,12 +138,13 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
     """
     with Interrupts() as interrupts:
         run = _Run(job, watch, interrupts)
-        try:
-            run.all_passes()
-        except KeyboardInterrupt:
-            run.save()
-            return Outcome(run.model(), run.progress, interrupted=True)
-        return Outcome(run.model(), run.progress)
+        with run.folder_held():
+            try:
+                run.all_passes()
+            except KeyboardInterrupt:
+                run.save()
+                return Outcome(run.model(), run.progress, interrupted=True)
+            return Outcome(run.model(), run.progress)
 
 
 def clear_checkpoints(job: Job) -> None:
@@ -171,11 +175,16 @@ class _Run:
         self._schema: Schema | None = None
         self._hashed_bits: int | None = None
         self._without_target = 0
-        self._names: dict[int, str] = {}
+        self._names: Names = {}
+        self._stream: Stream | None = None
         self.progress = Progress(self._learner)
 
+    def folder_held(self) -> AbstractContextManager[None]:
+        """Have the folder of the checkpoints, or learn before the first row that one cannot."""
+        return nullcontext() if self._folder is None else self._folder.held()
+
     def all_passes(self) -> None:
-        stream = self._open(None)
+        stream = self._open()
         self._hashed_bits = stream.hashed_bits
         self._take_schema(stream)
         if self._folder is not None:
@@ -183,8 +192,8 @@ class _Run:
             with self._interrupts.held():
                 resumed = self._resume(self._folder)
             if resumed and self._passes_done < self._job.passes:
-                stream.close()
-                stream = self._open(self._position)
+                first = self._passes_done == 0
+                stream.begin(self._position, seed=self._seed(), warn_if_sorted=first)
         while self._passes_done < self._job.passes:
             with stream:
                 self._one_pass(stream)
@@ -194,7 +203,7 @@ class _Run:
                 self._passes_done += 1
                 self._position = None
             if self._passes_done < self._job.passes:
-                stream = self._open(None)
+                stream = self._open()
         self.save()  # should the model not find room on the disk, the work is still not lost
 
     def _take_schema(self, stream: Stream) -> None:
@@ -205,7 +214,10 @@ class _Run:
             if self._learner.classes is None:
                 self._learner.classes = classes
 
-    def _open(self, position: dict[str, Any] | None) -> Stream:
+    def _seed(self) -> int:
+        return self._job.recipe.seed + self._passes_done  # another order in every pass
+
+    def _open(self) -> Stream:
         job = self._job
         return open_stream(
             job.source,
@@ -215,16 +227,16 @@ class _Run:
             skip_bad_lines=job.skip_bad_lines,
             threads=job.threads,
             shuffle_buffer=job.shuffle_buffer,
-            seed=job.recipe.seed + self._passes_done,  # another order in every pass
+            seed=self._seed(),
             block_bytes=job.block_bytes,
             columns=job.columns,
             schema=self._schema,
-            start=position,
             warn_if_sorted=self._passes_done == 0,
         )
 
     def _one_pass(self, stream: Stream) -> None:
         first = self._passes_done == 0
+        self._stream = stream if first else None
         progress = self.progress
         bytes_of_passes_before = (stream.bytes_total or 0) * self._passes_done
         while True:
@@ -249,9 +261,15 @@ class _Run:
             self._watch(progress)
         if first:  # bad lines after the last good one
             self._without_target = stream.rows_without_target
-            self._names = stream.names()
+            self._names, self._stream = self._known_names(), None
             progress.bad_lines = stream.bad_lines
             progress.first_bad_lines = stream.first_bad_lines
+
+    def _known_names(self) -> Names:
+        """Give the names of hashed features seen so far, before an interruption too."""
+        if self._stream is None or not self._job.columns.names:
+            return self._names
+        return names_together(self._names, self._stream.raw_names())
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
         if batch.targets is None:
@@ -294,18 +312,21 @@ class _Run:
         self._learner = found.learner
         self._without_target = int(found.counts.get("without_target", 0))
         self._position, self._passes_done = found.position, found.passes_done
-        self._first_id = found.counts["first_id"]
+        self._first_id = found.counts.get("first_id")
+        self._names = found.names
         rows = found.learner.rows_seen
         self.progress = Progress(
             self._learner,
             rows=rows,
             rows_before=rows,
-            bytes_read=found.counts["bytes_read"],
-            bytes_before=found.counts["bytes_read"],
-            share=found.counts["share"],
-            share_before=found.counts["share"] or 0.0,
-            bad_lines=found.counts["bad_lines"],
-            first_bad_lines=tuple(BadLine(*line) for line in found.counts["first_bad_lines"]),
+            bytes_read=found.counts.get("bytes_read", 0),
+            bytes_before=found.counts.get("bytes_read", 0),
+            share=found.counts.get("share"),
+            share_before=found.counts.get("share") or 0.0,
+            bad_lines=found.counts.get("bad_lines", 0),
+            first_bad_lines=tuple(
+                BadLine(*line) for line in found.counts.get("first_bad_lines", ())
+            ),
         )
         return True
 
@@ -319,7 +340,10 @@ class _Run:
         return time.monotonic() - self._saved >= seconds
 
     def save(self) -> None:
-        """Write a checkpoint, if the job wants any and there is something to keep."""
+        """Write a checkpoint, if the job wants any and there is something to keep.
+
+        One that cannot be written is no reason to lose the model: it is tried again next time.
+        """
         if self._folder is None or not self._learner.rows_seen:
             return
         from polyak.checkpoint import Checkpoint
@@ -333,19 +357,22 @@ class _Run:
             "bad_lines": progress.bad_lines,
             "first_bad_lines": [list(line) for line in progress.first_bad_lines],
         }
-        self._folder.save(
-            Checkpoint(
-                self._learner,
-                self._data,
-                self._job.options(),
-                self._position,
-                self._passes_done,
-                counts,
-            )
+        checkpoint = Checkpoint(
+            self._learner,
+            self._data,
+            self._job.options(),
+            self._position,
+            self._passes_done,
+            counts,
+            self._known_names(),
         )
+        try:
+            self._folder.save(checkpoint)
+            progress.checkpoints += 1
+        except OSError as error:
+            warnings.warn(f"{error.strerror}; learning goes on without it", stacklevel=2)
         self._saved = time.monotonic()
         self._rows_saved = progress.rows
-        progress.checkpoints += 1
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -358,7 +385,9 @@ class _Run:
             bad_lines=self.progress.bad_lines,
             first_id=self._first_id,
             hashed_bits=self._hashed_bits,
-            names=self._names,
+            names={
+                index: name.decode(errors="replace") for index, name in self._known_names().items()
+            },
             schema=self._schema,
             rows_without_target=self._without_target,
         )

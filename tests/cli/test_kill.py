@@ -128,7 +128,7 @@ def test_standard_input_goes_on_too(tmp_path: Path) -> None:
 
 
 class TestInterrupted:
-    """Ctrl-C, and SIGTERM as schedulers send it: what was learned is saved."""
+    """Ctrl-C, SIGTERM as schedulers send it, SIGHUP as a closed terminal does: all is saved."""
 
     def test_ctrl_c_on_a_terminal(self, tmp_path: Path) -> None:
         text = rows_of_text(4000)
@@ -146,7 +146,7 @@ class TestInterrupted:
         )  # fmt: skip
         try:
             # With the colour's end before it: "12,477 rows/s" must not count.
-            shown = on_terminal(*command, code=1, ctrl_c_after="m2,4")
+            shown = on_terminal(*command, code=130, ctrl_c_after="m2,4")
         finally:
             writer.kill()
             writer.wait()
@@ -158,7 +158,7 @@ class TestInterrupted:
             polyak(*command, "-q")
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_signals(self, tmp_path: Path, number: int) -> None:
         source = make_source(tmp_path, "plain", 4000)
         polyak("train", source, "-q", "--model", tmp_path / "whole")
@@ -172,12 +172,38 @@ class TestInterrupted:
             time.sleep(0.002)
         run.send_signal(number)
         _, said = run.communicate()
-        assert run.returncode == 1
+        assert run.returncode == 130
         assert "stopped at row" in said
         assert "the same command goes on" in said
         assert LinearModel.load(tmp_path / "m").about["rows"] < 4000
         subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+    @pytest.mark.parametrize("command", ["train", "predict", "convert", "evaluate"])
+    @pytest.mark.parametrize("delay", [0, 5, 10, 20, 40, 80, 120, 160, 200, 300, 500])
+    def test_as_it_begins(self, tmp_path: Path, model_file: Path, command: str, delay: int) -> None:
+        """So many milliseconds after Python begins to import what polyak imports."""
+        words = {
+            "train": ["-", "--format", "csv", "--target", "y", "-m", str(tmp_path / "m")],
+            "predict": [str(model_file), "-", "-o", str(tmp_path / "m")],
+            "convert": ["-", str(tmp_path / "m.npz")],
+            "evaluate": [str(model_file), "-"],
+        }[command]
+        run = subprocess.Popen(
+            [POLYAK[0], "-X", "importtime", *POLYAK[1:], command, *words],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert run.stderr is not None
+        for line in run.stderr:
+            if "polyak.cli" in line:
+                break
+        time.sleep(delay / 1000)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=60)
+        assert run.returncode == 130, said
+        assert "Traceback" not in said
+        assert "polyak: " in said
+        assert not list(tmp_path.iterdir())
 
     def test_before_anything_was_learned(self, tmp_path: Path) -> None:
         run = subprocess.Popen(
@@ -187,6 +213,6 @@ class TestInterrupted:
         time.sleep(1.5)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=20)
-        assert run.returncode == 1
+        assert run.returncode == 130
         assert "Traceback" not in said
         assert not (tmp_path / "m").exists()

@@ -152,3 +152,14 @@ def test_completion(shell: str, tmp_path: Path) -> None:
         assert done.stdout.split("\n")[:3] == [
             "--loss", "squared_hinge log_loss hinge squared_error", "predict",
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_debug_shows_the_cause_of_an_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a.svm.gz").write_bytes(b"\x1f\x8b\x08 this is not so")
+    words = ["train", str(tmp_path / "a.svm.gz"), "-m", str(tmp_path / "m")]
+    words = ["--debug", *words] if place == "before" else [*words, "--debug"]
+    done = subprocess.run([*POLYAK, *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "The above exception was the direct cause of" in done.stderr
+    assert "polyak.errors.DataError: " in done.stderr

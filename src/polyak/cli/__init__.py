@@ -36,14 +36,21 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code: 0 done, 2 wrong usage, 1 anything else."""
+    """Run a command and leave with its exit code.
+
+    It is 0 for what is done, 2 for wrong usage, 130 for what was stopped by Ctrl-C or another
+    signal, and 1 for anything else.
+    """
     # No command multiplies matrices, so NumPy's library for that need not keep threads spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     own_process = arguments is None
     if own_process:
         collect_rarely()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with ending_in_a_sentence(debug="--debug" in words):
+    debug = "--debug" in words
+    if words[:1] == ["--debug"]:  # before the command it is for any; behind, commands know it
+        words = words[1:]
+    with ending_in_a_sentence(debug):
         if words and words[0] in COMMANDS:
             command = command_module(words[0])
             code = command.run(command.parser().parse_intermixed_args(words[1:]))
@@ -65,7 +72,7 @@ def _without_command(words: list[str]) -> int:
     parser = Parser(
         "",
         "Linear models learned in one pass.",
-        usage="polyak [-h] [--version] COMMAND ...",
+        usage="polyak [-h] [--version] [--debug] COMMAND ...",
         epilog=f"commands:\n{commands}\n\n'polyak COMMAND --help' tells more.",
     )
     parser.add_argument("--version", action="store_true", help="say which version this is")

@@ -116,8 +116,8 @@ def number_or_auto(text: str) -> Any:
         return text
     try:
         number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor auto") from None
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor auto") from error
     if not 0.0 <= number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a finite number of zero or more")
     return number

@@ -10,6 +10,7 @@ from polyak.cli.arguments import Parser, add_json, add_source
 from polyak.cli.columns import add_columns, columns_of
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
+from polyak.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from polyak.streams import Stream
@@ -51,9 +52,9 @@ def run(options: Namespace) -> int:
     try:
         format_of(options.output)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
+    check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     check_writable(options.output)
-    _check_is_no_source(options)
     with (
         Interrupts(),  # so that a file that is not complete is taken away
         _open(options) as stream,
@@ -77,7 +78,7 @@ def _open(options: Namespace) -> Stream:
     try:
         columns = columns_of(options)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
     return open_source(
         options.source,
         options.output,
@@ -87,16 +88,6 @@ def _open(options: Namespace) -> Stream:
         skip_bad_lines=options.skip_bad_lines,
         threads=options.threads,
     )
-
-
-def _check_is_no_source(options: Namespace) -> None:
-    from polyak.streams.files import File, find_files
-
-    if "-" in options.source or not os.path.exists(options.output):
-        return
-    for file in find_files(options.source):
-        if isinstance(file, File) and os.path.samefile(file.name, options.output):
-            raise UsageError(f"{options.output} is the source itself; name another file to write")
 
 
 def _figures(stream: Stream, path: str) -> dict[str, Any]:

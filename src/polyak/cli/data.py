@@ -83,6 +83,7 @@ def _fetch(options: Namespace) -> int:
     from polyak.datasets.fetching import fetch
     from polyak.datasets.homes import HOMES
     from polyak.datasets.places import data_folder
+    from polyak.interrupts import Interrupts
 
     if not options.names:
         raise UsageError(f"say which sets to fetch: {', '.join(HOMES)}")
@@ -93,7 +94,7 @@ def _fetch(options: Namespace) -> int:
     if folder is None:
         raise UsageError("say where to put the files: --data DIR, or set POLYAK_DATA")
     for file in (file for name in options.names for file in HOMES[name]):
-        with _Bar(Path(file.path).name) as bar:
+        with Interrupts(), _Bar(Path(file.path).name) as bar:
             what = fetch(file, folder, bar.show)
         say(f"{folder / file.path}: {_WORDS[what]}")
     return 0

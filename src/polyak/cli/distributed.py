@@ -41,7 +41,7 @@ def train(job: Job, options: Namespace) -> Outcome:
         from polyak.engines.dask_cluster import connected
         from polyak.engines.dask_run import run
     except ImportError as error:  # pragma: no cover - the extra is there wherever tests run
-        raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from None
+        raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from error
 
     shown = _display(options)
     with connected(options.scheduler, options.workers) as client:

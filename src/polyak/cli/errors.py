@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FAILED, WRONG_USAGE = 1, 2
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
 # How the options are called in Python, where most sentences come from, and how here.
 _SPELLINGS = {
@@ -47,7 +47,13 @@ def ending_in_a_sentence(debug: bool) -> Iterator[None]:
         if debug:
             raise
         say(f"error: {_sentence(error)}")
-        sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+        sys.exit(_exit_code(error))
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return STOPPED
+    return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
 def _let_go_of_output() -> None:

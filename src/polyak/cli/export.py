@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 
 from polyak.cli.arguments import Parser, add_model
 from polyak.cli.errors import UsageError, say
+from polyak.cli.outputs import check_outputs
 
 FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
 
@@ -29,6 +29,7 @@ def run(options: Namespace) -> int:
     """Do it."""
     from polyak.container import check_writable
     from polyak.exports import export, format_of
+    from polyak.interrupts import Interrupts
 
     output = options.output
     if output is None:
@@ -36,11 +37,12 @@ def run(options: Namespace) -> int:
             raise UsageError(f"name a file to write, or --to {'|'.join(FORMATS)}")
         output = f"{options.model.removesuffix('.polyak')}.{options.to}"
     to = options.to or format_of(output)
+    check_outputs({"export": output}, {"model": options.model})
     if output != "-":
         check_writable(output)
-        if os.path.realpath(output) == os.path.realpath(options.model):
-            raise UsageError(f"the export would overwrite the model {output}; name another file")
-    for remark in export(options.model, output, to):
+    with Interrupts():  # so that a file that is not complete is taken away
+        remarks = export(options.model, output, to)
+    for remark in remarks:
         say(remark)
     if options.output is None:
         say(f"the model is in {output}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from polyak.cli.arguments import Parser
+from polyak.cli.outputs import check_outputs
 
 
 def parser() -> Parser:
@@ -18,8 +19,12 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     from polyak.container import check_writable
+    from polyak.interrupts import Interrupts
     from polyak.model import LinearModel
 
+    check_outputs({"model": options.model}, {"file": options.file})
     check_writable(options.model)
-    LinearModel.from_liblinear(options.file).save(options.model)
+    model = LinearModel.from_liblinear(options.file)
+    with Interrupts():  # so that a file that is not complete is taken away
+        model.save(options.model)
     return 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
+from polyak.cli.outputs import check_outputs
 from polyak.cli.reading import begin_reading
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     begin_reading(options, targets=False)
     format = _format(options)
     from polyak.cli.source import open_for

@@ -7,7 +7,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, add_model
-from polyak.cli.errors import UsageError, say
+from polyak.cli.errors import say
+from polyak.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from polyak.model import LinearModel
@@ -26,21 +27,17 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     from polyak.container import check_writable
+    from polyak.interrupts import Interrupts
     from polyak.model import LinearModel
 
     output = options.output or options.model.removesuffix(".polyak") + ".html"
+    check_outputs({"report": output}, {"model": options.model})
     check_writable(output)
     model = LinearModel.load(options.model)
-    check_is_other_file(output, options.model)
-    write(model, options.model, output)
+    with Interrupts():  # so that a file that is not complete is taken away
+        write(model, options.model, output)
     say(f"the report is in {output}")
     return 0
-
-
-def check_is_other_file(output: str, model: str) -> None:
-    """Refuse to write the page over the model."""
-    if os.path.realpath(output) == os.path.realpath(model):
-        raise UsageError(f"the report would overwrite the model {model}; give it another name")
 
 
 def write(model: LinearModel, name: str, output: str) -> None:

@@ -9,7 +9,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, positive
-from polyak.cli.errors import FAILED, UsageError, say
+from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.interrupts import raise_on_ctrl_c
 
 if TYPE_CHECKING:
     from polyak.reproduction.pieces import Piece
@@ -52,6 +53,7 @@ def run(options: Namespace) -> int:
 
     os.makedirs(options.out, exist_ok=True)
     shown = _display(options.quiet)
+    raise_on_ctrl_c()
     try:
         claims = reproduce(
             names,
@@ -65,7 +67,7 @@ def run(options: Namespace) -> int:
     except KeyboardInterrupt:
         shown.close()
         say(f"stopped: what is finished is in {options.out}, and the same command goes on")
-        return FAILED
+        return STOPPED
     finally:
         shown.close()
     for claim in claims:
@@ -84,10 +86,10 @@ def _names(given: list[str]) -> list[str]:
 def _check_for_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
-    except ImportError:
+    except ImportError as error:
         raise UsageError(
             "figures are drawn by matplotlib, which is not here: pip install 'polyak[reproduce]'"
-        ) from None
+        ) from error
 
 
 class _Quiet:

@@ -16,8 +16,9 @@ from polyak.cli.arguments import (
     rows_or_seconds,
 )
 from polyak.cli.columns import add_columns, columns_of
-from polyak.cli.errors import FAILED, UsageError, say
+from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.cli.memory import give_gaps_back, keep_freed_memory
+from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.head_start import BLOCK_BYTES
 
@@ -163,6 +164,7 @@ def _add_engine(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
+    _check_files(options)
     if not options.engine:  # whose workers read
         begin_reading(options)
     from polyak.container import check_writable
@@ -174,11 +176,25 @@ def run(options: Namespace) -> int:
         check(job, options)
     check_writable(options.model)
     if options.report:
-        from polyak.cli.report import check_is_other_file
-
         check_writable(options.report)
-        check_is_other_file(options.report, options.model)
-    return _finish(job, _train(job, options), options)
+    from polyak.interrupts import Interrupts
+
+    with Interrupts():
+        return _finish(job, _train(job, options), options)
+
+
+def _check_files(options: Namespace) -> None:
+    """Refuse to write over what is read."""
+    kept: list[str] = []
+    if options.checkpoint:
+        from polyak.checkpoint import CheckpointFolder
+
+        check_folder_is_no_source(options.checkpoint, options.source)
+        kept = CheckpointFolder(options.checkpoint).files()
+    check_outputs(
+        {"checkpoint": kept, "model": options.model, "report": options.report},
+        {"source": options.source, "test set": options.test},
+    )
 
 
 def _job(options: Namespace) -> Job:
@@ -218,7 +234,7 @@ def _job(options: Namespace) -> Job:
             every_seconds=every_seconds,
         )
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from error
 
 
 def _train(job: Job, options: Namespace) -> Outcome:
@@ -269,7 +285,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
         if job.checkpoint is not None and outcome.progress.checkpoints:
             kept.append(f"the same command goes on from the checkpoint in {job.checkpoint}")
         say(f"stopped at row {outcome.progress.rows:,}: {'; '.join(kept) or 'nothing to save'}")
-        return FAILED
+        return STOPPED
     clear_checkpoints(job)
     if options.test:
         from polyak.cli.evaluate import measure

@@ -57,7 +57,7 @@ def fetch(file: RemoteFile, folder: Path, progress: Progress | None = None) -> s
         raise FetchError(
             f"{path.name} could not be fetched from {file.url} ({reason}): "
             "is there a network? What has arrived is kept, and the next fetch goes on from there"
-        ) from None
+        ) from error
     known = file.checksum or (f"sha256:{record.read_text().split()[0]}" if record.exists() else "")
     algorithm, _, digits = known.partition(":")
     found = checksum(part, algorithm or "sha256")

@@ -89,7 +89,7 @@ def _numbers(path: Path, most: int, width: int) -> Iterator[NDArray[np.float32]]
                 values = np.array(b" ".join(block).split(), np.float32)
             except ValueError as error:
                 rows = f"rows {row + 1} to {row + len(block)}"
-                raise DataError(f"{path}, {rows}: {error}") from None
+                raise DataError(f"{path}, {rows}: {error}") from error
             yield values.reshape(len(block), width)
             row += len(block)
 

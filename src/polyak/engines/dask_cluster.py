@@ -108,7 +108,9 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             words = " ".join(str(error).split()) or type(error).__name__
-            raise ClusterError(f"the scheduler at {scheduler} cannot be reached: {words}") from None
+            raise ClusterError(
+                f"the scheduler at {scheduler} cannot be reached: {words}"
+            ) from error
         with client:
             yield client
         return

@@ -292,7 +292,7 @@ def _where() -> Iterator[None]:
         worker = _worker()
         if worker is None:
             raise
-        raise DataError(f"{error} (on the worker {worker.address})") from None
+        raise DataError(f"{error} (on the worker {worker.address})") from error
 
 
 def _worker() -> Any:

@@ -119,7 +119,7 @@ def read(path: str | os.PathLike[str]) -> LinearModel:
             table = _table(name, header, lines)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ModelFileError(f"{name} cannot be read: {reason}") from None
+        raise ModelFileError(f"{name} cannot be read: {reason}") from error
     return _model(header, table)
 
 
@@ -134,9 +134,9 @@ class _Header:
             self.bias = float(found["bias"][0])
             self.labels = [int(word) for word in found.get("label", [])]
         except KeyError as error:
-            raise ModelFileError(f"{name} is not a LIBLINEAR model: no {error.args[0]}") from None
+            raise ModelFileError(f"{name} is not a LIBLINEAR model: no {error.args[0]}") from error
         except (ValueError, IndexError) as error:
-            raise ModelFileError(f"{name} is damaged: {error}") from None
+            raise ModelFileError(f"{name} is damaged: {error}") from error
         self._check(name)
         paired = self.classes == 2 and self.solver != "MCSVM_CS"
         self.columns = 1 if paired else self.classes

@@ -242,7 +242,7 @@ class StreamingRival(Rival):
             self._stream.learn(rows, targets)
         except ArithmeticError as error:
             del self._stream  # what has overflowed is not to be predicted with
-            raise DivergenceError(f"{type(self).__name__} diverged: {error}") from None
+            raise DivergenceError(f"{type(self).__name__} diverged: {error}") from error
 
     def _engine(self) -> Engine:
         """Give what would be known if the rows ended here."""

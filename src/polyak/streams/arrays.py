@@ -25,7 +25,7 @@ def open_arrays(source: Any, options: Options) -> ArrayReader:
     try:
         rows = as_rows(X)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the source is neither a file nor an array of rows: {error}") from None
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
     return ArrayReader(rows, options.y if y is None else y, weights, options)
 
 

@@ -125,7 +125,7 @@ class _Opened:
                 self.schema = self._file.schema
                 self.rows = 0
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+            raise self._damaged(error) from error
 
     def __enter__(self) -> _Opened:
         return self
@@ -154,7 +154,7 @@ class _Opened:
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, DataError):
                 raise
-            raise self._damaged(error) from None
+            raise self._damaged(error) from error
 
     def _parquet(
         self, skip: int, columns: list[str] | None, words: list[str], size: int

@@ -14,10 +14,10 @@ def pyarrow() -> Any:
     """Import pyarrow, which is not installed for those who need no tables."""
     try:
         import pyarrow
-    except ImportError:
+    except ImportError as error:
         raise DataError(
             "to read tables, install the packages they need: pip install 'polyak[tables]'"
-        ) from None
+        ) from error
     return pyarrow
 
 

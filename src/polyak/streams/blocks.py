@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
+from polyak.errors import DataError
 from polyak.streams.files import File, Opened, Pipe
 
 
@@ -61,6 +63,20 @@ def read_blocks(
             offset = 0
         finally:
             opened.close()
+
+
+def blocks_from(
+    file: int, offset: int, held: Sequence[Block], rest: Iterable[Block], name: str
+) -> Generator[Block]:
+    """Go on from an offset in blocks of which some were read already, as of a pipe."""
+    here = (0, 0)
+    for block in chain(held, rest):
+        here = (block.file, block.end)
+        if here > (file, offset):
+            known = len(block.text) - (block.end - offset) if block.file == file else 0
+            yield block._replace(text=block.text[max(known, 0) :])
+    if here < (file, offset):
+        raise DataError(f"{name} ends before the place to go on from")
 
 
 def _whole_lines(opened: Opened, size: int, quoted: bool) -> Generator[memoryview]:

@@ -66,10 +66,10 @@ class _Zstandard(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         try:
             import zstandard
-        except ImportError:
+        except ImportError as error:
             raise DataError(
                 "to read zstandard files, install the package: pip install 'polyak[zstd]'"
-            ) from None
+            ) from error
         self._file = file
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
         self._frame: Any = None

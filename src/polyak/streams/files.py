@@ -6,7 +6,7 @@ import glob
 import io
 import os
 from collections.abc import Iterable
-from typing import Any, BinaryIO, ClassVar, cast
+from typing import Any, BinaryIO, cast
 
 from polyak.errors import DataError
 from polyak.streams.compression import compression_of, decompressed
@@ -45,16 +45,16 @@ class Opened:
                 if not n:
                     break
                 filled += n
-        except EOFError:
-            raise DataError(f"{self._name} is cut short: its compressed data has no end") from None
+        except EOFError as error:
+            raise DataError(f"{self._name} is cut short: its compressed data has no end") from error
         except DataError:
             raise
         except Exception as error:
             if self._compression:
                 raise DataError(
                     f"{self._name} is not sound {self._compression} data: {error}"
-                ) from None
-            raise DataError(f"{self._name} cannot be read: {reason(error)}") from None
+                ) from error
+            raise DataError(f"{self._name} cannot be read: {reason(error)}") from error
         return filled
 
     def skip(self, n: int) -> None:
@@ -142,6 +142,7 @@ class File:
     def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
         self.keys = keys or {}
+        self._pipe: Pipe | None = None
         try:
             state = os.stat(path)
             if os.path.isdir(path):
@@ -149,12 +150,12 @@ class File:
             self.is_regular = os.path.isfile(path)
             self.size = state.st_size if self.is_regular else None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {reason(error)}") from None
+            raise DataError(f"{path} cannot be read: {reason(error)}") from error
 
     def head(self) -> bytes:
-        """Return the first 64 KiB, or nothing of a pipe, which could not be read again."""
+        """Return the first 64 KiB; of a pipe, they will be read again."""
         if not self.is_regular:
-            return b""
+            return self._as_pipe().head()
         with self._raw() as raw:
             return _read_head(raw)
 
@@ -171,19 +172,24 @@ class File:
 
     def open(self) -> Opened:
         """Begin to read."""
+        if not self.is_regular:
+            return self._as_pipe().open()
         raw = self._raw()
-        if self.is_regular:
-            head = raw.read(8) or b""
-            raw.seek(0)
-            size = os.fstat(raw.fileno()).st_size
-            return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head), size)
-        return Pipe(raw, self.name).open()
+        head = raw.read(8) or b""
+        raw.seek(0)
+        size = os.fstat(raw.fileno()).st_size
+        return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head), size)
+
+    def _as_pipe(self) -> Pipe:
+        if self._pipe is None:
+            self._pipe = Pipe(self._raw(), self.name)
+        return self._pipe
 
     def _raw(self) -> io.FileIO:
         try:
             return open(self.name, "rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
+            raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
 
 
 class Pipe:
@@ -201,21 +207,10 @@ class Pipe:
         self._head: bytes | None = None
         self._is_open = False
 
-    _standard_input: ClassVar[Pipe | None] = None
-
     @classmethod
     def of_standard_input(cls) -> Pipe:
-        """Read standard input, past Python's own buffer, which a blocked read would lock.
-
-        A process has one, so a pipe whose head was looked at and no more is given out again: a
-        run that finds a checkpoint looks first, and then opens its source anew.
-        """
-        pipe = cls._standard_input
-        if pipe is None or pipe._is_open:
-            raw = io.FileIO(0, closefd=False)
-            pipe = cls(raw, "standard input")
-            cls._standard_input = pipe
-        return pipe
+        """Read standard input, past Python's own buffer, which a blocked read would lock."""
+        return cls(io.FileIO(0, closefd=False), "standard input")
 
     def head(self) -> bytes:
         """Return the first 64 KiB; they will be read again."""
@@ -223,7 +218,7 @@ class Pipe:
             try:
                 self._head = _read_head(self._file)
             except OSError as error:
-                raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
+                raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
         return self._head
 
     def lines_before(self) -> int:
@@ -306,14 +301,15 @@ def total_size(files: Iterable[File | Pipe]) -> int | None:
 def fingerprint(files: Iterable[File | Pipe]) -> str:
     """Tell this data from other data, cheaply: the sizes, and how the first files begin.
 
-    Neither names nor dates count, so a copy elsewhere is the same data.
+    Neither names nor dates count, so a copy elsewhere is the same data. A pipe shows how it begins
+    only if it is the first: nobody may write to the next ones before this one is read.
     """
     import hashlib
 
     digest = hashlib.sha256()
     for i, file in enumerate(files):
         digest.update(f"{file.size} ".encode())
-        if i < 16:
+        if i == 0 or (i < 16 and file.size is not None):
             digest.update(file.head())
     return digest.hexdigest()[:32]
 

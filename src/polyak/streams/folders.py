@@ -89,7 +89,7 @@ class RemoteFile:
         try:
             return self._store.open_input_file(self._path)
         except OSError as error:
-            raise DataError(f"{self.name} cannot be read: {reason(error)}") from None
+            raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
 
 
 def _files_of_url(url: str) -> list[File | Pipe]:
@@ -107,7 +107,7 @@ def _files_of_url(url: str) -> list[File | Pipe]:
     except (OSError, ValueError, NotImplementedError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{url} cannot be read: {str(error).lower()}") from None
+        raise DataError(f"{url} cannot be read: {str(error).lower()}") from error
     begin = len(path.rstrip("/")) + 1
     files = {
         part.path: part

@@ -45,7 +45,7 @@ def as_table(frame: Any) -> Any:
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         what = "; ".join(map(str, error.args)).split("\n")[0]
-        raise DataError(f"the frame cannot be read: {what}") from None
+        raise DataError(f"the frame cannot be read: {what}") from error
 
 
 def open_frame(frame: Any, options: Options) -> TableReader:

@@ -100,7 +100,7 @@ class LineReader:
             try:
                 block = read.next()
             except RuntimeError as error:
-                raise DataError(str(error)) from None
+                raise DataError(str(error)) from error
             if block is None:
                 return
             file, end, rows = block

@@ -49,7 +49,7 @@ class RowParquetReader:
         try:
             origin = from_text(_metadata(files[0])[MARK])
         except ValueError as error:
-            raise DataError(f"{files[0].name} is damaged: {error}") from None
+            raise DataError(f"{files[0].name} is damaged: {error}") from error
         self.hashed_bits: int | None = origin.get("hashed_bits")
         self._base = {"base": origin["first_id"]} if "first_id" in origin else {}
 
@@ -113,7 +113,7 @@ class RowParquetReader:
             targets = _targets(table.column("target")) if "target" in table.schema.names else None
             weights = table.column("weight").to_numpy(zero_copy_only=False)
         except (KeyError, ValueError) as error:
-            raise DataError(f"{name} is not a sound file of rows: {error}") from None
+            raise DataError(f"{name} is not a sound file of rows: {error}") from error
         if indices.dtype not in (np.int32, np.int64) or values.dtype.kind != "f":
             raise DataError(f"{name} is not a sound file of rows: its lists are not of numbers")
         if len(indices) and (indices.min() < 0):
@@ -183,4 +183,4 @@ def _record_batches(source: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
         what = str(error).split("\n")[0].rstrip(".")
         raise DataError(
             f"{source.name} is not a sound Parquet file, or cut short: {what}"
-        ) from None
+        ) from error

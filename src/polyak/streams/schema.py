@@ -199,7 +199,7 @@ class Schema:
                 interactions=tuple(tuple(names) for names in page["interactions"]),
             )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the model's schema cannot be read: {error}") from None
+            raise ValueError(f"the model's schema cannot be read: {error}") from error
 
 
 def schema_of(about: dict[str, Any]) -> Schema | None:

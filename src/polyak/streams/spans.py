@@ -64,7 +64,7 @@ class Span(File):
         try:
             return open(self.path, "rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {reason(error)}") from None
+            raise DataError(f"{self.path} cannot be read: {reason(error)}") from error
 
     def _line_after(self, raw: io.FileIO, place: int) -> int:
         """Find where the first line begins that begins at a byte or after it."""
@@ -79,4 +79,4 @@ class Span(File):
                 place += len(block)
             return raw.seek(0, io.SEEK_END)
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {reason(error)}") from None
+            raise DataError(f"{self.path} cannot be read: {reason(error)}") from error

@@ -110,17 +110,35 @@ class Stream:
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
         self.hashed_bits: int | None = getattr(reader, "hashed_bits", None)
-        if shuffle_buffer:
+        self._shuffle_buffer = shuffle_buffer
+        self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
+
+    def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
+        """Begin elsewhere, as long as no batch was asked for.
+
+        Whoever has to look at a source to know where to go on must not open it again to do so: a
+        pipe would have moved on.
+        """
+        reader, size = self._reader, self._shuffle_buffer
+        if start is not None and not size:
+            self._check_position(start)
+        if size:
             begin = reader.begin(None)
-            self._batches = shuffled(reader.read(begin), shuffle_buffer, seed, start)
-            here = start or {"shuffle_buffer": shuffle_buffer, "seed": seed, "rows": 0}
+            self._batches = shuffled(reader.read(begin), size, seed, start)
+            here = start or {"shuffle_buffer": size, "seed": seed, "rows": 0}
             self._mark = begin._replace(position=here, rows=int(here["rows"]))
         else:
             self._mark = reader.begin(start)
             self._batches = reader.read(self._mark)
         self._first_targets: list[Any] | None = (
-            [] if warn_if_sorted and not shuffle_buffer and start is None else None
+            [] if warn_if_sorted and not size and start is None else None
         )
+
+    def _check_position(self, start: Position) -> None:
+        """Refuse a position that lacks what this reader's own have."""
+        for name, value in self._reader.begin(None).position.items():
+            if type(start.get(name)) is not type(value):
+                raise DataError(f"the place to go on from is not one in {self.name}")
 
     @property
     def bytes_read(self) -> int:  # noqa: D102
@@ -154,6 +172,10 @@ class Stream:
 
     def names(self) -> dict[int, str]:
         """Give the names of hashed features, by their index, if they were to be remembered."""
+        return {index: name.decode(errors="replace") for index, name in self.raw_names().items()}
+
+    def raw_names(self) -> dict[int, bytes]:
+        """Give the same as bytes: of two in a slot the first stays, which words would not tell."""
         names = getattr(self._reader, "names", None)
         return {} if names is None else dict(names())
 

@@ -131,9 +131,9 @@ class TableReader:
             options.columns.names,
         )
 
-    def names(self) -> dict[int, str]:
+    def names(self) -> dict[int, bytes]:
         """Give the names of hashed features seen so far, if they were to be remembered."""
-        found: dict[int, str] = self._encoder.names()
+        found: dict[int, bytes] = self._encoder.names()
         return found
 
     def fingerprint(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyak.errors import DataError
 from polyak.streams.arrow_types import pyarrow, stored_as
-from polyak.streams.blocks import Block, read_blocks
+from polyak.streams.blocks import Block, blocks_from, read_blocks
 from polyak.streams.choose import SAMPLE_ROWS, no_such_column
 from polyak.streams.csv_text import CsvFormat
 from polyak.streams.files import File, Pipe, fingerprint, total_size
@@ -156,10 +156,11 @@ class TextSource:
         file, offset, line = place.get("file", 0), place.get("offset", 0), place.get("line", 1)
         names: list[str] | None = place.get("names")
         begun, self._begun = self._begun, None
-        blocks = self._blocks(file, offset)
-        if begun is not None and not place:
-            held, rest = begun
-            blocks = _chained(held, rest)
+        # What was looked at is not read again; but where one can leap to the place, one does.
+        if begun is None or (place and all(getattr(f, "is_regular", False) for f in self._files)):
+            blocks = self._blocks(file, offset)
+        else:
+            blocks = blocks_from(file, offset, *begun, self.name)
         for block in blocks:
             if block.file != file:
                 file, line, names = block.file, 1, None
@@ -216,11 +217,6 @@ class TextSource:
             line += _count_newlines(text[:header])
             text = text[header:]
         return Lines(text, file.name, names, getattr(file, "keys", {}), line)
-
-
-def _chained(held: list[Block], rest: Iterator[Block]) -> Generator[Block]:
-    yield from held
-    yield from rest
 
 
 def _loses(words: Any) -> bool:

@@ -56,9 +56,9 @@ class VwReader(LineReader):
         self._names: dict[int, bytes] = {}
         self.first = {"bits": self.hashed_bits, "without_target": 0}
 
-    def names(self) -> dict[int, str]:
+    def names(self) -> dict[int, bytes]:
         """Give the names of the features seen so far, if they were to be remembered."""
-        return {slot: name.decode(errors="replace") for slot, name in self._names.items()}
+        return self._names
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
