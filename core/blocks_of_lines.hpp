@@ -62,13 +62,19 @@ struct BlockOfLines {
 
 // The blocks of files, one after the other. A block begins where the one before ended and holds as
 // many whole lines as fit into `size` bytes, or into as many times that as the first line needs; so
-// it depends on where it begins and on nothing else.
+// it depends on where it begins and on nothing else. No line may have more than `longest` bytes.
 class BlocksOfLines {
  public:
-  BlocksOfLines(std::vector<std::string> paths, size_t size, int64_t file, int64_t offset)
-      : paths_(std::move(paths)), size_(static_cast<int64_t>(size)), file_(file), offset_(offset) {}
+  BlocksOfLines(std::vector<std::string> paths, size_t size, size_t longest, int64_t file,
+                int64_t offset)
+      : paths_(std::move(paths)),
+        size_(static_cast<int64_t>(std::min(size, longest))),
+        longest_(static_cast<int64_t>(longest)),
+        file_(file),
+        offset_(offset) {}
 
-  // The next block, or none after the last file; throws std::runtime_error.
+  // The next block, or none after the last file; throws std::runtime_error, and std::length_error
+  // with the file's number where a line is too long.
   std::optional<BlockOfLines> next() {
     for (; file_ < static_cast<int64_t>(paths_.size()); ++file_, offset_ = 0) {
       if (!text_.is_open()) text_.open(path(file_));
@@ -86,6 +92,9 @@ class BlocksOfLines {
     const int64_t end = text_.size();
     if (end < offset_) throw std::runtime_error(path(file_) + " became shorter while it was read");
     for (int64_t from = offset_;; from += size_) {
+      const int64_t limit = offset_ + longest_ + 1;  // behind the newline of the longest line
+      if (std::min(end, from + size_) >= limit && last_newline(from, limit) < 0)
+        throw std::length_error(std::to_string(file_));
       if (end - from < size_) return end;  // with or without a newline
       const int64_t newline = last_newline(from, from + size_);
       if (newline >= 0) return newline + 1;
@@ -105,7 +114,7 @@ class BlocksOfLines {
   }
 
   const std::vector<std::string> paths_;
-  const int64_t size_;
+  const int64_t size_, longest_;
   int64_t file_, offset_;
   PlainFile text_;
 };

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
 from polyak.learner import Learner
@@ -41,7 +41,8 @@ class Job:
     classes : array, optional
     passes : int
         How many times to read the source.
-    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer, block_bytes
+    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer
+    block_bytes, longest_line
         As `polyak.streams.open_stream` takes them.
     columns : Columns
         What a table's columns are for.
@@ -62,6 +63,7 @@ class Job:
     threads: int | None = None
     shuffle_buffer: int = 0
     block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
     columns: Columns = field(default_factory=Columns)
     checkpoint: str | None = None
     every_rows: int | None = None
@@ -233,6 +235,7 @@ class _Run:
             shuffle_buffer=job.shuffle_buffer,
             seed=job.recipe.seed + self._passes_done,  # another order in every pass
             block_bytes=job.block_bytes,
+            longest_line=job.longest_line,
             columns=job.columns,
             schema=self._schema,
             start=position,

@@ -21,7 +21,7 @@ from polyak.container import pack, unpack
 from polyak.engines.plan import FileFacts, Piece
 from polyak.engines.tally import Tally
 from polyak.errors import DataError
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.labels import distinct, label_text
 from polyak.learner import Learner
 from polyak.recipes import Recipe
@@ -53,7 +53,8 @@ class How:
         The labels there can be, if they were given.
     outputs : int
         How many numbers a target has.
-    format, n_features, zero_based, skip_bad_lines, block_bytes, columns, schema, dtype
+    format, n_features, zero_based, skip_bad_lines, block_bytes, longest_line, columns, schema
+    dtype
         As `polyak.streams.open_stream` takes them.
     """
 
@@ -66,6 +67,7 @@ class How:
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
     block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
     columns: Columns = field(default_factory=Columns)
     schema: Schema | None = None
 
@@ -313,6 +315,7 @@ def _opened(piece: Piece, how: How) -> Stream:
         skip_bad_lines=how.skip_bad_lines,
         threads=0,  # there are as many workers as processors already
         block_bytes=how.block_bytes,
+        longest_line=how.longest_line,
         columns=how.columns,
         schema=how.schema,
         start=piece.start,

@@ -11,8 +11,8 @@ import numpy as np
 from polyak.errors import DataError
 from polyak.head_start import Text
 from polyak.streams.batch import Batch
-from polyak.streams.blocks import Block, read_blocks
-from polyak.streams.files import File, Pipe, fingerprint, total_size
+from polyak.streams.blocks import Block, LongLineError, read_blocks
+from polyak.streams.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.streams.options import Options
 from polyak.streams.stream import BadLine, Mark, Position
 
@@ -73,18 +73,40 @@ class LineReader:
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
-        for block, parsed in self._parsed(mark.position):
+        parsed_blocks = self._parsed(mark.position)
+        while True:
+            try:
+                block, parsed = next(parsed_blocks)
+            except StopIteration:
+                return
+            except LongLineError as error:
+                raise DataError(self._too_long(error, mark.position)) from error
             mark, last = self._mark(block, parsed, mark), mark.position
             batch, more = self._batch(parsed.rows, last)
             mark.position.update(more)
             yield batch, mark
 
+    def _too_long(self, error: LongLineError, last: Position) -> str:
+        line = last["lines"] + 1 if last["file"] == error.file else 1
+        return error.sentence(self._files[error.file].name, line, self._options.longest_line)
+
     def _blocks(self, at: Position) -> Generator[Block]:
-        return read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
+        options = self._options
+        return read_blocks(
+            self._files,
+            options.block_bytes,
+            at["file"],
+            at["offset"],
+            longest=options.longest_line,
+        )
 
     def _parsed(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
         """Parse blocks ahead, from a position on."""
-        plain = all(isinstance(file, File) and file.is_plain() for file in self._files)
+        # The core is given names as UTF-8, which not every name of a file is.
+        plain = all(
+            isinstance(file, File) and file.is_plain() and is_utf8(file.name)
+            for file in self._files
+        )
         if plain and self._options.number_of_threads() > 0:
             return self._parsed_by_core(at)
         return self._parsed_here(at)
@@ -99,8 +121,10 @@ class LineReader:
         while True:
             try:
                 block = read.next()
+            except ValueError as error:  # the number of the file that has a line too long
+                raise LongLineError(int(str(error))) from error
             except RuntimeError as error:
-                raise DataError(str(error)) from None
+                raise DataError(str(error)) from error
             if block is None:
                 return
             file, end, rows = block
