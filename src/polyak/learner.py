@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.labels import distinct, labels_from_json, labels_to_json
+from polyak.labels import distinct, label_text, labels_from_json, labels_to_json
 from polyak.leader import Leader
 from polyak.losses import get_loss
 from polyak.model import LinearModel
@@ -314,8 +314,9 @@ class Learner:
             self.classes = distinct(targets)
             if len(self.classes) < 2:
                 raise DataError(
-                    f"the first {len(targets)} rows are all of class {self.classes[0]}; "
-                    "say which classes there are, or shuffle the rows"
+                    f"the first {len(targets)} rows are all of class "
+                    f"{label_text(self.classes[0])}; say which classes there are with classes=, "
+                    "or shuffle the rows"
                 )
         several = self.loss.classifies and self.classes is not None and len(self.classes) > 2
         outputs = len(self.classes) if several and self.classes is not None else self.outputs

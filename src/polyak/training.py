@@ -293,15 +293,17 @@ class _Run:
         unknown = np.flatnonzero(~np.isin(batch.targets, classes))
         if not len(unknown):
             return None
-        row = stream.rows_read - len(batch) + int(unknown[0]) + 1
-        origin = (
-            "the classes given"
-            if self._job.classes is not None
-            else ("those of the first rows (if it is right, name all classes beforehand)")
-        )
+        first = int(unknown[0])
+        if batch.where is None:
+            row = f"row {stream.rows_read - len(batch) + first + 1}"
+        else:
+            file, number, unit = batch.where(first)
+            row = f"{file}, {unit} {number},"
+        origin = "those of the first rows" if self._job.classes is None else "the classes given"
         return (
-            f"row {row} has the label {label_text(batch.targets[unknown[0]])}, which is not among "
-            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}"
+            f"{row} has the label {label_text(batch.targets[first])}, which is not among "
+            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}; if it is right, "
+            "name all classes with classes="
         )
 
     # -- checkpoints ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ FAILED, WRONG_USAGE = 1, 2
 _SPELLINGS = {
     "shuffle_buffer=": "--shuffle-buffer ",
     "categorical=": "--categorical ",
+    "with classes=": "with --classes",
     "longest_line=": "--longest-line ",
     "name the target column": "name it with --target",
     "zero_based=True": "--zero-based",

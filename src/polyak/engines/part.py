@@ -275,7 +275,7 @@ def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
     return (
         f"row {rows + int(unknown[0]) + 1} of those learned there has the label "
         f"{label_text(batch.targets[unknown[0]])}, which is not among {known}; if it is right, "
-        "name all classes beforehand"
+        "name all classes with classes="
     )
 
 

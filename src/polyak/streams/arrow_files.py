@@ -69,10 +69,11 @@ class BinarySource:
             keys = self._keys(file)
             with _Opened(file, self.format) as opened:
                 names = [name for name in self._columns if name not in keys]
+                there, wanted = set(opened.schema.names), set(names)
                 for name in names:
-                    if name not in opened.schema.names:
+                    if name not in there:
                         raise no_such_column(name, opened.schema.names, file.name)
-                words = [name for name in self._words if name in names]
+                words = [name for name in self._words if name in wanted]
                 total = max(opened.rows, 1)
                 for batch in opened.batches(row, names, words, BATCH_ROWS):
                     begin, row = row, row + batch.num_rows

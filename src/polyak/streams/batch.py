@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class Batch:
         Whether a parser of polyak's made the rows, which then have finite values and features that
         rise from zero or more. Whoever learns from a batch that nobody could change since need not
         look again.
+    where : function or None
+        Names a row, counted from zero, for an error: the file, the number, and what is numbered.
     """
 
     rows: Rows
@@ -34,6 +37,7 @@ class Batch:
     weights: NDArray[Any] | None = None
     kept: Any = None
     in_order: bool = field(default=False, kw_only=True)
+    where: Callable[[int], tuple[str, int, str]] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)

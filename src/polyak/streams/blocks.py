@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,10 @@ class Block(NamedTuple):
     def without_text(self) -> Block:
         """Say where the block is, without keeping its text."""
         return Block(memoryview(b""), self.file, self.end, self.bytes_read)
+
+
+MOST_PARTS = 8
+"""How many times as large as others a block of few lines becomes."""
 
 
 class LongLineError(Exception):
@@ -81,12 +86,14 @@ def read_blocks(
     offset: int = 0,
     *,
     longest: int = LONGEST_LINE,
+    least: int = 0,
     ends: LineEnds | None = None,
 ) -> Generator[Block]:
     """Cut files into blocks, from an offset in one of them.
 
     A block begins where the one before ended and holds as many whole lines as fit into ``size``
-    bytes, or into as many times that as the first line needs. So a block depends on where it
+    bytes, or into as many times that as the first line needs; or as ``least`` lines need, but not
+    into more than eight times. So a block depends on where it
     begins and on nothing else, and reading can go on from any block's end as if it had never
     stopped. ``ends`` says where lines end, if not at every newline; should a line not end within
     the ``longest`` bytes that one may have, its first newline ends it after all.
@@ -97,7 +104,7 @@ def read_blocks(
         opened = files[i].open()
         try:
             opened.skip(offset)
-            cutter = _Cutter(opened, min(size, longest), longest, ends, is_begun=offset > 0)
+            cutter = _Cutter(opened, min(size, longest), longest, least, ends, offset > 0)
             while (text := cutter.next()) is not None:
                 offset += len(text)
                 yield Block(text, i, offset, before + opened.bytes_read)
@@ -117,23 +124,30 @@ class _Cutter:
     """Cuts what a file still holds into blocks of whole lines."""
 
     def __init__(
-        self, opened: Opened, size: int, longest: int, ends: LineEnds, is_begun: bool
+        self,
+        opened: Opened,
+        size: int,
+        longest: int,
+        least: int,
+        ends: LineEnds,
+        is_begun: bool,
     ) -> None:
         self._opened = opened
         self._size = size
         self._longest = longest
+        self._least = least
         self._ends = ends
         self._is_begun = is_begun
-        self._rest = memoryview(b"")
+        self._rest: deque[memoryview] = deque()
 
     def next(self) -> memoryview | None:
         """Give the next block; None after the last."""
         ends = self._ends
         parts: list[memoryview] = []
         length = end = 0
-        at_end = False
+        is_enough = at_end = False
         ends.begin_block()
-        while not (end or at_end or length > self._longest):
+        while not (is_enough or at_end or length > self._longest):
             part = self._part()
             if not self._is_begun:
                 ends.begin_file(part)
@@ -141,8 +155,9 @@ class _Cutter:
             parts.append(part)
             at_end = len(part) < self._size
             last = ends.last(part)
-            end = length + last if last else 0
+            end = length + last if last else end
             length += len(part)
+            is_enough = end > 0 and not self._takes_more(parts, length)
         if not length:
             return None
         if at_end and not ends.is_open:
@@ -150,8 +165,15 @@ class _Cutter:
         text = parts[0] if len(parts) == 1 else memoryview(b"".join(parts))
         if not end or not self._first_ends(text):
             end = self._first_newline(text, at_end)
-        self._rest = text[end:]
+        self._rest.appendleft(text[end:])
         return text[:end]
+
+    def _takes_more(self, parts: list[memoryview], length: int) -> bool:
+        """Whether a block has too few lines; only its first may be longer than one may be."""
+        if not self._least or len(parts) == MOST_PARTS or length + self._size > self._longest:
+            return False
+        newlines = (np.count_nonzero(np.frombuffer(p, np.uint8) == ord("\n")) for p in parts)
+        return sum(newlines) < self._least
 
     def _first_ends(self, text: memoryview) -> bool:
         """Whether the first line has no more bytes than one may have."""
@@ -169,14 +191,20 @@ class _Cutter:
 
     def _part(self) -> memoryview:
         """Give the next bytes, as many as a block has unless the file ends."""
-        if len(self._rest) >= self._size:
-            part, self._rest = self._rest[: self._size], self._rest[self._size :]
-            return part
+        if self._rest and len(self._rest[0]) >= self._size:
+            part = self._rest.popleft()
+            self._rest.appendleft(part[self._size :])
+            return part[: self._size]
         buffer = _empty(self._size)
-        buffer[: len(self._rest)] = self._rest
-        filled = len(self._rest) + self._opened.fill(buffer[len(self._rest) :])
-        self._rest = memoryview(b"")
-        return buffer[:filled]
+        filled = 0
+        while self._rest and filled < self._size:
+            part = self._rest.popleft()
+            n = min(len(part), self._size - filled)
+            buffer[filled : filled + n] = part[:n]
+            filled += n
+            if n < len(part):
+                self._rest.appendleft(part[n:])
+        return buffer[: filled + self._opened.fill(buffer[filled:])]
 
 
 def _empty(size: int) -> memoryview:

@@ -84,17 +84,20 @@ class JsonFormat:
     def _read(self, lines: Lines, schema: Any, bad: list[BadLine], skip: bool) -> Any:
         pa = pyarrow()
         while True:  # once, or once more; more often only if types are still to be found
-            try:
-                table, cause = _parsed(lines.text, schema), None
-                if _is_one_a_line(lines.text, table.num_rows):
-                    rows = _not_utf8(lines, table)
-                    if not rows:
+            cause = None
+            n_lines, rows = _count_lines(lines)
+            if rows and not skip:
+                rows = _bad_rows(lines, schema)  # of all that is wrong, the first is named
+            if not rows:
+                try:
+                    table = _parsed(lines.text, schema)
+                    is_whole = table.num_rows == n_lines
+                    rows = _not_utf8(lines, table) if is_whole else _bad_rows(lines, schema)
+                    if is_whole and not rows:
                         return table
-                else:
-                    rows = _bad_rows(lines, schema)
-            except pa.ArrowInvalid as error:
-                cause = error
-                rows = _bad_rows(lines, schema) or _named_by(error, lines)
+                except pa.ArrowInvalid as error:
+                    cause = error
+                    rows = _bad_rows(lines, schema) or _named_by(error, lines)
             if not rows:
                 what = str(cause).split("\n")[0]
                 raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from cause
@@ -117,13 +120,14 @@ def _parsed(text: memoryview, schema: Any, more: bool = False) -> Any:
     )
 
 
-def _is_one_a_line(text: memoryview, rows: int) -> bool:
-    """Tell whether each of so many rows, all of them sound JSON, is a line of its own.
+def _count_lines(lines: Lines) -> tuple[int, list[BadRow]]:
+    """Count the lines that are not blank, and find those among them that are no object each.
 
-    Lines that begin and end with a brace cannot share an object: a comma would have to stand
-    between them. So they are objects each if there are as many of these as of them.
+    Where all begin and end with a brace, a parser finds the rest out: no object can be on two of
+    them, since a comma would have to stand between, so there are as many objects as lines or more.
+    Others must not come before pyarrow, which crashes where there is no object at all.
     """
-    characters = np.frombuffer(text, np.uint8)
+    characters = np.frombuffer(lines.text, np.uint8)
     newlines = np.flatnonzero(characters == ord("\n"))
     begins = np.concatenate([[0], newlines + 1])
     ends = np.concatenate([newlines, [len(characters)]])
@@ -132,26 +136,29 @@ def _is_one_a_line(text: memoryview, rows: int) -> bool:
     ends = ends - ((characters[ends - 1] == ord("\r")) & (ends > begins + 1))
     braces = (characters[begins] == ord("{")) & (characters[ends - 1] == ord("}"))
     if braces.all():
-        return len(begins) == rows
-    parts = json_rows(text)[3]
-    return len(parts) == rows and bool(np.all(parts == 1))
+        return len(begins), []
+    return len(json_rows(lines.text)[0]), _no_objects(lines)
+
+
+def _no_objects(lines: Lines) -> list[BadRow]:
+    found: list[BadRow] = []
+    rows = json_rows(lines.text)
+    for place in np.flatnonzero(rows[3] != 1).tolist():
+        begin, end, line, objects = (int(part[place]) for part in rows)
+        # Only the first are ever shown, and asking pyarrow takes as long as parsing ten lines.
+        text = bytes(lines.text[begin:end])
+        reason = _not_one_object(text, objects) if len(found) < SHOWN else NO_OBJECT
+        found.append(BadRow(begin, end, line, reason))
+    return found
 
 
 def _bad_rows(lines: Lines, schema: Any) -> list[BadRow]:
     """Find all lines that are not an object each, or not one of the schema's types."""
-    begins, ends, numbers, parts = json_rows(lines.text)
+    found = _no_objects(lines)
     text = bytearray(lines.text)
-
-    def row(place: int, reason: str) -> BadRow:
-        return BadRow(int(begins[place]), int(ends[place]), int(numbers[place]), reason)
-
-    found = []
-    for place in np.flatnonzero(parts != 1).tolist():
-        line = bytes(text[begins[place] : ends[place]])
-        # Only the first are ever shown, and asking pyarrow takes as long as parsing ten lines.
-        reason = _not_one_object(line, int(parts[place])) if len(found) < SHOWN else NO_OBJECT
-        found.append(row(place, reason))
-        text[begins[place] : ends[place]] = b" " * len(line)
+    for row in found:
+        text[row.begin : row.end] = b" " * (row.end - row.begin)
+    begins, ends, numbers, parts = json_rows(lines.text)
     left = np.flatnonzero(parts == 1)
     types = _Types(schema)
     first, last = 0, len(left) if found else WINDOW  # perhaps that was all
@@ -164,7 +171,8 @@ def _bad_rows(lines: Lines, schema: Any) -> list[BadRow]:
         elif place < 0:
             last = (first + last) // 2
         else:
-            found.append(row(int(left[first + place]), reason))
+            n = left[first + place]
+            found.append(BadRow(int(begins[n]), int(ends[n]), int(numbers[n]), reason))
             first, last = first + place + 1, first + place + 1 + WINDOW
     return found
 
@@ -235,7 +243,8 @@ def _not_one_object(line: bytes, objects: int) -> str:
         several = f"it holds {objects} objects where one is expected"
         return OLD_LINE_ENDS if has_old_line_ends(line) else several
     try:
-        _parsed(memoryview(line), None)
+        if line.lstrip().startswith(b"{"):
+            _parsed(memoryview(line), None)
     except pyarrow().ArrowInvalid as error:
         return _explained(str(error).split("\n")[0])
     return NO_OBJECT

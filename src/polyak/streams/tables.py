@@ -21,6 +21,7 @@ from polyak.streams.readahead import in_order
 from polyak.streams.schema import Column, Schema
 from polyak.streams.stream import BadLine, Mark, Position
 from polyak.streams.targets import numbers_of, read_targets
+from polyak.streams.usable import first_too_large
 
 
 @dataclass(slots=True)
@@ -115,15 +116,14 @@ class TableReader:
             dict.fromkeys([*(column.name for column in schema.columns), *roles, *options.keep])
         )
         source.plan(types, self._read)
+        numbers = {column.name: number for number, column in enumerate(schema.columns)}
+        self._plain = pyarrow().schema([])
         self._encoder = TableEncoder(
             [
                 (column.name, column.kind, first, column.offset, column.scale)
                 for column, first in zip(schema.columns, schema.first_features(), strict=True)
             ],
-            [
-                [[column.name for column in schema.columns].index(name) for name in crossed]
-                for crossed in schema.interactions
-            ],
+            [[numbers[name] for name in crossed] for crossed in schema.interactions],
             schema.hashed_begin,
             schema.bits,
             schema.ngrams,
@@ -168,7 +168,8 @@ class TableReader:
     def _moved(self, mark: Mark, part: _Encoded) -> Mark:
         rows = mark.rows + len(part.batch)
         bad_lines = mark.bad_lines + len(part.bad)
-        first_bad = (*mark.first_bad_lines, *part.bad)[:10]
+        bad = sorted(part.bad, key=lambda line: line.line)
+        first_bad = (*mark.first_bad_lines, *bad)[:10]
         position = {
             "format": self.format,
             "rows": rows,
@@ -197,10 +198,7 @@ class TableReader:
             without = len(there) - int(np.count_nonzero(there))
             if not without:
                 there = None
-        columns = self.schema.columns
-        arrays = [self._converted(table, column, piece) for column in columns]
-        batch = pyarrow().RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
-        schema, data = batch.__arrow_c_array__()
+        schema, data = self._for_core(table, piece).__arrow_c_array__()
         choice = None if there is None else there.view(np.uint8)
         indptr, indices, values, wrong = self._encoder.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self.schema.n_features)
@@ -227,6 +225,19 @@ class TableReader:
                 bad.append(BadLine(file, line, value, f"a value of column {column.name} {reason}"))
                 rows.append(row)
         return rows
+
+    def _for_core(self, table: Any, piece: Piece) -> Any:
+        """Give the features' columns in the types that the core reads."""
+        columns = self.schema.columns
+        names = [column.name for column in columns]
+        if table.schema.equals(self._plain):  # with thousands of columns, asking each takes long
+            return table.select(names)
+        arrays = [self._converted(table, column, piece) for column in columns]
+        batch = pyarrow().RecordBatch.from_arrays(arrays, names=names)
+        has_text = any(column.kind == "text" for column in columns)  # which is made lower-case
+        if not has_text and batch.schema.equals(table.select(names).schema):
+            self._plain = table.schema
+        return batch
 
     def _converted(self, table: Any, column: Column, piece: Piece) -> Any:
         array = table.column(column.name)
@@ -260,11 +271,19 @@ class TableReader:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]
             kept = None if kept is None else kept.take(pyarrow().array(chosen))
-        if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            row = int(chosen[np.argmin(np.isfinite(targets))])
+        at = None if targets is None else first_too_large(targets)
+        if targets is not None and at is not None:
+            row = int(chosen[at])
             file, number, unit = self._source.where(piece, row)
-            raise DataError(f"{file}, {unit} {number}: the target is not finite")
-        return _Encoded(Batch(rows, targets, weights, kept), piece, bad, without)
+            raise DataError(f"{file}, {unit} {number}: the target {targets[at]:g} is too large")
+        batch = Batch(
+            rows,
+            targets,
+            weights,
+            kept,
+            where=lambda row: self._source.where(piece, int(chosen[row])),
+        )
+        return _Encoded(batch, piece, bad, without)
 
     def _weights(self, array: Any, piece: Piece) -> Any:
         weights = numbers_of(array)
@@ -285,8 +304,9 @@ class TableReader:
         return name
 
     def _check_columns(self, sample: Any) -> None:
+        there = set(sample.column_names)
         for column in self.schema.columns:
-            if column.name in sample.column_names:
+            if column.name in there:
                 continue
             if self.format == "jsonl" and sample.num_columns:
                 continue  # a field may be absent where it is missing

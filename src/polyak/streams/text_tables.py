@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyak.errors import DataError
+from polyak.head_start import BLOCK_BYTES
 from polyak.streams.arrow_types import pyarrow, stored_as
 from polyak.streams.blocks import Block, LongLineError, read_blocks
 from polyak.streams.choose import SAMPLE_ROWS, no_such_column
@@ -21,6 +22,9 @@ from polyak.streams.stream import BadLine
 from polyak.streams.tables import Piece
 from polyak.streams.text_rows import Lines
 
+LEAST_ROWS = 256
+"""How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
+each column of a block costs is more than what its rows do."""
 SAMPLE_BYTES = 1 << 20
 """How much text is looked at to find the types of columns, whatever the size of blocks."""
 
@@ -189,6 +193,7 @@ class TextSource:
             file,
             offset,
             longest=options.longest_line,
+            least=LEAST_ROWS if options.block_bytes >= BLOCK_BYTES else 0,
             ends=self._text.ends(delimiter),
         )
 
