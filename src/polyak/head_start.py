@@ -118,7 +118,10 @@ def begin(text: Text) -> None:
     """Begin to read, if that is what the files look like."""
     global _begun
     looks_right = _looks_like_svmlight if text.format == "svmlight" else _looks_like_vw
-    # A pipe can be read once only; and nothing else is to be read in vain.
+    # A pipe can be read once only; and nothing else is to be read in vain. A name that is not UTF-8
+    # cannot be told to the core.
+    if any("\udc80" <= letter <= "\udcff" for path in text.paths for letter in path):
+        return
     if all(os.path.isfile(path) and looks_right(_head(path)) for path in text.paths):
         _begun = _Begun(text, text.read())
 

@@ -159,7 +159,7 @@ def begin(samples: list[Sample], how: How) -> bytes:
     if classes is not None and len(classes) < 2:
         raise DataError(
             f"the first rows of every part are all of class {label_text(classes[0])}; say which "
-            "classes there are, or shuffle the rows"
+            "classes there are with classes=, or shuffle the rows"
         )
     learner = Learner(how.recipe, classes=classes, n_features=how.n_features, outputs=how.outputs)
     if classes is not None and not np.isin(batch.targets, classes).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -113,7 +114,7 @@ class _Opened:
         pa = pyarrow()
         self._name = file.name
         self._format = format
-        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(file.name)
+        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
         try:
             if format == "parquet":
                 from pyarrow import parquet

@@ -69,6 +69,55 @@ def not_utf8(array: Any) -> NDArray[np.int64]:
     return _wrong(array.cast(pa.large_binary()), _is_utf8)
 
 
+def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
+    r"""Make texts that are not UTF-8 missing; say in which rows, and of which column.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table, odd = without_odd_text(pa.table({"a": [b"x", b"\xff"]}))
+    >>> table.column("a").to_pylist(), odd
+    ([b'x', None], {1: 'a'})
+    """
+    pa = pyarrow()
+    odd: dict[int, str] = {}
+    for number, field in enumerate(table.schema):
+        if not _may_be_odd(field.type):
+            continue
+        column = table.column(number)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            rows = not_utf8(chunk)
+            words = chunk.dictionary if pa.types.is_dictionary(chunk.type) else None
+            if not len(rows) and (words is None or not len(not_utf8(words))):
+                continue
+            odd |= {row: odd.get(row, field.name) for row in rows.tolist()}
+            table = table.set_column(number, field.name, _with_holes(chunk, rows))
+    return table, odd
+
+
+def _with_holes(array: Any, rows: NDArray[np.int64]) -> Any:
+    pa = pyarrow()
+    if pa.types.is_dictionary(array.type):  # else the words would stay, though nobody had them
+        words = _with_holes(array.dictionary, not_utf8(array.dictionary))
+        return pa.DictionaryArray.from_arrays(array.indices, words)
+    every = np.arange(len(array))
+    return array.take(pa.array(every, mask=np.isin(every, rows)))
+
+
+def _may_be_odd(kind: Any) -> bool:
+    is_a = pyarrow().types
+    if is_a.is_dictionary(kind) or is_a.is_list(kind) or is_a.is_large_list(kind):
+        return _may_be_odd(kind.value_type)
+    return bool(
+        is_a.is_string(kind)
+        or is_a.is_large_string(kind)
+        or is_a.is_binary(kind)
+        or is_a.is_large_binary(kind)
+    )
+
+
 def _is_sound(array: Any) -> bool:
     try:
         array.validate(full=True)

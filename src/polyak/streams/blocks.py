@@ -173,7 +173,7 @@ class _Cutter:
         if not self._least or len(parts) == MOST_PARTS or length + self._size > self._longest:
             return False
         newlines = (np.count_nonzero(np.frombuffer(p, np.uint8) == ord("\n")) for p in parts)
-        return sum(newlines) < self._least
+        return bool(sum(newlines) < self._least)
 
     def _first_ends(self, text: memoryview) -> bool:
         """Whether the first line has no more bytes than one may have."""

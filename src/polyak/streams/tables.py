@@ -14,6 +14,7 @@ from polyak.errors import DataError
 from polyak.labels import label_text
 from polyak.rows import SparseRows, take_rows
 from polyak.streams.arrow_types import core_form, pyarrow, stored_as
+from polyak.streams.bad_values import without_odd_text
 from polyak.streams.batch import Batch
 from polyak.streams.choose import choose_schema, no_such_column
 from polyak.streams.options import Options
@@ -92,7 +93,7 @@ class TableReader:
         self.bytes_total = source.bytes_total
         self._source = source
         self._options = options
-        sample = source.sample()
+        sample = without_odd_text(source.sample())[0]
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
@@ -191,6 +192,7 @@ class TableReader:
     def _encode(self, piece: Piece) -> _Encoded:
         bad: list[BadLine] = []
         table = self._source.batch(piece, bad)
+        table, not_text = self._without_odd_text(table, piece, bad)
         targets = there = None
         without = 0
         if self._target is not None and self.schema.target is not None:
@@ -203,11 +205,26 @@ class TableReader:
         indptr, indices, values, wrong = self._encoder.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self.schema.n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
-        if wrong:
-            left = np.isin(chosen, self._left_out(wrong, piece, bad), invert=True)
+        out = [*not_text, *(self._left_out(wrong, piece, bad) if wrong else ())]
+        if out:
+            left = np.isin(chosen, out, invert=True)
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
         return self._with_targets(table, rows, targets, chosen, piece, bad, without)
+
+    def _without_odd_text(
+        self, table: Any, piece: Piece, bad: list[BadLine]
+    ) -> tuple[Any, list[int]]:
+        """Take out what is not UTF-8, and give the rows that have such; or raise for the first."""
+        if self.format in ("csv", "tsv", "jsonl"):  # whose own readers have looked
+            return table, []
+        table, odd = without_odd_text(table)
+        for row, name in sorted(odd.items()):
+            file, number, unit = self._source.where(piece, row)
+            if not self._options.skip_bad_lines:
+                raise DataError(f"{file}, {unit} {number}: the column {name} is not UTF-8")
+            bad.append(BadLine(file, number, "", f"the column {name} is not UTF-8"))
+        return table, list(odd)
 
     def _left_out(self, wrong: Any, piece: Piece, bad: list[BadLine]) -> list[int]:
         """Name the rows that cannot be read, or raise the error that the first of them is."""
