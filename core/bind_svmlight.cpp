@@ -58,11 +58,12 @@ nb::tuple parse_svmlight(nb::handle source, bool float64, int base, int64_t larg
 using SvmlightFiles = TextFiles<ParsedRows, to_python>;
 
 void open_svmlight(SvmlightFiles *files, std::vector<std::string> paths, int64_t file,
-                   int64_t offset, size_t block_bytes, int threads, size_t head_start, bool float64,
-                   int base, int64_t largest_index, bool skip_bad_lines) {
+                   int64_t offset, size_t block_bytes, size_t longest_line, int threads,
+                   size_t head_start, bool float64, int base, int64_t largest_index,
+                   bool skip_bad_lines) {
   new (files) SvmlightFiles(
-      BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads, head_start,
-      [float64, largest_index, skip_bad_lines](LineSource &lines, int &base) {
+      BlocksOfLines(std::move(paths), block_bytes, longest_line, file, offset), base, threads,
+      head_start, [float64, largest_index, skip_bad_lines](LineSource &lines, int &base) {
         ParsedRows rows = parse_any(lines, float64, {base, largest_index, skip_bad_lines});
         base = std::visit([](auto &rows) { return rows.base; }, rows);
         return rows;
@@ -81,7 +82,7 @@ void bind_svmlight(nb::module_ &m) {
         "CheckedRows.");
   SvmlightFiles::bind(m, "SvmlightFiles")
       .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
-           nb::arg("offset"), nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"),
-           nb::arg("float64"), nb::arg("base"), nb::arg("largest_index"),
+           nb::arg("offset"), nb::arg("block_bytes"), nb::arg("longest_line"), nb::arg("threads"),
+           nb::arg("head_start"), nb::arg("float64"), nb::arg("base"), nb::arg("largest_index"),
            nb::arg("skip_bad_lines"));
 }

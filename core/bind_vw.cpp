@@ -58,13 +58,14 @@ nb::tuple parse_vw(nb::handle source, bool float64, int bits, bool need_labels, 
 using VwFiles = TextFiles<ParsedRows, to_python>;
 
 void open_vw(VwFiles *files, std::vector<std::string> paths, int64_t file, int64_t offset,
-             size_t block_bytes, int threads, size_t head_start, bool float64, int bits,
-             bool need_labels, bool skip_bad_lines, bool with_names) {
+             size_t block_bytes, size_t longest_line, int threads, size_t head_start, bool float64,
+             int bits, bool need_labels, bool skip_bad_lines, bool with_names) {
   const vw::Options options = checked(bits, need_labels, skip_bad_lines, with_names);
   const int base = 0;  // slots are counted from zero, so no block has to wait for the first
-  new (files) VwFiles(
-      BlocksOfLines(std::move(paths), block_bytes, file, offset), base, threads, head_start,
-      [float64, options](LineSource &lines, int &) { return parse_any(lines, float64, options); });
+  new (files) VwFiles(BlocksOfLines(std::move(paths), block_bytes, longest_line, file, offset),
+                      base, threads, head_start, [float64, options](LineSource &lines, int &) {
+                        return parse_any(lines, float64, options);
+                      });
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ void bind_vw(nb::module_ &m) {
         "more as CheckedRows.");
   VwFiles::bind(m, "VwFiles")
       .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
-           nb::arg("block_bytes"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
-           nb::arg("bits"), nb::arg("need_labels"), nb::arg("skip_bad_lines"),
-           nb::arg("with_names"));
+           nb::arg("block_bytes"), nb::arg("longest_line"), nb::arg("threads"),
+           nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"), nb::arg("need_labels"),
+           nb::arg("skip_bad_lines"), nb::arg("with_names"));
 }

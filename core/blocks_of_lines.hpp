@@ -68,13 +68,19 @@ struct BlockOfLines {
 // The blocks of files, one after the other. A block begins where the one before ended and holds as
 // many whole lines as fit into `size` bytes, or into as many times that as the first line needs; so
 // it depends on where it begins and on nothing else. What is added to a file after it was opened is
-// not read.
+// not read, and no line may have more than `longest` bytes.
 class BlocksOfLines {
  public:
-  BlocksOfLines(std::vector<std::string> paths, size_t size, int64_t file, int64_t offset)
-      : paths_(std::move(paths)), size_(static_cast<int64_t>(size)), file_(file), offset_(offset) {}
+  BlocksOfLines(std::vector<std::string> paths, size_t size, size_t longest, int64_t file,
+                int64_t offset)
+      : paths_(std::move(paths)),
+        size_(static_cast<int64_t>(std::min(size, longest))),
+        longest_(static_cast<int64_t>(longest)),
+        file_(file),
+        offset_(offset) {}
 
-  // The next block, or none after the last file; throws std::runtime_error.
+  // The next block, or none after the last file; throws std::runtime_error, and std::length_error
+  // with the file's number where a line is too long.
   std::optional<BlockOfLines> next() {
     for (; file_ < static_cast<int64_t>(paths_.size()); ++file_, offset_ = 0) {
       if (!text_.is_open()) {
@@ -95,6 +101,9 @@ class BlocksOfLines {
     const int64_t now = text_.size();
     if (now < file_size_) became_shorter(path(file_), file_size_, now);
     for (int64_t from = offset_;; from += size_) {
+      const int64_t limit = offset_ + longest_ + 1;  // behind the newline of the longest line
+      if (std::min(file_size_, from + size_) >= limit && last_newline(from, limit) < 0)
+        throw std::length_error(std::to_string(file_));
       if (file_size_ - from < size_) return file_size_;  // with or without a newline
       const int64_t newline = last_newline(from, from + size_);
       if (newline >= 0) return newline + 1;
@@ -114,7 +123,7 @@ class BlocksOfLines {
   }
 
   const std::vector<std::string> paths_;
-  const int64_t size_;
+  const int64_t size_, longest_;
   int64_t file_, offset_, file_size_ = 0;
   PlainFile text_;
 };

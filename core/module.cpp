@@ -4,6 +4,7 @@
 void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
 void bind_print(nanobind::module_ &m);
+void bind_records(nanobind::module_ &m);
 void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
@@ -16,6 +17,7 @@ NB_MODULE(_core, m) {
   bind_bank(m);
   bind_hashing(m);
   bind_print(m);
+  bind_records(m);
   bind_rivals(m);
   bind_svmlight(m);
   bind_table(m);

@@ -21,6 +21,8 @@ class SlotCache {
     size_t size = 0;
     int64_t slot = 0;
   };
+  // Must come first; a table may have thousands of columns that need none.
+  void prepare() { places_.resize(kPlaces); }
   static bool takes(std::string_view word) { return word.size() <= 8; }
   Place &place(std::string_view word, uint64_t &key) {
     const unsigned char *p = reinterpret_cast<const unsigned char *>(word.data());
@@ -33,7 +35,7 @@ class SlotCache {
   }
 
  private:
-  std::vector<Place> places_ = std::vector<Place>(kPlaces);
+  std::vector<Place> places_;
 };
 
 }  // namespace table

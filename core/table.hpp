@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -115,7 +117,10 @@ class Encoder {
     for (size_t c = 0; c < m; ++c) {
       most_plain_ += is_hashed(c) ? 1 : plan.columns[c].kind >= Kind::clock ? 5 : 1;
       if (!is_hashed(c)) numbers_[c].resize(kChunk);
-      if (plan.columns[c].kind == Kind::category) slots_[c].resize(kChunk);
+      if (plan.columns[c].kind == Kind::category) {
+        slots_[c].resize(kChunk);
+        if (columns[c].schema->dictionary == nullptr) caches_[c].prepare();
+      }
       if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
       const ColumnPlan &column = plan.columns[c];
       steps_.push_back({column.kind, column.first, numbers_[c].data(), slots_[c].data(), c});
@@ -317,7 +322,7 @@ class Encoder {
     const double value = scaled(plan, x);
     if (!(std::abs(value) <= std::numeric_limits<Value>::max())) {
       if (std::isnan(value)) return put(plan.first + 1, 1.0);
-      return bad(row, c, std::isinf(x) ? (x > 0 ? "inf" : "-inf") : "the number", "is too large");
+      return bad(row, c, as_written(c, row), "is too large");
     }
     put(plan.first, value);
     if (plan.kind <= Kind::boolean) return;
@@ -328,6 +333,18 @@ class Encoder {
     }
     if (plan.kind == Kind::time) turn(plan.first + 4, x - std::floor(x));
     if (plan.kind == Kind::clock) turn(plan.first + 2, x - std::floor(x));
+  }
+
+  std::string as_written(size_t c, int64_t row) const {
+    double x;
+    arrow::numbers(columns_[c], row, 1, &x);
+    if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+    char digits[32];
+    for (int precision : {6, 17}) {  // as few digits as tell it from others
+      std::snprintf(digits, sizeof digits, "%.*g", precision, x);
+      if (std::strtod(digits, nullptr) == x) break;
+    }
+    return digits;
   }
 
   // Numbers were scaled as they were read.

@@ -30,6 +30,7 @@ class SvmlightFiles:
         file: int,
         offset: int,
         block_bytes: int,
+        longest_line: int,
         threads: int,
         head_start: int,
         float64: bool,
@@ -75,6 +76,7 @@ class VwFiles:
         file: int,
         offset: int,
         block_bytes: int,
+        longest_line: int,
         threads: int,
         head_start: int,
         float64: bool,
@@ -96,6 +98,20 @@ def print_svmlight(
     targets: NDArray[np.float64],
 ) -> bytes: ...
 def print_lines(table: NDArray[np.float64]) -> bytes: ...
+
+# ---- core/bind_records.cpp
+
+_Rows: TypeAlias = tuple[
+    NDArray[np.int64],  # where each begins
+    NDArray[np.int64],  # where it ends
+    NDArray[np.int64],  # the number of its first line, from zero
+    NDArray[np.int64],  # how many fields or objects it has, -1 where that cannot be told
+]
+
+def csv_rows(text: Any, delimiter: str) -> _Rows: ...
+def json_rows(text: Any) -> _Rows: ...
+def csv_end(text: Any, delimiter: str, state: int = 0) -> tuple[int, int]: ...
+def odd_numbers(text: Any, offsets: NDArray[np.int32]) -> NDArray[np.int64]: ...
 
 # ---- core/bind_hashing.cpp
 

@@ -15,6 +15,8 @@ from polyak._core import SvmlightFiles, VwFiles
 UNKNOWN_BASE = -1
 BLOCK_BYTES = 1 << 22
 """How much text is parsed at a time and handed on as one batch, unless somebody says otherwise."""
+LONGEST_LINE = 1 << 26
+"""How many bytes a line may have, unless somebody says otherwise: more is not believed to end."""
 BLOCKS = 32
 """How many blocks to parse at most before they are asked for: as rows, about 2 MB each."""
 
@@ -28,6 +30,7 @@ class Text(NamedTuple):
     paths: tuple[str, ...]
     block_bytes: int
     threads: int
+    longest_line: int
     options: dict[str, Any]
 
     def read(self, file: int = 0, offset: int = 0) -> TextFiles:
@@ -45,6 +48,7 @@ class Text(NamedTuple):
             file=file,
             offset=offset,
             block_bytes=self.block_bytes,
+            longest_line=self.longest_line,
             threads=self.threads,
             head_start=BLOCKS,
             **self.options,
@@ -56,6 +60,7 @@ def svmlight_text(
     block_bytes: int,
     threads: int,
     *,
+    longest_line: int = LONGEST_LINE,
     float64: bool = False,
     base: int = UNKNOWN_BASE,
     n_features: int | None = None,
@@ -68,7 +73,7 @@ def svmlight_text(
         "largest_index": 2**63 - 1 if n_features is None else n_features - 1,
         "skip_bad_lines": skip_bad_lines,
     }
-    return Text("svmlight", paths, block_bytes, threads, options)
+    return Text("svmlight", paths, block_bytes, threads, longest_line, options)
 
 
 def vw_text(
@@ -76,6 +81,7 @@ def vw_text(
     block_bytes: int,
     threads: int,
     *,
+    longest_line: int = LONGEST_LINE,
     float64: bool = False,
     bits: int = 18,
     need_labels: bool = True,
@@ -90,7 +96,7 @@ def vw_text(
         "skip_bad_lines": skip_bad_lines,
         "with_names": with_names,
     }
-    return Text("vw", paths, block_bytes, threads, options)
+    return Text("vw", paths, block_bytes, threads, longest_line, options)
 
 
 class _Begun(NamedTuple):
@@ -121,7 +127,10 @@ def begin(text: Text) -> None:
     """Begin to read, if that is what the files look like."""
     global _begun
     looks_right = _looks_like_svmlight if text.format == "svmlight" else _looks_like_vw
-    # A pipe can be read once only; and nothing else is to be read in vain.
+    # A pipe can be read once only; and nothing else is to be read in vain. A name that is not UTF-8
+    # cannot be told to the core.
+    if any("\udc80" <= letter <= "\udcff" for path in text.paths for letter in path):
+        return
     if all(os.path.isfile(path) and looks_right(_head(path)) for path in text.paths):
         _begun = _Begun(text, text.read())
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.huge_values import huge_value
-from polyak.labels import distinct, labels_from_json, labels_to_json
+from polyak.labels import distinct, label_text, labels_from_json, labels_to_json
 from polyak.losses import get_loss
 from polyak.model import LinearModel
 from polyak.race import Race
@@ -404,8 +404,8 @@ class Learner:
         classes = distinct(labels)
         if len(classes) < 2:
             raise DataError(
-                f"the first {len(labels)} rows are all of class {classes[0]}; "
-                "say which classes there are, or shuffle the rows"
+                f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
+                "which classes there are with classes=, or shuffle the rows"
             )
         return classes
 

@@ -20,7 +20,7 @@ from polyak.errors import DataError
 from polyak.far_features import naming_far_features
 from polyak.finishing import Known, finished
 from polyak.hashed_names import Names, names_together
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.interrupts import Interrupts
 from polyak.labels import label_text, labels_to_json
 from polyak.learner import Learner
@@ -44,7 +44,8 @@ class Job:
     classes : array, optional
     passes : int
         How many times to read the source.
-    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer, block_bytes
+    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer
+    block_bytes, longest_line
         As `polyak.streams.open_stream` takes them.
     columns : Columns
         What a table's columns are for.
@@ -65,6 +66,7 @@ class Job:
     threads: int | None = None
     shuffle_buffer: int = 0
     block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
     columns: Columns = field(default_factory=Columns)
     checkpoint: str | None = None
     every_rows: int | None = None
@@ -229,6 +231,7 @@ class _Run:
             shuffle_buffer=job.shuffle_buffer,
             seed=self._seed(),
             block_bytes=job.block_bytes,
+            longest_line=job.longest_line,
             columns=job.columns,
             schema=self._schema,
             warn_if_sorted=self._passes_done == 0,
@@ -292,15 +295,17 @@ class _Run:
         unknown = np.flatnonzero(~np.isin(batch.targets, classes))
         if not len(unknown):
             return None
-        row = stream.rows_read - len(batch) + int(unknown[0]) + 1
-        origin = (
-            "the classes given"
-            if self._job.classes is not None
-            else ("those of the first rows (if it is right, name all classes beforehand)")
-        )
+        first = int(unknown[0])
+        if batch.where is None:
+            row = f"row {stream.rows_read - len(batch) + first + 1}"
+        else:
+            file, number, unit = batch.where(first)
+            row = f"{file}, {unit} {number},"
+        origin = "those of the first rows" if self._job.classes is None else "the classes given"
         return (
-            f"row {row} has the label {label_text(batch.targets[unknown[0]])}, which is not among "
-            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}"
+            f"{row} has the label {label_text(batch.targets[first])}, which is not among "
+            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}; if it is right, "
+            "name all classes with classes="
         )
 
     # -- checkpoints ---------------------------------------------------------------------------

@@ -66,13 +66,14 @@ class TestSources:
 
     def test_one_class_only(self, tmp_path: Path) -> None:
         message = self.train(write(tmp_path / "one.svm", "1 1:2\n" * 50))
-        assert "all of class 1" in message
+        assert "the first 50 rows are all of class 1; say which classes there are" in message
+        assert "--classes" in message
 
     def test_a_new_label(self, tmp_path: Path) -> None:
         text = rows_of_text(2000) + "7 1:1\n" + rows_of_text(100)
         source = write(tmp_path / "new.svm", text)
         message = self.train(source, "-q")
-        assert "row 2001 has the label 7, which is not among -1, 1" in message
+        assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
 
     def test_a_new_label_in_a_resumed_run(self, tmp_path: Path) -> None:
         source = write(tmp_path / "new.svm", rows_of_text(2000) + "7 1:1\n" + rows_of_text(100))
@@ -80,7 +81,35 @@ class TestSources:
                    "--checkpoint-every", 100)  # fmt: skip
         for _ in range(2):  # the second run goes on from the first one's checkpoint
             message = self.train(source, *options)
-            assert "row 2001 has the label 7, which is not among -1, 1" in message
+            assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
+
+    def test_a_new_label_of_a_table(self, tmp_path: Path) -> None:
+        rows = [f"{i % 7},{'yes' if i % 3 else 'no'}" for i in range(2000)]
+        source = write(tmp_path / "t.csv", "\n".join(["a,y", *rows, "", "1,maybe", *rows]))
+        message = self.train(source, "-q", "--target", "y")
+        assert f"{source}, line 2003, has the label maybe, which is not among no, yes" in message
+        assert "--classes" in message
+
+    def test_a_target_too_large_to_learn(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "t.svm", "1 1:1\n# nothing\n1e200 1:2\n")
+        message = self.train(source, "-q", "--loss", "squared_error")
+        assert f"{source}, line 3: the target 1e+200 is too large" in message
+
+    def test_old_line_ends(self, tmp_path: Path) -> None:
+        source = tmp_path / "t.csv"
+        source.write_bytes(b"a,y\r1,2\r2,3\r")
+        assert f"{source}, line 1: it has carriage returns inside" in self.train(
+            source, "--target", "y"
+        )
+
+    def test_a_name_that_is_not_utf8(self, tmp_path: Path) -> None:
+        for suffix, text, more in (
+            (".svm", "1 1:2\n-1 2:two\n", ()),
+            (".csv", "a,y\n1,2\n2\n", ("--target", "y")),
+        ):
+            source = write(tmp_path / f"rows\udcff{suffix}", text)
+            message = self.train(source, *more)
+            assert f"rows\\udcff{suffix}, line" in message
 
     def test_diverging(self, source: Path) -> None:
         assert "overflow" in self.train(

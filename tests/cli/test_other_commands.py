@@ -144,7 +144,7 @@ def test_completion(shell: str, tmp_path: Path) -> None:
     if shell == "bash" and shutil.which("bash"):
         ask = (
             script
-            + '\nCOMP_WORDS=(polyak train --lo) COMP_CWORD=2; _polyak; echo "${COMPREPLY[@]}"'
+            + '\nCOMP_WORDS=(polyak train --los) COMP_CWORD=2; _polyak; echo "${COMPREPLY[@]}"'
         )
         ask += '\nCOMP_WORDS=(polyak train --loss "") COMP_CWORD=3; _polyak; echo "${COMPREPLY[@]}"'
         ask += '\nCOMP_WORDS=(polyak pre) COMP_CWORD=1; _polyak; echo "${COMPREPLY[@]}"'

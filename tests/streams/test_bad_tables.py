@@ -160,6 +160,24 @@ def test_a_parquet_file_cut_short(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("row", [3, 1400])
+def test_text_of_a_parquet_file_that_is_not_utf8(kind: Any, row: int, tmp_path: Path) -> None:
+    words = [b"a", b"b"] * 750
+    words[row] = b"\xff"
+    text = pa.array(words)
+    if kind != pa.binary():
+        text = pa.Array.from_buffers(pa.string(), len(text), text.buffers())
+    if kind not in (pa.binary(), pa.string()):
+        text = text.dictionary_encode()
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"c": text, "y": [i % 5 for i in range(1500)]}), path)
+    with pytest.raises(DataError, match=rf"t.parquet, row {row + 1}: the column c is not UTF-8"):
+        read(path)
+    stream = read(path, skip_bad_lines=True)
+    assert (stream.rows_read, stream.bad_lines) == (1499, 1)
+
+
 def test_an_empty_folder_and_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     with pytest.raises(DataError, match="is a folder without any file to read"):

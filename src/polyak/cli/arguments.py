@@ -8,6 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from polyak.cli.errors import UsageError
+from polyak.head_start import LONGEST_LINE
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -76,6 +77,13 @@ def add_source(parser: Parser) -> None:
         "--skip-bad-lines",
         action="store_true",
         help="count the lines that cannot be read, and go on",
+    )
+    reading.add_argument(
+        "--longest-line",
+        type=positive,
+        default=LONGEST_LINE,
+        metavar="BYTES",
+        help=f"refuse lines of text that are longer ({LONGEST_LINE})",
     )
     reading.add_argument(
         "--threads", type=positive, metavar="N", help="threads that read and parse ahead"

@@ -86,6 +86,7 @@ def _open(options: Namespace) -> Stream:
         columns=columns,
         zero_based="auto" if options.zero_based is None else options.zero_based,
         skip_bad_lines=options.skip_bad_lines,
+        longest_line=options.longest_line,
         threads=options.threads,
     )
 

@@ -71,6 +71,7 @@ def _how(job: Job) -> Any:
         zero_based=job.zero_based,
         skip_bad_lines=job.skip_bad_lines,
         block_bytes=job.block_bytes,
+        longest_line=job.longest_line,
         columns=job.columns,
     )
 

@@ -15,6 +15,8 @@ FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 _SPELLINGS = {
     "shuffle_buffer=": "--shuffle-buffer ",
     "categorical=": "--categorical ",
+    "with classes=": "with --classes",
+    "longest_line=": "--longest-line ",
     "name the target column": "name it with --target",
     "n_features=": "--n-features ",
     "zero_based=True": "--zero-based",

@@ -21,6 +21,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> None:
     if options.format == "vw" or (options.format is None and named_vw):
         text = vw_text(
             *where,
+            longest_line=options.longest_line,
             bits=getattr(options, "bits", 18),
             need_labels=targets,
             skip_bad_lines=options.skip_bad_lines,
@@ -30,6 +31,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> None:
         zero_based = options.zero_based
         text = svmlight_text(
             *where,
+            longest_line=options.longest_line,
             base=UNKNOWN_BASE if zero_based is None else 0 if zero_based else 1,
             n_features=getattr(options, "n_features", None),
             skip_bad_lines=options.skip_bad_lines,

@@ -39,6 +39,7 @@ def open_for(
         keep=keep,
         zero_based="auto" if zero_based is None else zero_based,
         skip_bad_lines=options.skip_bad_lines,
+        longest_line=options.longest_line,
         threads=options.threads,
         warn_if_sorted=False,
     )

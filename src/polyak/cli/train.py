@@ -228,6 +228,7 @@ def _job(options: Namespace) -> Job:
             threads=options.threads,
             shuffle_buffer=options.shuffle_buffer,
             block_bytes=options.block_bytes,
+            longest_line=options.longest_line,
             columns=columns_of(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,

@@ -58,7 +58,8 @@ class ColumnReader:
 
     def _parse(self, piece: Piece) -> tuple[Piece, Any, list[BadLine]]:
         bad: list[BadLine] = []
-        return piece, self._source.batch(piece, bad), bad
+        table = self._source.batch(piece, bad)
+        return piece, table, sorted(bad, key=lambda line: line.line)
 
     def _alike(self, table: Any, piece: Piece) -> Any:
         """Give every batch the types of the first."""

@@ -21,7 +21,7 @@ from polyak.container import pack, unpack
 from polyak.engines.plan import FileFacts, Piece
 from polyak.engines.tally import Tally
 from polyak.errors import DataError
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.labels import distinct, label_text
 from polyak.learner import Learner
 from polyak.recipes import Recipe
@@ -53,7 +53,8 @@ class How:
         The labels there can be, if they were given.
     outputs : int
         How many numbers a target has.
-    format, n_features, zero_based, skip_bad_lines, block_bytes, columns, schema, dtype
+    format, n_features, zero_based, skip_bad_lines, block_bytes, longest_line, columns, schema
+    dtype
         As `polyak.streams.open_stream` takes them.
     hashed_bits : int or None
         Into how many slots the files' names are hashed, as they tell.
@@ -68,6 +69,7 @@ class How:
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
     block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
     columns: Columns = field(default_factory=Columns)
     schema: Schema | None = None
     hashed_bits: int | None = None
@@ -167,7 +169,7 @@ def begin(samples: list[Sample], how: How) -> bytes:
     if classes is not None and len(classes) < 2:
         raise DataError(
             f"the first rows of every part are all of class {label_text(classes[0])}; say which "
-            "classes there are, or shuffle the rows"
+            "classes there are with classes=, or shuffle the rows"
         )
     learner = Learner(how.recipe, classes=classes, n_features=how.n_features, outputs=how.outputs)
     if classes is not None and not np.isin(batch.targets, classes).all():
@@ -283,7 +285,7 @@ def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
     return (
         f"row {rows + int(unknown[0]) + 1} of those learned there has the label "
         f"{label_text(batch.targets[unknown[0]])}, which is not among {known}; if it is right, "
-        "name all classes beforehand"
+        "name all classes with classes="
     )
 
 
@@ -326,6 +328,7 @@ def _opened(piece: Piece, how: How) -> Stream:
         skip_bad_lines=how.skip_bad_lines,
         threads=0,  # there are as many workers as processors already
         block_bytes=how.block_bytes,
+        longest_line=how.longest_line,
         columns=how.columns,
         schema=how.schema,
         start=piece.start,

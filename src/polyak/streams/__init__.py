@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.streams.batch import Batch
 from polyak.streams.files import File, find_files
 from polyak.streams.formats import open_files
@@ -52,6 +52,7 @@ def open_stream(
     start: Position | None = None,
     warn_if_sorted: bool = True,
     block_bytes: int = BLOCK_BYTES,
+    longest_line: int = LONGEST_LINE,
     batch_rows: int = 2048,
 ) -> Stream:
     r"""Open files or arrays as a stream of batches.
@@ -110,6 +111,9 @@ def open_stream(
         Warn if the first rows look sorted by class.
     block_bytes : int
         How much text to parse at a time.
+    longest_line : int
+        How many bytes a line of text may have; a longer one is an error, before it fills the
+        memory. Line breaks within quotation marks of CSV do not end a line.
     batch_rows : int
         How many rows of an array to deliver at a time.
 
@@ -146,6 +150,7 @@ def open_stream(
         skip_bad_lines=skip_bad_lines,
         threads=threads,
         block_bytes=block_bytes,
+        longest_line=longest_line,
         batch_rows=batch_rows,
     )
     if _names_files(source):

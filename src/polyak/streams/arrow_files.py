@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -69,10 +70,11 @@ class BinarySource:
             keys = self._keys(file)
             with _Opened(file, self.format) as opened:
                 names = [name for name in self._columns if name not in keys]
+                there, wanted = set(opened.schema.names), set(names)
                 for name in names:
-                    if name not in opened.schema.names:
+                    if name not in there:
                         raise no_such_column(name, opened.schema.names, file.name)
-                words = [name for name in self._words if name in names]
+                words = [name for name in self._words if name in wanted]
                 total = max(opened.rows, 1)
                 for batch in opened.batches(row, names, words, BATCH_ROWS):
                     begin, row = row, row + batch.num_rows
@@ -112,7 +114,7 @@ class _Opened:
         pa = pyarrow()
         self._name = file.name
         self._format = format
-        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(file.name)
+        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
         try:
             if format == "parquet":
                 from pyarrow import parquet

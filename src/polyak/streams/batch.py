@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -23,12 +24,15 @@ class Batch:
         One non-negative number a row; None where every row counts once.
     kept : pyarrow.RecordBatch or None
         The columns of a table that were asked to be carried along.
+    where : function or None
+        Names a row, counted from zero, for an error: the file, the number, and what is numbered.
     """
 
     rows: Rows
     targets: NDArray[Any] | None = None
     weights: NDArray[Any] | None = None
     kept: Any = None
+    where: Callable[[int], tuple[str, int, str]] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -32,15 +32,15 @@ def choose_schema(sample: Any, wanted: Columns, source: str) -> Schema:
     arrays = {name: sample.column(name) for name in names}
     target = None if wanted.target is None else _target(arrays[wanted.target], wanted, source)
     taken = {wanted.target, wanted.weight, *wanted.drop}
-    chosen = [
-        name for name in names if name not in taken and (not wanted.only or name in wanted.only)
-    ]
+    only = set(wanted.only)
+    chosen = [name for name in names if name not in taken and (not only or name in only)]
     if wanted.target is not None:
         chosen = _without_copies(chosen, arrays, wanted.target, source)
+    kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
     columns = [
         column
         for name in chosen
-        if (column := _column(name, arrays[name], wanted, source)) is not None
+        if (column := _column(name, arrays[name], kinds.get(name), source)) is not None
     ]
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
@@ -72,9 +72,10 @@ def _check_names(names: list[str], wanted: Columns, source: str) -> None:
         "weight ": [wanted.weight],
         "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.text, *crossed],
     }
+    there = set(names)
     for role, asked in roles.items():
         for name in asked:
-            if name is not None and name not in names:
+            if name is not None and name not in there:
                 raise no_such_column(name, names, source, role)
 
 
@@ -92,7 +93,7 @@ def _target(array: Any, wanted: Columns, source: str) -> Target:
     return Target(name, kind, wanted.positive, negative, len(seen))
 
 
-def _column(name: str, array: Any, wanted: Columns, source: str) -> Column | None:
+def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | None:
     stored = stored_as(array.type)
     if stored is None:
         warnings.warn(
@@ -101,16 +102,20 @@ def _column(name: str, array: Any, wanted: Columns, source: str) -> Column | Non
             stacklevel=2,
         )
         return None
-    if name in wanted.text:
+    if wanted == "text":
         if stored != "string":
             raise DataError(f"{source}: the column {name} holds {array.type}, not text")
         return Column(name, "text", stored)
-    if name in wanted.categorical:
+    if wanted == "categorical":
         return Column(name, "bag" if stored == "strings" else "category", stored)
     if stored == "strings":
         return Column(name, "bag", stored)
     kind = stored
-    numbers, is_time, has_clock = column_numbers(*single_column(core_form(_whole(array), stored)))
+    if stored == "number":
+        numbers = numbers_of(_whole(array))
+    else:
+        one = single_column(core_form(_whole(array), stored))
+        numbers, is_time, has_clock = column_numbers(*one)
     if stored == "string":
         if not is_time:
             return Column(name, "category", stored)
@@ -157,6 +162,8 @@ def _without_copies(
 ) -> list[str]:
     """Leave columns out that equal the target: they would be the answer itself."""
     answers = words_of(arrays[target])[0]
+    is_plain = stored_as(arrays[target].type) in _PLAIN
+    numbers = numbers_of(_whole(arrays[target])) if is_plain else None
     if len({word for word in answers.tolist() if word is not None}) < 2:
         return names
     left = []
@@ -164,7 +171,7 @@ def _without_copies(
         if stored_as(arrays[name].type) in (None, "strings"):
             left.append(name)
             continue
-        if _equal(arrays[name], arrays[target], answers):
+        if _equal(arrays[name], answers, numbers):
             warnings.warn(
                 f"the column {name} of {source} equals the target {target} in the first rows; it "
                 "is left out",
@@ -175,11 +182,13 @@ def _without_copies(
     return left
 
 
-def _equal(column: Any, target: Any, answers: NDArray[Any]) -> bool:
-    plain = ("number", "boolean")  # true is 1, and 1 is 1.0
-    if stored_as(column.type) in plain and stored_as(target.type) in plain:
-        some, others = numbers_of(_whole(column)), numbers_of(_whole(target))
-        return np.array_equal(some, others, equal_nan=True)
+_PLAIN = ("number", "boolean")  # true is 1, and 1 is 1.0
+
+
+def _equal(column: Any, answers: NDArray[Any], numbers: NDArray[np.float64] | None) -> bool:
+    """Compare a column with the target, given as words, and as numbers if it is plain."""
+    if numbers is not None and stored_as(column.type) in _PLAIN:
+        return np.array_equal(numbers_of(_whole(column)), numbers, equal_nan=True)
     return np.array_equal(words_of(column)[0], answers)
 
 

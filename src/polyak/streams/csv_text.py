@@ -3,58 +3,95 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polyak._core import csv_end, csv_rows
 from polyak.errors import DataError
 from polyak.streams.arrow_types import MISSING_WORDS, pyarrow
-from polyak.streams.json_text import without_line
+from polyak.streams.bad_values import not_among, not_numbers, not_utf8
+from polyak.streams.blocks import LineEnds
 from polyak.streams.stream import BadLine
-
-if TYPE_CHECKING:
-    from polyak.streams.text_tables import Lines
-
-_CONVERSION = re.compile(
-    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to ([^:]+): (.*)", re.DOTALL
+from polyak.streams.text_rows import (
+    OLD_LINE_ENDS,
+    BadRow,
+    Lines,
+    has_old_line_ends,
+    leave_out,
+    short,
+    without,
 )
-_VALUE = re.compile(r"invalid value '(.*)'", re.DOTALL)
+
+_QUOTED = 2
+"""The core's state of a text that ends inside quotation marks."""
+
+
+class CsvEnds(LineEnds):
+    """Finds where rows end: at newlines that are not inside quotation marks."""
+
+    def __init__(self, format: str, delimiter: str) -> None:
+        self._format = format
+        self._delimiter = delimiter
+        self._state = 0
+
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        """Whether the text so far ends inside quotation marks."""
+        return self._state == _QUOTED
+
+    def begin_file(self, head: memoryview) -> None:
+        """Look at how a file begins."""
+        self._delimiter = _first_line(head, self._format)[2]
+
+    def begin_block(self) -> None:
+        """Expect the beginning of a row."""
+        self._state = 0
+
+    def last(self, text: memoryview) -> int:
+        """Give the end of the last row that ends in the next bytes; 0 if none does."""
+        end, self._state = csv_end(text, self._delimiter, self._state)
+        return end
 
 
 class CsvFormat:
     """How CSV is read; a TSV has tabs."""
 
-    is_quoted = True
-
     def __init__(self, name: str) -> None:
         self.name = name
-        self._delimiter = "\t" if name == "tsv" else ","
 
-    def header(self, text: memoryview, file: str) -> tuple[list[str], int]:
-        """Read the names of the columns, and say where the lines after them begin."""
-        head = bytes(text[: 1 << 20])
-        end = head.find(b"\n") + 1 or len(head)
-        while head[:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
-            end = head.find(b"\n", end) + 1
+    def ends(self, delimiter: str) -> LineEnds:
+        """Line breaks inside quotation marks end no row."""
+        return CsvEnds(self.name, delimiter)
+
+    def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
+        """Read the names of the columns; say where the rows begin, and what is between fields."""
+        head, end, delimiter = _first_line(text, self.name)
+        if has_old_line_ends(head):
+            raise DataError(f"{file}, line 1: {OLD_LINE_ENDS}")
         try:
-            line = head[:end].decode("utf-8-sig").rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise DataError(f"{file}, line 1: the header is not UTF-8") from None
-        if self.name == "csv" and "," not in line:  # as where a comma is the decimal point
-            self._delimiter = ";" if ";" in line else "\t" if "\t" in line else ","
-        names = [name.strip() for name in next(csv.reader([line], delimiter=self._delimiter), [])]
+            line = head.decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{file}, line 1: the header is not UTF-8") from error
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")
         if all(_is_number(name) for name in names):
             raise DataError(
                 f"{file} has no header: its first line is numbers, not the names of columns"
             )
+        seen: set[str] = set()
         for name in names:
-            if names.count(name) > 1:
+            if name in seen:
                 raise DataError(f"{file} has two columns called {name!r}")
-        return names, end
+            seen.add(name)
+        return names, end, delimiter
+
+    def rows(self, lines: Lines) -> Any:
+        """Say where rows begin and end, on which lines, and how many fields each has."""
+        return csv_rows(lines.text, lines.delimiter)
 
     def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
         """Parse lines, finding the types of columns out."""
@@ -65,33 +102,23 @@ class CsvFormat:
         convert = arrow.ConvertOptions(
             strings_can_be_null=True, timestamp_parsers=["%no such format%"]
         )
-        table = self._read(lines, convert, [], skip_bad_lines)
+        table = self._read(lines, {}, convert, [], skip_bad_lines)
         # Words that are not UTF-8 are taken for bytes; as words, they say on which line they are.
         words_after_all = [name for name, kind in _kinds(table) if pa.types.is_binary(kind)]
         if words_after_all:
             convert.column_types = dict.fromkeys(words_after_all, pa.string())
-            table = self._read(lines, convert, [], skip_bad_lines)
-        columns: list[Any] = []
-        for column in table.columns:
-            is_a = pa.types
-            kind = column.type
-            if is_a.is_temporal(kind):
-                columns.append(None)
-            elif is_a.is_integer(kind):
-                columns.append(column.cast(pa.float64(), safe=False))
-            else:
-                columns.append(column)
-        again = [
-            name for name, column in zip(table.column_names, columns, strict=True) if column is None
-        ]
-        if again:
-            types = dict.fromkeys([*again, *words_after_all], "string")  # so the same lines are bad
-            words = self.parse(lines, types, [], skip_bad_lines)
-            columns = [
-                words.column(name) if column is None else column
-                for name, column in zip(table.column_names, columns, strict=True)
-            ]
-        return pa.table(dict(zip(table.column_names, columns, strict=True)))
+            types = dict.fromkeys(words_after_all, "string")
+            table = self._read(lines, types, convert, [], skip_bad_lines)
+        temporal = [name for name, kind in _kinds(table) if pa.types.is_temporal(kind)]
+        words = self.parse(lines, dict.fromkeys(temporal, "string"), [], False) if temporal else {}
+        columns: dict[str, Any] = {}
+        for (name, kind), column in zip(_kinds(table), table.columns, strict=True):
+            if pa.types.is_temporal(kind):
+                column = words[name]
+            elif pa.types.is_integer(kind):
+                column = column.cast(pa.float64(), safe=False)
+            columns[name] = column
+        return pa.table(columns)
 
     def parse(
         self, lines: Lines, types: dict[str, str], bad: list[BadLine], skip_bad_lines: bool
@@ -106,88 +133,128 @@ class CsvFormat:
             include_columns=list(types),
             null_values=[*arrow.ConvertOptions().null_values, *MISSING_WORDS],
         )
-        return self._read(lines, convert, bad, skip_bad_lines)
+        return self._read(lines, types, convert, bad, skip_bad_lines)
 
-    def _read(self, lines: Lines, convert: Any, bad: list[BadLine], skip_bad_lines: bool) -> Any:
-        text = lines.text
-        found: list[BadLine] = []
-        while True:
-            wrong: list[Any] = []
-            try:
-                table = self._read_once(text, lines.names, convert, wrong, skip_bad_lines)
-                break
-            except pyarrow().ArrowInvalid as error:
-                place, reason = self._explained(error, text, lines, wrong, convert)
-                if not skip_bad_lines or place is None or wrong:
-                    where = "" if place is None else f", line {lines.first_line + place}"
-                    raise DataError(f"{lines.file}{where}: {reason}") from None
-            text, shown = without_line(text, place)
-            found.append(BadLine(lines.file, lines.first_line + place, shown, reason))
-        for row in wrong:
-            line = lines.first_line + row.number - 1
-            found.append(BadLine(lines.file, line, _short(row.text), _fields(row)))
-        bad.extend(sorted(found, key=lambda line: line.line))
-        return table
-
-    def _read_once(
-        self, text: memoryview, names: list[str], convert: Any, wrong: list[Any], skip: bool
+    def _read(
+        self, lines: Lines, types: dict[str, str], convert: Any, bad: list[BadLine], skip: bool
     ) -> Any:
-        from pyarrow import csv as arrow
-
+        """Parse lines; where that fails, once more without those that cannot be read."""
         pa = pyarrow()
+        try:
+            return _parsed(lines.text, lines, convert)
+        except pa.ArrowInvalid as error:
+            rows = _bad_rows(lines, types, convert)
+            if rows:
+                leave_out(lines, rows, bad, skip, error)
+            try:
+                return _parsed(lines.text, lines, convert)
+            except pa.ArrowInvalid as again:
+                what = str(again).split("\n")[0]
+                raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from again
 
-        def note(row: Any) -> str:
-            wrong.append(row)
-            return "skip" if skip else "error"
 
-        if not len(text):
-            text = memoryview(b"\n")
-        parse = arrow.ParseOptions(
-            delimiter=self._delimiter,
-            newlines_in_values=bool(np.any(np.frombuffer(text, np.uint8) == ord('"'))),
-            invalid_row_handler=note,
-        )
-        read = arrow.ReadOptions(use_threads=False, block_size=len(text) + 16, column_names=names)
-        return arrow.read_csv(
-            pa.BufferReader(pa.py_buffer(text)),
-            read_options=read,
-            parse_options=parse,
-            convert_options=convert,
-        )
+def _first_line(text: memoryview, format: str) -> tuple[bytes, int, str]:
+    """Give the header, where it ends, and what stands between its fields."""
+    head = bytes(text[: 1 << 16])
+    if b"\n" not in head:
+        head = bytes(text)
+    end = head.find(b"\n") + 1 or len(head)
+    while head[:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
+        end = head.find(b"\n", end) + 1
+    line = head[:end]
+    delimiter = "\t" if format == "tsv" else ","
+    if format == "csv" and b"," not in line:  # as where a comma is the decimal point
+        delimiter = ";" if b";" in line else "\t" if b"\t" in line else ","
+    return line, end, delimiter
 
-    def _explained(
-        self, error: Any, text: memoryview, lines: Lines, wrong: list[Any], convert: Any
-    ) -> tuple[int | None, str]:
-        """Say which line of the text is wrong, from zero, and what is."""
-        from polyak.streams.text_tables import line_of_row
 
-        if wrong:
-            row = wrong[-1]
-            return (row.number or 1) - 1, f"{_fields(row)}: {_short(row.text)!r}"
-        found = _CONVERSION.search(str(error))
-        if found is None:
-            return None, str(error).split("\n")[0]
-        number, row_number, kind, what = found.groups()
-        name = lines.names[int(number)]
-        place = None if row_number is None else line_of_row(text, int(row_number) - 1)
-        if "UTF8" in what:
-            return place, f"the column {name} is not UTF-8"
-        value = _VALUE.search(what)
-        shown = repr(_short(value.group(1))) if value else what
-        was = "a number" if kind == "double" else "true or false" if kind == "bool" else f"a {kind}"
-        return place, (
-            f"the column {name} was {was} so far, but here it is {shown}; "
-            f"categorical={name} reads it as words"
-        )
+def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
+    from pyarrow import csv as arrow
+
+    pa = pyarrow()
+    if not len(text):
+        text = memoryview(b"\n")
+    parse = arrow.ParseOptions(
+        delimiter=lines.delimiter,
+        newlines_in_values=bool(np.any(np.frombuffer(text, np.uint8) == ord('"'))),
+    )
+    read = arrow.ReadOptions(use_threads=False, block_size=len(text) + 16, column_names=lines.names)
+    return arrow.read_csv(
+        pa.BufferReader(pa.py_buffer(text)),
+        read_options=read,
+        parse_options=parse,
+        convert_options=convert,
+    )
+
+
+def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]:
+    """Find all rows with too many or too few fields, or with values that are not of their type."""
+    begins, ends, numbers, fields = csv_rows(lines.text, lines.delimiter)
+
+    def row(place: int, reason: str, show: bool) -> BadRow:
+        return BadRow(int(begins[place]), int(ends[place]), int(numbers[place]), reason, show)
+
+    expected = len(lines.names)
+    uneven = np.flatnonzero(fields != expected).tolist()
+    found = [row(place, _fields(int(fields[place]), expected), True) for place in uneven]
+    even = np.flatnonzero(fields == expected)
+    reasons: dict[int, tuple[str, bool]] = {}
+    if types and len(even):
+        text = without(lines.text, found)
+        table = _words(text, lines, types)
+        if table.num_rows != len(even):  # then pyarrow sees other rows: its own error must do
+            return found
+        for name, kind in types.items():
+            (column,) = table.column(name).chunks
+            for place in _wrong_values(column, kind, convert).tolist():
+                if place not in reasons:
+                    reasons[place] = _reason(name, kind, column[place].as_py())
+    return found + [row(int(even[place]), *reason) for place, reason in reasons.items()]
+
+
+def _words(text: memoryview, lines: Lines, types: dict[str, str]) -> Any:
+    """Parse columns as the bytes that they are written in."""
+    from pyarrow import csv as arrow
+
+    binary = pyarrow().binary()
+    convert = arrow.ConvertOptions(
+        column_types=dict.fromkeys(types, binary), include_columns=list(types)
+    )
+    return _parsed(text, lines, convert).combine_chunks()
+
+
+def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
+    missing = {word.encode() for word in convert.null_values}
+    if kind == "number":
+        return not_numbers(column, missing)
+    if kind == "boolean":
+        known = (*convert.true_values, *convert.false_values)
+        return not_among(column, missing | {word.encode() for word in known})
+    return not_utf8(column)
+
+
+def _reason(name: str, kind: str, value: bytes) -> tuple[str, bool]:
+    """Say what is wrong, and whether that still leaves the row to be shown."""
+    if kind not in ("number", "boolean"):
+        return f"the column {name} is not UTF-8", True
+    was = "a number" if kind == "number" else "true or false"
+    shown = repr(short(value.decode(errors="replace")))
+    return (
+        f"the column {name} was {was} so far, but here it is {shown}; "
+        f"categorical={name} reads it as words",
+        False,
+    )
 
 
 def _kinds(table: Any) -> Iterator[tuple[str, Any]]:
     return zip(table.column_names, table.schema.types, strict=True)
 
 
-def _fields(row: Any) -> str:
-    more = "too many" if row.actual_columns > row.expected_columns else "too few"
-    return f"{row.actual_columns} fields where the header has {row.expected_columns}, {more}"
+def _fields(there: int, expected: int) -> str:
+    if there < 0:
+        return "a quotation mark opens a field that is not closed"
+    more = "too many" if there > expected else "too few"
+    return f"{there} fields where the header has {expected}, {more}"
 
 
 def _is_number(word: str) -> bool:
@@ -196,7 +263,3 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -314,6 +314,15 @@ def fingerprint(files: Iterable[File | Pipe]) -> str:
     return digest.hexdigest()[:32]
 
 
+def is_utf8(name: str) -> bool:
+    """Tell whether a file's name has no bytes that are not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def reason(error: Exception) -> str:
     """Say what an error says, without its number and without repeating the file's name."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -11,10 +12,11 @@ import numpy as np
 from polyak.errors import DataError
 from polyak.head_start import Text
 from polyak.streams.batch import Batch
-from polyak.streams.blocks import Block, read_blocks
-from polyak.streams.files import File, Pipe, fingerprint, total_size
+from polyak.streams.blocks import Block, LongLineError, read_blocks
+from polyak.streams.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.streams.options import Options
 from polyak.streams.stream import BadLine, Mark, Position
+from polyak.streams.usable import first_too_large
 
 
 class Parsed(NamedTuple):
@@ -73,18 +75,75 @@ class LineReader:
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
-        for block, parsed in self._parsed(mark.position):
+        parsed_blocks = self._parsed(mark.position)
+        while True:
+            try:
+                block, parsed = next(parsed_blocks)
+            except StopIteration:
+                return
+            except LongLineError as error:
+                raise DataError(self._too_long(error, mark.position)) from error
             mark, last = self._mark(block, parsed, mark), mark.position
             batch, more = self._batch(parsed.rows, last)
             mark.position.update(more)
-            yield batch, mark
+            yield self._placed(batch, last, mark.position), mark
+
+    def _placed(self, batch: Batch, last: Position, here: Position) -> Batch:
+        """Let a batch name its rows, and refuse targets that are too large."""
+        batch = replace(batch, where=lambda row: self._where(last, here, row))
+        at = None if batch.targets is None else first_too_large(batch.targets)
+        if batch.targets is not None and at is not None:
+            file, number, unit = self._where(last, here, at)
+            value = batch.targets[at]
+            raise DataError(f"{file}, {unit} {number}: the target {value:g} is too large")
+        return batch
+
+    def _where(self, last: Position, here: Position, row: int) -> tuple[str, int, str]:
+        """Name a row between two positions: by its line, or by its number where that is lost."""
+        file = self._files[here["file"]]
+        same = last["file"] == here["file"]
+        lines, offset = (last["lines"], last["offset"]) if same else (0, 0)
+        if here["lines"] - lines == here["rows"] - last["rows"]:
+            return file.name, lines + row + 1, "line"
+        if not isinstance(file, File) or not file.is_regular:
+            return file.name, last["rows"] + row + 1, "row"
+        opened = file.open()
+        try:
+            opened.skip(offset)
+            text = bytearray(here["offset"] - offset)
+            opened.fill(memoryview(text))
+        finally:
+            opened.close()
+        rows = text.split(b"\n")
+        before, behind = 0, len(rows)  # the row is among the first `behind` lines
+        while behind - before > 1:
+            middle = (before + behind) // 2
+            some = memoryview(b"\n".join(rows[:middle]) + b"\n")
+            parsed = self._parse(Block(some, 0, 0, 0), last | here)
+            before, behind = (before, middle) if parsed.n_rows > row else (middle, behind)
+        return file.name, lines + behind, "line"
+
+    def _too_long(self, error: LongLineError, last: Position) -> str:
+        line = last["lines"] + 1 if last["file"] == error.file else 1
+        return error.sentence(self._files[error.file].name, line, self._options.longest_line)
 
     def _blocks(self, at: Position) -> Generator[Block]:
-        return read_blocks(self._files, self._options.block_bytes, at["file"], at["offset"])
+        options = self._options
+        return read_blocks(
+            self._files,
+            options.block_bytes,
+            at["file"],
+            at["offset"],
+            longest=options.longest_line,
+        )
 
     def _parsed(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
         """Parse blocks ahead, from a position on."""
-        plain = all(isinstance(file, File) and file.is_plain() for file in self._files)
+        # The core is given names as UTF-8, which not every name of a file is.
+        plain = all(
+            isinstance(file, File) and file.is_plain() and is_utf8(file.name)
+            for file in self._files
+        )
         if plain and self._options.number_of_threads() > 0:
             return self._parsed_by_core(at)
         return self._parsed_here(at)
@@ -99,6 +158,8 @@ class LineReader:
         while True:
             try:
                 block = read.next()
+            except ValueError as error:  # the number of the file that has a line too long
+                raise LongLineError(int(str(error))) from error
             except RuntimeError as error:
                 raise DataError(str(error)) from error
             if block is None:

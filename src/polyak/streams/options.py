@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy.typing import DTypeLike
 
-from polyak.head_start import BLOCK_BYTES
+from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.processors import number_of_threads
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Options(NamedTuple):
     skip_bad_lines: bool = False
     threads: int | None = None
     block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
     batch_rows: int = 2048
     columns: Columns = Columns()
     schema: Schema | None = None

@@ -9,6 +9,7 @@ follow them.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,8 @@ class Schema:
 
     def first_features(self) -> list[int]:
         """Give the index of each column's first plain feature."""
-        sizes = [len(PLAIN[column.kind]) for column in self.columns]
-        return [sum(sizes[:place]) for place in range(len(sizes))]
+        sizes = (len(PLAIN[column.kind]) for column in self.columns)
+        return list(accumulate(sizes, initial=0))[:-1]
 
     def units(self) -> NDArray[np.float64]:
         """Give what to divide each plain feature's weight by to have it per unit of the column."""

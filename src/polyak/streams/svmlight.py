@@ -57,6 +57,7 @@ class SvmlightReader(LineReader):
     def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
         return svmlight_text(
             *where,
+            longest_line=self._options.longest_line,
             float64=self._float64,
             base=at["base"],
             n_features=self.n_features,

@@ -14,6 +14,7 @@ from polyak.errors import DataError
 from polyak.labels import label_text
 from polyak.rows import SparseRows, take_rows
 from polyak.streams.arrow_types import core_form, pyarrow, stored_as
+from polyak.streams.bad_values import without_odd_text
 from polyak.streams.batch import Batch
 from polyak.streams.choose import choose_schema, no_such_column
 from polyak.streams.options import Options
@@ -21,6 +22,7 @@ from polyak.streams.readahead import in_order
 from polyak.streams.schema import Column, Schema
 from polyak.streams.stream import BadLine, Mark, Position
 from polyak.streams.targets import numbers_of, read_targets
+from polyak.streams.usable import first_too_large
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ class TableReader:
         self.bytes_total = source.bytes_total
         self._source = source
         self._options = options
-        sample = source.sample()
+        sample = without_odd_text(source.sample())[0]
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
@@ -115,15 +117,14 @@ class TableReader:
             dict.fromkeys([*(column.name for column in schema.columns), *roles, *options.keep])
         )
         source.plan(types, self._read)
+        numbers = {column.name: number for number, column in enumerate(schema.columns)}
+        self._plain = pyarrow().schema([])
         self._encoder = TableEncoder(
             [
                 (column.name, column.kind, first, column.offset, column.scale)
                 for column, first in zip(schema.columns, schema.first_features(), strict=True)
             ],
-            [
-                [[column.name for column in schema.columns].index(name) for name in crossed]
-                for crossed in schema.interactions
-            ],
+            [[numbers[name] for name in crossed] for crossed in schema.interactions],
             schema.hashed_begin,
             schema.bits,
             schema.ngrams,
@@ -168,7 +169,8 @@ class TableReader:
     def _moved(self, mark: Mark, part: _Encoded) -> Mark:
         rows = mark.rows + len(part.batch)
         bad_lines = mark.bad_lines + len(part.bad)
-        first_bad = (*mark.first_bad_lines, *part.bad)[:10]
+        bad = sorted(part.bad, key=lambda line: line.line)
+        first_bad = (*mark.first_bad_lines, *bad)[:10]
         position = {
             "format": self.format,
             "rows": rows,
@@ -190,6 +192,7 @@ class TableReader:
     def _encode(self, piece: Piece) -> _Encoded:
         bad: list[BadLine] = []
         table = self._source.batch(piece, bad)
+        table, not_text = self._without_odd_text(table, piece, bad)
         targets = there = None
         without = 0
         if self._target is not None and self.schema.target is not None:
@@ -197,19 +200,31 @@ class TableReader:
             without = len(there) - int(np.count_nonzero(there))
             if not without:
                 there = None
-        columns = self.schema.columns
-        arrays = [self._converted(table, column, piece) for column in columns]
-        batch = pyarrow().RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
-        schema, data = batch.__arrow_c_array__()
+        schema, data = self._for_core(table, piece).__arrow_c_array__()
         choice = None if there is None else there.view(np.uint8)
         indptr, indices, values, wrong = self._encoder.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self.schema.n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
-        if wrong:
-            left = np.isin(chosen, self._left_out(wrong, piece, bad), invert=True)
+        out = [*not_text, *(self._left_out(wrong, piece, bad) if wrong else ())]
+        if out:
+            left = np.isin(chosen, out, invert=True)
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
         return self._with_targets(table, rows, targets, chosen, piece, bad, without)
+
+    def _without_odd_text(
+        self, table: Any, piece: Piece, bad: list[BadLine]
+    ) -> tuple[Any, list[int]]:
+        """Take out what is not UTF-8, and give the rows that have such; or raise for the first."""
+        if self.format in ("csv", "tsv", "jsonl"):  # whose own readers have looked
+            return table, []
+        table, odd = without_odd_text(table)
+        for row, name in sorted(odd.items()):
+            file, number, unit = self._source.where(piece, row)
+            if not self._options.skip_bad_lines:
+                raise DataError(f"{file}, {unit} {number}: the column {name} is not UTF-8")
+            bad.append(BadLine(file, number, "", f"the column {name} is not UTF-8"))
+        return table, list(odd)
 
     def _left_out(self, wrong: Any, piece: Piece, bad: list[BadLine]) -> list[int]:
         """Name the rows that cannot be read, or raise the error that the first of them is."""
@@ -227,6 +242,19 @@ class TableReader:
                 bad.append(BadLine(file, line, value, f"a value of column {column.name} {reason}"))
                 rows.append(row)
         return rows
+
+    def _for_core(self, table: Any, piece: Piece) -> Any:
+        """Give the features' columns in the types that the core reads."""
+        columns = self.schema.columns
+        names = [column.name for column in columns]
+        if table.schema.equals(self._plain):  # with thousands of columns, asking each takes long
+            return table.select(names)
+        arrays = [self._converted(table, column, piece) for column in columns]
+        batch = pyarrow().RecordBatch.from_arrays(arrays, names=names)
+        has_text = any(column.kind == "text" for column in columns)  # which is made lower-case
+        if not has_text and batch.schema.equals(table.select(names).schema):
+            self._plain = table.schema
+        return batch
 
     def _converted(self, table: Any, column: Column, piece: Piece) -> Any:
         array = table.column(column.name)
@@ -260,11 +288,19 @@ class TableReader:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]
             kept = None if kept is None else kept.take(pyarrow().array(chosen))
-        if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            row = int(chosen[np.argmin(np.isfinite(targets))])
+        at = None if targets is None else first_too_large(targets)
+        if targets is not None and at is not None:
+            row = int(chosen[at])
             file, number, unit = self._source.where(piece, row)
-            raise DataError(f"{file}, {unit} {number}: the target is not finite")
-        return _Encoded(Batch(rows, targets, weights, kept), piece, bad, without)
+            raise DataError(f"{file}, {unit} {number}: the target {targets[at]:g} is too large")
+        batch = Batch(
+            rows,
+            targets,
+            weights,
+            kept,
+            where=lambda row: self._source.where(piece, int(chosen[row])),
+        )
+        return _Encoded(batch, piece, bad, without)
 
     def _weights(self, array: Any, piece: Piece) -> Any:
         weights = numbers_of(array)
@@ -285,8 +321,9 @@ class TableReader:
         return name
 
     def _check_columns(self, sample: Any) -> None:
+        there = set(sample.column_names)
         for column in self.schema.columns:
-            if column.name in sample.column_names:
+            if column.name in there:
                 continue
             if self.format == "jsonl" and sample.num_columns:
                 continue  # a field may be absent where it is missing

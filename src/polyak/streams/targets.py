@@ -9,12 +9,21 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers
 from polyak.labels import label_text
-from polyak.streams.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
+from polyak.streams.arrow_types import (
+    MISSING_WORDS,
+    core_form,
+    pyarrow,
+    single_column,
+    stored_as,
+)
 from polyak.streams.schema import Target
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
     """Read a column as numbers, NaN where it is missing; dates and times as days."""
+    if array.type == pyarrow().float64():  # as most are: without the way through the core
+        whole = array.to_numpy(zero_copy_only=False)
+        return np.asarray(whole, dtype=np.float64)
     numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
     return numbers
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyak.errors import DataError
+from polyak.head_start import BLOCK_BYTES
 from polyak.streams.arrow_types import pyarrow, stored_as
-from polyak.streams.blocks import Block, blocks_from, read_blocks
+from polyak.streams.blocks import Block, LongLineError, blocks_from, read_blocks
 from polyak.streams.choose import SAMPLE_ROWS, no_such_column
 from polyak.streams.csv_text import CsvFormat
 from polyak.streams.files import File, Pipe, fingerprint, total_size
@@ -19,32 +20,13 @@ from polyak.streams.options import Options
 from polyak.streams.partitions import key_types, with_keys
 from polyak.streams.stream import BadLine
 from polyak.streams.tables import Piece
+from polyak.streams.text_rows import Lines
 
+LEAST_ROWS = 256
+"""How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
+each column of a block costs is more than what its rows do."""
 SAMPLE_BYTES = 1 << 20
 """How much text is looked at to find the types of columns, whatever the size of blocks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Some whole lines of a file, without its header.
-
-    Attributes
-    ----------
-    text : memoryview
-    file : str
-    names : list of str
-        The columns as the header names them; nothing for JSON.
-    keys : dict
-        The columns that the folder's name gives.
-    first_line : int
-        The number of the first line in its file.
-    """
-
-    text: memoryview
-    file: str
-    names: list[str]
-    keys: dict[str, str | None]
-    first_line: int
 
 
 class TextSource:
@@ -72,10 +54,10 @@ class TextSource:
 
     def sample(self) -> Any:
         """Parse the first megabyte, its types found out."""
-        blocks = self._blocks(0, 0)
+        blocks = self._blocks(0, 0, ",")
         held: list[Block] = []
         size = rows = 0
-        for block in blocks:
+        while (block := self._next(blocks, held)) is not None:
             held.append(block)
             size += len(block.text)
             rows += _count_newlines(block.text) - (block.end == len(block.text))
@@ -86,9 +68,10 @@ class TextSource:
             raise DataError(f"{self.name} is empty")
         text = memoryview(b"".join(block.text for block in held if block.file == 0))
         if len(text) > SAMPLE_BYTES:
-            cut = bytes(text[:SAMPLE_BYTES]).rfind(b"\n") + 1
-            text = text[: cut or len(text)]
-        lines = self._lines(held[0]._replace(text=text, end=len(text)), 1, None)
+            ends = self._text.ends("")
+            ends.begin_file(text)
+            text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
+        lines = self._lines(held[0]._replace(text=text, end=len(text)), _Place())
         lines, table = self._inferred(lines)
         if self._options.keep and self.format != "jsonl":
             numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
@@ -100,14 +83,13 @@ class TextSource:
 
     def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
         """Add rows of the next files, where the first has only a few."""
-        names: list[str] | None = None
-        file = 0
+        place = _Place()
         for block in blocks:
             if table.num_rows >= SAMPLE_ROWS:
                 break
-            if block.file != file:
-                file, names = block.file, None
-            lines = self._lines(block, 1, names)
+            place = place.of_file(block.file)
+            lines = self._lines(block, place)
+            place = place.behind(block, lines)
             names = lines.names
             types = {name: self._types[name] for name in table.column_names if name in self._types}
             if names and not set(types) <= set(names):
@@ -127,14 +109,13 @@ class TextSource:
         """
         pa = pyarrow()
         skip = self._options.skip_bad_lines
-        first = replace(lines, text=_first_rows(lines.text, SAMPLE_ROWS, self._text.is_quoted))
+        first = replace(lines, text=self._first_rows(lines))
         table = self._text.infer(first, skip)
-        unknown = [field.name for field in table.schema if pa.types.is_null(field.type)]
-        wider = self._text.infer(lines, skip) if unknown else table
-        for name in wider.column_names:
-            kind = wider.schema.field(name).type
-            if name in table.column_names and name not in unknown:
-                kind = table.schema.field(name).type
+        kinds = {f.name: f.type for f in table.schema if not pa.types.is_null(f.type)}
+        unknown = len(kinds) < table.num_columns
+        wider = self._text.infer(replace(lines), skip) if unknown else table
+        for name, kind in zip(wider.column_names, wider.schema.types, strict=True):
+            kind = kinds.get(name, kind)
             stored = stored_as(kind)
             if pa.types.is_null(kind):
                 stored = "number" if name == self._options.columns.target else "string"
@@ -153,30 +134,27 @@ class TextSource:
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Cut the files into lines, from a place on."""
-        file, offset, line = place.get("file", 0), place.get("offset", 0), place.get("line", 1)
-        names: list[str] | None = place.get("names")
+        at = _Place(**place) if place else _Place()
         begun, self._begun = self._begun, None
         # What was looked at is not read again; but where one can leap to the place, one does.
         if begun is None or (place and all(getattr(f, "is_regular", False) for f in self._files)):
-            blocks = self._blocks(file, offset)
+            blocks = self._blocks(at.file, at.offset, at.delimiter)
         else:
-            blocks = blocks_from(file, offset, *begun, self.name)
-        for block in blocks:
-            if block.file != file:
-                file, line, names = block.file, 1, None
-            lines = self._lines(block, line, names)
-            names = lines.names
-            line += _count_newlines(block.text)
-            at = {"file": file, "offset": block.end, "line": line, "names": names}
-            yield Piece(lines, at, block.bytes_read)
+            blocks = blocks_from(at.file, at.offset, *begun, self.name)
+        while (block := self._next(blocks, at)) is not None:
+            at = at.of_file(block.file)
+            lines = self._lines(block, at)
+            at = at.behind(block, lines)
+            yield Piece(lines, at._asdict(), block.bytes_read)
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
         """Parse lines into a record batch."""
         lines: Lines = piece.data
         wanted = [name for name in self._columns if name not in lines.keys]
         if lines.names:
+            there = set(lines.names)
             for name in wanted:
-                if name not in lines.names:
+                if name not in there:
                     raise no_such_column(name, lines.names, lines.file)
         types = {name: self._types.get(name, "number") for name in wanted}
         table = self._text.parse(lines, types, bad, self._options.skip_bad_lines)
@@ -201,22 +179,68 @@ class TextSource:
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and line."""
         lines: Lines = piece.data
-        return lines.file, lines.first_line + line_of_row(lines.text, row), "line"
+        numbers = self._text.rows(lines)[2]
+        line = int(numbers[row]) if row < len(numbers) else 0
+        return lines.file, lines.first_line + line, "line"
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _blocks(self, file: int, offset: int) -> Generator[Block]:
-        size = self._options.block_bytes
-        return read_blocks(self._files, size, file, offset, quoted=self._text.is_quoted)
+    def _blocks(self, file: int, offset: int, delimiter: str) -> Generator[Block]:
+        options = self._options
+        return read_blocks(
+            self._files,
+            options.block_bytes,
+            file,
+            offset,
+            longest=options.longest_line,
+            least=LEAST_ROWS if options.block_bytes >= BLOCK_BYTES else 0,
+            ends=self._text.ends(delimiter),
+        )
 
-    def _lines(self, block: Block, line: int, names: list[str] | None) -> Lines:
+    def _next(self, blocks: Iterator[Block], before: _Place | list[Block]) -> Block | None:
+        """Give the next block, behind a place or some blocks."""
+        try:
+            return next(blocks, None)
+        except LongLineError as error:
+            if isinstance(before, _Place):
+                line = before.of_file(error.file).line
+            else:
+                texts = [block.text for block in before if block.file == error.file]
+                line = 1 + sum(map(_count_newlines, texts))
+            name, longest = self._files[error.file].name, self._options.longest_line
+            raise DataError(error.sentence(name, line, longest)) from error
+
+    def _lines(self, block: Block, at: _Place) -> Lines:
         file = self._files[block.file]
-        text = block.text
+        text, line, names, delimiter = block.text, at.line, at.names, at.delimiter
         if names is None:
-            names, header = self._text.header(text, file.name)
+            names, header, delimiter = self._text.header(text, file.name)
             line += _count_newlines(text[:header])
             text = text[header:]
-        return Lines(text, file.name, names, getattr(file, "keys", {}), line)
+        return Lines(text, file.name, names, getattr(file, "keys", {}), line, delimiter)
+
+    def _first_rows(self, lines: Lines) -> memoryview:
+        ends = self._text.rows(lines)[1]
+        return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
+
+
+class _Place(NamedTuple):
+    """Where a block begins: the file, the byte, the line's number, and what its header says."""
+
+    file: int = 0
+    offset: int = 0
+    line: int = 1
+    names: list[str] | None = None
+    delimiter: str = ","
+
+    def of_file(self, file: int) -> _Place:
+        """Begin a file, unless this is in it."""
+        return self if file == self.file else _Place(file)
+
+    def behind(self, block: Block, lines: Lines) -> _Place:
+        """Go on behind a block."""
+        line = self.line + _count_newlines(block.text)
+        return _Place(self.file, block.end, line, lines.names, lines.delimiter)
 
 
 def _loses(words: Any) -> bool:
@@ -236,33 +260,5 @@ def _loses(words: Any) -> bool:
     return False
 
 
-def _first_rows(text: memoryview, rows: int, quoted: bool) -> memoryview:
-    """Cut text after so many lines, or where the quotation marks open there are closed."""
-    characters = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(characters == ord("\n"))
-    if quoted:
-        ends = ends[np.searchsorted(np.flatnonzero(characters == ord('"')), ends) % 2 == 0]
-    return text[: int(ends[rows - 1]) + 1] if len(ends) >= rows else text
-
-
 def _count_newlines(text: memoryview) -> int:
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
-
-
-def line_of_row(text: memoryview, row: int) -> int:
-    r"""Find the line, from zero, on which a row begins; only needed to say where an error is.
-
-    Examples
-    --------
-    >>> line_of_row(memoryview(b'a\n\n"b\nb"\nc\n'), 2)
-    4
-    """
-    inside = False
-    rows = -1
-    for number, line in enumerate(bytes(text).split(b"\n")):
-        if not inside and line.strip():
-            rows += 1
-            if rows == row:
-                return number
-        inside ^= line.count(b'"') % 2 == 1
-    return max(rows, 0)

@@ -74,6 +74,7 @@ class VwReader(LineReader):
     def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
         return vw_text(
             *where,
+            longest_line=self._options.longest_line,
             float64=self._float64,
             bits=self.hashed_bits,
             need_labels=self._options.targets,
