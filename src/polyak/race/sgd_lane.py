@@ -67,7 +67,7 @@ class SgdLane:
     @property
     def nbytes(self) -> int:
         """How much memory its weights take."""
-        return 2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize
+        return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
 
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
