@@ -104,21 +104,24 @@ template <class Value>
 class Encoder {
  public:
   static constexpr int64_t kChunk = 256, kMissingSlot = -1;
+  static constexpr int64_t kCells = int64_t(1) << 17;
 
   // `chosen` has a byte for every row: 0 leaves it out. Without it all are taken.
   Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n,
           const uint8_t *chosen, bool with_names)
       : plan_(plan), columns_(columns), n_(n), chosen_(chosen), with_names_(with_names) {
     const size_t m = plan.columns.size();
+    // Columns are read and rows are written some at a time, as many as the cache has room for.
+    chunk_ = std::max<int64_t>(8, std::min(kChunk, kCells / static_cast<int64_t>(m + 1)));
     numbers_.resize(m);
     slots_.resize(m);
     of_dictionary_.resize(m);
     caches_.resize(m);
     for (size_t c = 0; c < m; ++c) {
       most_plain_ += is_hashed(c) ? 1 : plan.columns[c].kind >= Kind::clock ? 5 : 1;
-      if (!is_hashed(c)) numbers_[c].resize(kChunk);
+      if (!is_hashed(c)) numbers_[c].resize(static_cast<size_t>(chunk_));
       if (plan.columns[c].kind == Kind::category) {
-        slots_[c].resize(kChunk);
+        slots_[c].resize(static_cast<size_t>(chunk_));
         if (columns[c].schema->dictionary == nullptr) caches_[c].prepare();
       }
       if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
@@ -130,8 +133,8 @@ class Encoder {
   Rows<Value> run() {
     out_.indptr.reserve(static_cast<size_t>(n_) + 1);
     make_room(static_cast<size_t>(n_) * (most_plain_ + plan_.interactions.size()));
-    for (int64_t begin = 0; begin < n_; begin += kChunk) {
-      const int64_t size = std::min(kChunk, n_ - begin);
+    for (int64_t begin = 0; begin < n_; begin += chunk_) {
+      const int64_t size = std::min(chunk_, n_ - begin);
       std::fill(is_bad_, is_bad_ + kChunk, false);
       for (size_t c = 0; c < columns_.size(); ++c) read(c, begin, size);
       for (int64_t i = 0; i < size; ++i)
@@ -482,6 +485,7 @@ class Encoder {
   const Plan &plan_;
   const std::vector<arrow::Column> &columns_;
   const int64_t n_;
+  int64_t chunk_;
   const uint8_t *const chosen_;
   const bool with_names_;
   size_t most_plain_ = 1;  // one more than are stored, for a zero at the end

@@ -12,7 +12,7 @@ from polyak.averaging import Averaging
 from polyak.bank import Bank, Step
 from polyak.losses import get_loss
 from polyak.rows import Rows, row_widths
-from polyak.schedules import Polynomial, largest_squared_length, mean_squared_length
+from polyak.schedules import Polynomial, largest_squared_length, mean_squares, squared_length_by
 
 Auto = Literal["auto"]
 DEFAULT_ALPHA = 1e-4
@@ -109,8 +109,9 @@ class Recipe:
         step: Step = "implicit" if self.step == "auto" else self.step
         weighted = Averaging(0, 1.0 if self.intervals else 3.0)
         settings = self._settings()
+        means = mean_squares(rows)
         lengths = {
-            p: mean_squared_length(rows, p, fit_intercept=self.fit_intercept)
+            p: squared_length_by(means, p, fit_intercept=self.fit_intercept)
             for p in {p for *_, p in settings}
         }
         candidates = []

@@ -120,18 +120,31 @@ def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = Tru
     >>> mean_squared_length(rows), mean_squared_length(rows, p=1.0)
     (10002.0, 3.0)
     """
+    return squared_length_by(mean_squares(rows), p, fit_intercept=fit_intercept)
+
+
+def mean_squares(rows: Rows) -> NDArray[np.float64]:
+    """Give the mean of ``x_j^2`` over the first 1000 rows, for the features that occur there."""
     rows = rows[:CALIBRATION_ROWS]
     if isinstance(rows, SparseRows):
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        # By sorting: np.unique would import a good part of NumPy that nothing else needs.
-        order = np.argsort(rows.indices[span], kind="stable")
-        features = rows.indices[span][order]
-        begins = np.flatnonzero(np.diff(features, prepend=-1))
-        values = np.square(rows.values[span][order], dtype=float)
-        squares = np.add.reduceat(values, begins) if len(begins) else values
+        features = rows.indices[span]
+        values = np.square(rows.values[span], dtype=float)
+        if features.max(initial=0) > 8 * len(features):  # too far apart to count in an array
+            # By sorting: np.unique would import a good part of NumPy that nothing else needs.
+            order = np.argsort(features, kind="stable")
+            values, features = (
+                values[order],
+                np.cumsum(np.diff(features[order], prepend=-1) > 0) - 1,
+            )
+        squares = np.bincount(features, weights=values)
     else:
         squares = np.square(rows, dtype=float).sum(axis=0)
+    return squares[squares > 0] / max(len(rows), 1)
+
+
+def squared_length_by(means: NDArray[np.float64], p: float, *, fit_intercept: bool = True) -> float:
+    """Give ``mean_squared_length`` from what ``mean_squares`` gave."""
     # The mean over rows of sum_j d_j x_j^2 is the sum over j of (mean of x_j^2) ** (1 - p).
-    means = squares[squares > 0] / max(len(rows), 1)
     length = float(np.sum(means ** (1.0 - p))) + float(fit_intercept)
     return length if length > 0 else 1.0

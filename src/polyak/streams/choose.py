@@ -137,13 +137,15 @@ def _offset_and_scale(numbers: NDArray[np.float64], kind: str) -> tuple[float, f
     known = numbers[np.isfinite(numbers)]
     if not len(known):
         return 0.0, 1.0
-    mean, spread = float(np.mean(known)), float(np.std(known))
+    mean = float(known.sum()) / len(known)
+    apart = known - mean  # np.std takes five times as long for so few, and columns may be many
+    spread = math.sqrt(float(apart @ apart) / len(known))
     if kind in ("date", "time"):
         return float(round(mean)), DAYS_A_YEAR
     if kind == "clock":
         return 0.5, 1.0
     scale = max(spread, abs(mean) / 2)
-    is_flag = spread > 0 and set(known.tolist()) <= {0.0, 1.0}
+    is_flag = spread > 0 and np.all((known == 0.0) | (known == 1.0))
     if not is_flag and np.all(known == np.floor(known)):
         scale = max(scale, 4.0)
     if not 0.0 < scale < 1e300:
