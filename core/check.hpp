@@ -38,13 +38,10 @@ int64_t check_indices(const SparseRow<Value, Index> &row, int64_t i, int64_t lim
   return static_cast<int64_t>(sorted.back());
 }
 
-// Whether it can be learned from, which takes its square.
-inline bool is_usable(double number) { return std::isfinite(number * number); }
-
 template <class Row>
 void check_values(const Row &row, int64_t i) {
   for (int64_t e = 0; e < row.size; ++e)
-    if (!is_usable(row.value[e]))
+    if (!std::isfinite(row.value[e]))
       refuse("row ", i, " has the value ", row.value[e], " for feature ", row.feature(e));
 }
 

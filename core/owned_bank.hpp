@@ -49,7 +49,7 @@ inline void check_targets(const Task &task, int64_t rows, bool classifies) {
   for (int64_t i = 0; i < rows && task.targets; ++i)
     for (int64_t o = 0; o < task.outputs; ++o) {
       const double y = task.targets[i * task.outputs + o];
-      if (!is_usable(y)) refuse("row ", i, " has the target ", y);
+      if (!std::isfinite(y)) refuse("row ", i, " has the target ", y);
       if (classifies && y != 1.0 && y != -1.0)
         refuse("row ", i, " has the target ", y, "; a classification loss needs -1 or +1");
     }

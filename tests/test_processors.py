@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import polyak.race as racing
 from polyak import ASGDClassifier
 from polyak.processors import number_of_threads, processors, quota
+from polyak.race import race
 
 
 def cgroups(root: Path, files: dict[str, str], own: str) -> float | None:
@@ -108,8 +108,8 @@ def test_n_jobs_is_the_number_of_threads(jobs: int, monkeypatch: pytest.MonkeyPa
         asked.append(threads)
         return real(function, items, threads)
 
-    real = racing.on_threads
-    monkeypatch.setattr(racing, "on_threads", on_threads)
+    real = race.on_threads
+    monkeypatch.setattr(race, "on_threads", on_threads)
     X = np.random.default_rng(0).normal(size=(2000, 3))
     fitted = ASGDClassifier(max_iter=1, n_jobs=jobs, random_state=0).fit(X, X[:, 0] > 0)
     assert set(asked) == {processors() if jobs == -1 else jobs}

@@ -7,6 +7,17 @@ class DataError(ValueError):
     """Something in the data cannot be learned from; the message names the file, row and value."""
 
 
+class RowError(DataError):
+    """A row of a batch cannot be learned from; whoever knows where it is from can say so."""
+
+    def __init__(self, row: int, what: str) -> None:
+        super().__init__(row, what)
+        self.row, self.what = row, what
+
+    def __str__(self) -> str:
+        return f"row {self.row}{self.what}"
+
+
 class ModelFileError(ValueError):
     """A model or checkpoint file cannot be used; the message says which and why."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.errors import DataError
+from polyak.errors import DataError, RowError
 from polyak.huge_values import huge_value
 from polyak.labels import distinct, label_text, labels_from_json, labels_to_json
 from polyak.losses import get_loss
@@ -126,7 +126,7 @@ class Learner:
             raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
         huge = None if again else huge_value(rows, None if self.loss.classifies else targets)
         if huge is not None:
-            raise DataError(f"row {huge[0]}: {huge[1]}")
+            raise RowError(huge[0], f": {huge[1]}")
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
             if not weights.all():  # a row of weight zero is a row that was not there
@@ -150,9 +150,13 @@ class Learner:
             if few:
                 self._kept += [part] if len(taken) else []
                 return
-            rows, targets, weights = _join([*self._kept, part])
-            order = None
-        self._begin(rows, targets, weights, order)
+            before = self.rows_seen
+            try:
+                self._begin(*_join([*self._kept, part]), None)
+            except RowError as error:  # none of those before: they tell which labels there are
+                raise RowError(int(taken[error.row - before]), error.what) from error
+        else:
+            self._begin(rows, targets, weights, order)
 
     @changes
     def finish(self) -> None:
@@ -456,10 +460,9 @@ class Learner:
         unknown = classes[number] != targets
         if unknown.any():
             row = int(np.argmax(unknown))
-            known = ", ".join(str(label) for label in classes[:10])
-            raise DataError(
-                f"row {row} has the label {targets[row]}, which is not among the classes {known}"
-            )
+            known = ", ".join(label_text(label) for label in classes[:10])
+            label = label_text(targets[row])
+            raise RowError(row, f" has the label {label}, which is not among {known}")
         return number if len(classes) > 2 else 2.0 * number - 1.0
 
     @staticmethod

@@ -12,17 +12,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from polyak.beginning import classes_of
-from polyak.errors import DataError
+from polyak.errors import DataError, RowError
 from polyak.far_features import naming_far_features
 from polyak.finishing import Known, finished
 from polyak.hashed_names import Names, names_together
 from polyak.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.interrupts import Interrupts
-from polyak.labels import label_text, labels_to_json
+from polyak.labels import labels_to_json
 from polyak.learner import Learner
 from polyak.model import LinearModel
 from polyak.recipes import Recipe
@@ -282,31 +281,20 @@ class _Run:
         try:
             with naming_far_features(self._job, stream, start):
                 self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
-        except DataError as error:
-            unknown = self._unknown_label(batch, stream)
-            if unknown is None:
-                raise
-            raise DataError(unknown) from error
+        except RowError as error:
+            raise DataError(self._placed(error, batch, stream)) from error
 
-    def _unknown_label(self, batch: Batch, stream: Stream) -> str | None:
-        classes = self._learner.classes
-        if classes is None or not self._learner.loss.classifies or batch.targets is None:
-            return None
-        unknown = np.flatnonzero(~np.isin(batch.targets, classes))
-        if not len(unknown):
-            return None
-        first = int(unknown[0])
-        if batch.where is None:
-            row = f"row {stream.rows_read - len(batch) + first + 1}"
-        else:
-            file, number, unit = batch.where(first)
-            row = f"{file}, {unit} {number},"
+    def _placed(self, error: RowError, batch: Batch, stream: Stream) -> str:
+        """Say of which file and line a row is that cannot be learned from."""
+        of_label = error.what.startswith(" has the label")
+        place = f"row {stream.rows_read - len(batch) + error.row + 1}"
+        if batch.where is not None:
+            file, number, unit = batch.where(error.row)
+            place = f"{file}, {unit} {number}" + ("," if of_label else "")
+        if not of_label:
+            return place + error.what
         origin = "those of the first rows" if self._job.classes is None else "the classes given"
-        return (
-            f"{row} has the label {label_text(batch.targets[first])}, which is not among "
-            f"{', '.join(label_text(label) for label in classes[:10])}, {origin}; if it is right, "
-            "name all classes with classes="
-        )
+        return f"{place}{error.what}, {origin}; if it is right, name all classes with classes="
 
     # -- checkpoints ---------------------------------------------------------------------------
 

@@ -202,17 +202,17 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
         bad = _first_not_finite(rows.values)
         if bad is not None:
             row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
-            raise DataError(f"{name}, row {begin + row}: a value is not finite or too large")
+            raise DataError(f"{name}, row {begin + row}: a value is not finite")
     else:
         bad = _first_not_finite(rows.reshape(-1))
         if bad is not None:
             row = begin + bad // rows.shape[1]
-            raise DataError(f"{name}, row {row}: a value is not finite or too large")
+            raise DataError(f"{name}, row {row}: a value is not finite")
     for what, numbers in ("target", batch.targets), ("weight", batch.weights):
         if numbers is not None and numbers.dtype.kind == "f":
-            bad = _first_not_finite(numbers, squared=what == "target")
+            bad = _first_not_finite(numbers)
             if bad is not None:
-                raise DataError(f"{name}, row {begin + bad}: the {what} is not finite or too large")
+                raise DataError(f"{name}, row {begin + bad}: the {what} is not finite")
     if batch.weights is not None and np.any(batch.weights < 0):
         bad = int(np.argmax(batch.weights < 0))
         raise DataError(f"{name}, row {begin + bad}: the weight is negative")
@@ -221,11 +221,10 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
         raise DataError(f"{name}, row {begin + huge[0]}: {huge[1]}")
 
 
-def _first_not_finite(numbers: NDArray[Any], squared: bool = True) -> int | None:
+def _first_not_finite(numbers: NDArray[Any]) -> int | None:
     with np.errstate(over="ignore", invalid="ignore"):
-        # One sum of squares, which learning takes, instead of a test for each; it may be infinite
-        # without any of them being so.
-        if np.isfinite(np.vdot(numbers, numbers)):
+        # One sum instead of a test for each; it may be infinite without any of them being so.
+        if np.isfinite(np.sum(numbers)):
             return None
-        finite = np.isfinite(np.square(numbers, dtype=np.float64) if squared else numbers)
+        finite = np.isfinite(numbers)
     return None if finite.all() else int(np.argmin(finite))

@@ -16,7 +16,6 @@ from polyak.streams.blocks import Block, LongLineError, read_blocks
 from polyak.streams.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.streams.options import Options
 from polyak.streams.stream import BadLine, Mark, Position
-from polyak.streams.usable import first_too_large
 
 
 class Parsed(NamedTuple):
@@ -89,14 +88,8 @@ class LineReader:
             yield self._placed(batch, last, mark.position), mark
 
     def _placed(self, batch: Batch, last: Position, here: Position) -> Batch:
-        """Let a batch name its rows, and refuse targets that are too large."""
-        batch = replace(batch, where=lambda row: self._where(last, here, row))
-        at = None if batch.targets is None else first_too_large(batch.targets)
-        if batch.targets is not None and at is not None:
-            file, number, unit = self._where(last, here, at)
-            value = batch.targets[at]
-            raise DataError(f"{file}, {unit} {number}: the target {value:g} is too large")
-        return batch
+        """Let a batch name its rows."""
+        return replace(batch, where=lambda row: self._where(last, here, row))
 
     def _where(self, last: Position, here: Position, row: int) -> tuple[str, int, str]:
         """Name a row between two positions: by its line, or by its number where that is lost."""

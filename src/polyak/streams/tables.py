@@ -22,7 +22,6 @@ from polyak.streams.readahead import in_order
 from polyak.streams.schema import Column, Schema
 from polyak.streams.stream import BadLine, Mark, Position
 from polyak.streams.targets import numbers_of, read_targets
-from polyak.streams.usable import first_too_large
 
 
 @dataclass(slots=True)
@@ -288,11 +287,6 @@ class TableReader:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]
             kept = None if kept is None else kept.take(pyarrow().array(chosen))
-        at = None if targets is None else first_too_large(targets)
-        if targets is not None and at is not None:
-            row = int(chosen[at])
-            file, number, unit = self._source.where(piece, row)
-            raise DataError(f"{file}, {unit} {number}: the target {targets[at]:g} is too large")
         batch = Batch(
             rows,
             targets,

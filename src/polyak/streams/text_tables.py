@@ -134,7 +134,7 @@ class TextSource:
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Cut the files into lines, from a place on."""
-        at = _Place(**place) if place else _Place()
+        at = self._place(place)
         begun, self._begun = self._begun, None
         # What was looked at is not read again; but where one can leap to the place, one does.
         if begun is None or (place and all(getattr(f, "is_regular", False) for f in self._files)):
@@ -184,6 +184,17 @@ class TextSource:
         return lines.file, lines.first_line + line, "line"
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _place(self, place: dict[str, Any]) -> _Place:
+        """Make a place of what a position holds, which may have been written by anybody."""
+        try:
+            at = _Place(**place)
+            sound = 0 <= at.file < len(self._files) and at.offset >= 0 and len(at.delimiter) <= 1
+        except TypeError:
+            sound = False
+        if not sound:
+            raise DataError(f"the place to go on from is not one in {self.name}")
+        return at
 
     def _blocks(self, file: int, offset: int, delimiter: str) -> Generator[Block]:
         options = self._options
