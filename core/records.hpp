@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json_syntax.hpp"
+
 namespace polyak {
 namespace records {
 
@@ -99,7 +101,7 @@ inline Rows csv_rows(std::string_view text, char delimiter) {
 }
 
 // How many objects a line of JSON is, one after the other; -1 if anything else stands there, or
-// one does not end. What is inside an object is for a parser of JSON to judge.
+// one does not end. Whether what is inside is JSON, JsonSyntax tells.
 inline int64_t objects(std::string_view line) {
   int64_t found = 0, depth = 0;
   bool in_string = false;
@@ -132,7 +134,8 @@ inline Rows json_rows(std::string_view text) {
       rows.begins.push_back(static_cast<int64_t>(begin));
       rows.ends.push_back(static_cast<int64_t>(end));
       rows.lines.push_back(line);
-      rows.parts.push_back(objects(here));
+      const int64_t parts = objects(here);
+      rows.parts.push_back(parts == 1 && !JsonSyntax::accepts(here) ? -1 : parts);
     }
     begin = end + 1;
   }

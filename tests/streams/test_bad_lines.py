@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from polyak._core import json_rows
 from polyak.errors import DataError
 from polyak.streams import open_stream
 
@@ -161,3 +163,42 @@ def test_going_on_behind_bad_lines(tmp_path: Path) -> None:
             assert stream.bad_lines == len(bad)
             assert stream.rows_read == whole.rows_read
             assert stream.first_bad_lines == whole.first_bad_lines
+
+
+GOOD_OBJECTS = [
+    "{}",
+    '{"a":1}',
+    ' {"a" : [ ] , "b" : { } } ',
+    '{"a":-0.5e-3,"b":[1,2,{"c":null}],"d":"x\\n\\u00e9","e":true,"f":false}',
+    '{"a":NaN,"b":-Inf,"c":Infinity}',  # as pyarrow has it
+    '{"a":' + "[" * 2000 + "]" * 2000 + "}",  # too deep to be judged
+]
+BAD_OBJECTS = [
+    *['{"a":x1}', '{"a":1,}', '{"a" 1}', "{a:1}", '{"a":01}', '{"a":1.}', '{"a":+1}'],
+    *['{"a":"\\q"}', '{"a":[1 2]}', '{"a":tru}', '{"a":[1}', '{"a":-}', '{"a":1e}', '{"a":"\t"}'],
+]
+
+
+@pytest.mark.parametrize("text", [*GOOD_OBJECTS, *BAD_OBJECTS])
+def test_the_form_of_an_object(text: str) -> None:
+    objects = json_rows(memoryview(text.encode()))[3].tolist()
+    assert (objects == [1]) == (text in GOOD_OBJECTS)
+
+
+def test_what_python_reads_is_an_object() -> None:
+    rng = random.Random(0)
+    base = json.dumps({"a": 1.5, "b": 'w"x', "c": [1, None, True], "d": {"e": -2e5}})
+    read = 0
+    for _ in range(20_000):
+        characters = list(base)
+        for _ in range(rng.choice((1, 1, 2))):
+            characters[rng.randrange(len(base))] = rng.choice('{}[],:"\\0123456789.eE+-tfn a')
+        text = "".join(characters)
+        try:
+            is_object = isinstance(json.loads(text), dict)
+        except ValueError:
+            is_object = False
+        if is_object:
+            read += 1
+            assert json_rows(memoryview(text.encode()))[3].tolist() == [1], text
+    assert read > 1000

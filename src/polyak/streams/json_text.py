@@ -28,8 +28,9 @@ _CHANGED = re.compile(
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NO_OBJECT = "it is not an object in braces"
 SHOWN = 10
-WINDOW = 512
-"""How many lines are parsed at a time to find those that cannot be."""
+WINDOW, WIDEST_WINDOW = 128, 4096
+"""How many lines are parsed at a time to find those that cannot be: behind one of them few, since
+pyarrow goes through them all, then ever more, since each call costs as much as dozens of lines."""
 
 
 class JsonFormat:
@@ -161,19 +162,22 @@ def _bad_rows(lines: Lines, schema: Any) -> list[BadRow]:
     begins, ends, numbers, parts = json_rows(lines.text)
     left = np.flatnonzero(parts == 1)
     types = _Types(schema)
-    first, last = 0, len(left) if found else WINDOW  # perhaps that was all
+    width = WINDOW
+    first, last = 0, len(left) if found else width  # perhaps that was all
     while first < len(left):
         last = min(last, len(left))
         window = memoryview(text)[begins[left[first]] : ends[left[last - 1]]]
         place, reason = types.check(window, last - first)
         if place is None:
-            first, last = last, last + WINDOW
+            width = min(2 * width, WIDEST_WINDOW)
+            first, last = last, last + width
         elif place < 0:
             last = (first + last) // 2
         else:
             n = left[first + place]
             found.append(BadRow(int(begins[n]), int(ends[n]), int(numbers[n]), reason))
-            first, last = first + place + 1, first + place + 1 + WINDOW
+            width = WINDOW
+            first, last = first + place + 1, first + place + 1 + width
     return found
 
 
