@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-ENOUGH = 0.01
-"""A step that promised to lower the sum of the losses by no more than this was the last."""
+ENOUGH = 1e-3
+"""A step that promised to lower the mean loss of all rows by no more than this share was the last.
+
+What it leaves undone is less by far, and the next block makes up for it.
+"""
 MOST_STEPS = 25
 GRAM_ELEMENTS = 1 << 17
 """So many numbers at a time go into a product: they stay in a processor's cache."""
@@ -172,19 +175,18 @@ def learn_block(
     loss: str,
     block: Block,
     past: Past,
-    penalties: Floats,
-    ridge: Floats,
+    shrink: Floats,
     lead: int,
-    start: Floats | None = None,
+    rows: int,
 ) -> tuple[Past, Floats]:
     """Minimise for every penalty; give what is left then, and the slopes of the block's losses.
 
-    ``start`` are weights to begin the search at; those of the past by default.
+    ``shrink`` is the diagonal of ``tau R``, a column a penalty; ``rows`` is how many there are now,
+    those of the past and the block's.
     """
     Z, y = block.Z, block.targets[:, None]
-    shrink = penalties * ridge[:, None]
-    W = past.W if start is None else start
-    GD = past.G @ (W - past.W)  # of the quadratic's gradient, the part that moves
+    W = past.W
+    GD = np.zeros_like(W)  # G (w - w0)
     S = Z @ W
     values, slopes = value_and_slope(loss, S, y)
     values, slopes = block.weighted(values).sum(axis=0), block.weighted(slopes)
@@ -195,9 +197,7 @@ def learn_block(
         H = past.G + Gb
         pull = GD + past.P + shrink * W
         whole = gradient + pull
-        D = np.stack(
-            [solve(H, shrink[:, t], whole[:, t]) for t in range(len(penalties))], axis=1
-        )
+        D = np.stack([solve(H, *pair) for pair in zip(shrink.T, whole.T, strict=True)], axis=1)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = past.G @ D
         promised = np.einsum("it,it->t", whole, D)
@@ -206,11 +206,11 @@ def learn_block(
             square=np.einsum("it,it->t", D, GD_step + shrink * D),
             promised=promised,
         )
-        length, S, values, slopes = _search(loss, block, S, Z @ D, values, slopes, line)
+        length, S, values, slopes = _search(loss, block, S, Z @ D, values, line)
         W = W - length * D
         GD = GD - length * GD_step
         gradient = Z.T @ slopes
-        if not promised[lead] > 2.0 * ENOUGH:
+        if not promised[lead] > 2.0 * ENOUGH * values[lead] * rows / len(Z):
             break
     return Past(past.G + Gb, past.P + GD + gradient, W), slopes
 
@@ -230,7 +230,6 @@ def _search(
     S: Floats,
     move: Floats,
     values: Floats,
-    slopes: Floats,
     line: _Line,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Go the whole step, or half of it, or a quarter ..., until what is minimised has fallen."""

@@ -1,8 +1,8 @@
 """Centre and spread: rows in units of their own, and exactly back.
 
-A column is measured from its median, in units of the median distance of the rows that differ from
+A column is measured from its median, in units of the typical distance of the rows that differ from
 it. So a column of zeros and ones, however rare the ones, is left as it is; one of continuous values
-comes out between -3 and 3 or so; a few absurd values change nothing; and a column in other units or
+comes out between -3 and 3 or so; a few absurd values change little; and a column in other units or
 counted from elsewhere comes out the same. The map is affine: a linear model of what comes out is a
 linear model of what went in.
 """
@@ -18,13 +18,19 @@ from polyak.rows import Rows, SparseRows
 
 Floats = NDArray[np.float64]
 
+FAR_BEYOND = 10.0
+"""How many medians, or spreads, a value counts at most."""
+ROWS_FOR_SIZE = 1000
+"""After so many rows that differ from the centre, the size of a column is known."""
+
 
 class Standard:
     """The features seen so far, each with its centre and its spread.
 
     A feature is a column as soon as it occurs: of dense rows every feature, of sparse rows those
     that they store. Columns stand in the order in which they came. The spread is zero as long as a
-    column has not varied; then all its rows are zero, and any unit will do when one is found.
+    column has not varied; then all its rows are zero, and any unit will do when one is found. The
+    share says how many of the rows differed from the centre, where the spread was found.
 
     Parameters
     ----------
@@ -39,7 +45,8 @@ class Standard:
     >>> standard.fill(np.array([[2020.0, 10.0]]), out)
     >>> out
     array([[2., 2.]])
-    >>> standard.read_out(np.array([[3.0], [20.0], [1.0]]), 2)
+    >>> coef, intercept = standard.read_out(np.array([[3.0], [20.0], [1.0]]), 2)
+    >>> coef, intercept
     (array([[2. , 0.2]]), array([-3997.]))
     """
 
@@ -48,6 +55,8 @@ class Standard:
         self.features: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.centre: Floats = np.empty(0)
         self.spread: Floats = np.empty(0)
+        self.squares: Floats = np.empty(0)  # of what came out, summed up
+        self.varied: Floats = np.empty(0)  # how many rows differed from the centre
         self._sort()
 
     def __len__(self) -> int:
@@ -73,6 +82,8 @@ class Standard:
         self.features = np.concatenate([self.features, features])
         self.centre = np.concatenate([self.centre, np.zeros(len(features))])
         self.spread = np.concatenate([self.spread, np.zeros(len(features))])
+        self.squares = np.concatenate([self.squares, np.zeros(len(features))])
+        self.varied = np.concatenate([self.varied, np.zeros(len(features))])
         self._sort()
 
     # -- centre and spread ---------------------------------------------------------------------
@@ -85,7 +96,7 @@ class Standard:
         if self.fit_intercept and len(sample):
             self.centre = np.sort(sample, axis=0)[len(sample) // 2]
             sample -= self.centre
-        self.spread = typical_size(sample)
+        self.find_spreads(sample)
 
     def find_spreads(self, columns: Floats) -> None:
         """Find a unit for each column that varies for the first time, and divide it by that."""
@@ -93,9 +104,19 @@ class Standard:
         if not len(unknown):
             return
         sizes = typical_size(columns[:, unknown])
-        varied = sizes > 0
-        columns[:, unknown[varied]] /= sizes[varied]
-        self.spread[unknown[varied]] = sizes[varied]
+        there = unknown[sizes > 0]
+        columns[:, there] /= sizes[sizes > 0]
+        self.spread[there] = sizes[sizes > 0]
+
+    def sizes(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Give ``squares`` and ``varied`` as they are with these rows counted in."""
+        rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
+        squares, varied = self.squares.copy(), self.varied.copy()
+        if len(rare):
+            some = columns[:, rare]
+            squares[rare] += np.square(np.clip(some, -FAR_BEYOND, FAR_BEYOND)).sum(axis=0)
+            varied[rare] += np.count_nonzero(some, axis=0)
+        return squares, varied
 
     @property
     def units(self) -> Floats:
@@ -165,22 +186,23 @@ class Standard:
         new = places < 0
         before = len(self)
         self.add(other.features[new])
-        self.centre[before:] = other.centre[new]
-        self.spread[before:] = other.spread[new]
-        places, theirs = places[~new], other.spread[~new]
-        self.spread[places] = np.where(self.spread[places] > 0, self.spread[places], theirs)
+        self.centre[before:], self.spread[before:] = other.centre[new], other.spread[new]
+        places = self._places(other.features)
+        unknown = self.spread[places] == 0
+        self.spread[places[unknown]] = other.spread[unknown]
+        self.squares[places] += other.squares * np.square(other.units / self.units[places])
+        self.varied[places] += other.varied
 
     # -- inside --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Read out everything."""
-        return {"features": self.features, "centre": self.centre, "spread": self.spread}
+        return {name: getattr(self, name) for name in _ARRAYS}
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
         """Go on from what ``state`` gave."""
-        self.features, self.centre, self.spread = (
-            state[name].copy() for name in ("features", "centre", "spread")
-        )
+        for name in _ARRAYS:
+            setattr(self, name, state[name].copy())
         self._sort()
 
     def _sort(self) -> None:
@@ -197,18 +219,26 @@ class Standard:
         return np.where(self._sorted[place] == features, self._order[place], -1)
 
 
+_ARRAYS = ("features", "centre", "spread", "squares", "varied")
+
+
 def typical_size(columns: Floats) -> Floats:
-    """Give the median size of each column's values that are not zero; zero if all are.
+    """Give the root mean square of each column's values that are not zero; zero if all are.
+
+    Values far beyond the median count as if they were ten times as large as that: one absurd row
+    must not hide all the others.
 
     Examples
     --------
-    >>> typical_size(np.array([[0.0, 0.0], [0.0, -3.0], [0.0, 4.0], [0.0, 1e9]]))
-    array([0., 4.])
+    >>> typical_size(np.array([[0.0, 0.0], [0.0, -3.0], [0.0, 4.0], [0.0, 5.0]])).round(3)
+    array([0.   , 4.082])
     """
     sizes = np.sort(np.abs(columns), axis=0)
     if not len(sizes):
         return np.zeros(columns.shape[1])
     zeros = np.count_nonzero(sizes == 0, axis=0)
     place = np.minimum(zeros + (len(sizes) - zeros) // 2, len(sizes) - 1)
-    typical: Floats = np.take_along_axis(sizes, place[None], axis=0)[0]
-    return typical
+    median = np.take_along_axis(sizes, place[None], axis=0)[0]
+    unit = np.where(median > 0, median, 1.0)
+    squares = np.square(np.minimum(sizes / unit, FAR_BEYOND)).sum(axis=0)
+    return np.asarray(unit * np.sqrt(squares / np.maximum(len(sizes) - zeros, 1)))
