@@ -52,7 +52,7 @@ SEGMENT = 1024
 INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
 FAR = 100.0
-"""A centre is moved where the mean is so many standard deviations from it."""
+"""A centre is moved where the mean is so many spreads and standard deviations from it."""
 
 
 class NewtonLane:
@@ -304,7 +304,7 @@ class NewtonLane:
         self._counted = self._held.count
 
     def sums(self) -> Floats:
-        """Add up each model's rows, losses, squares of them, errors and confusions: see `polyak.progressive.SUMS`."""
+        """Add up each model's rows, losses and so on, as `polyak.progressive.SUMS` lists them."""
         if self._held.count == self._counted:
             return self._totals.copy()
         with one_blas_thread():
@@ -323,6 +323,8 @@ class NewtonLane:
         """Find weights for all rows so far; unless it is provisional, forget the rows then."""
         features = self._held.features()[:, : len(self.standard)]
         self.standard.find_spreads(features)
+        if self._first_block and self.fit_intercept:
+            features -= self._move_centres(features.mean(axis=0), features.var(axis=0))
         sizes = self.standard.sizes(features)
         before = self._known.padded(self._columns)
         Z = self._held.part(0, self._held.count, self._columns)
@@ -338,7 +340,10 @@ class NewtonLane:
         self._known = known
         self.standard.squares, self.standard.varied = sizes
         self._begin_block()
-        self._move_centres()
+        if self.fit_intercept:
+            G: Floats = np.sum(known.G, axis=0)
+            mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
+            self._move_centres(mean, square - mean * mean)
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -377,20 +382,19 @@ class NewtonLane:
         M = _with_spread(before.M, Z, np.stack(slopes, axis=1)) if self.intervals else []
         return Information(False, W, P, G, M)
 
-    def _move_centres(self) -> None:
-        """Move the centres that the rows have left behind: cancellation would eat their digits."""
-        if not self.fit_intercept:
-            return
-        G: Floats = np.sum(self._known.G, axis=0)
-        rows = max(G[0, 0], 1e-300)
-        mean = G[0, 1:] / rows
-        variance = np.maximum(np.diagonal(G)[1:] / rows - mean * mean, 0.0)
-        far = (np.abs(mean) > FAR) & (np.abs(mean) > FAR * np.sqrt(variance))
-        if far.any():
+    def _move_centres(self, mean: Floats, variance: Floats) -> Floats:
+        """Move the centres that rows have left behind, where cancellation would eat their digits.
+
+        Gives how far each was moved, in standard units.
+        """
+        reach = FAR * np.sqrt(np.maximum(variance, 1.0))
+        shift = np.where(np.abs(mean) > reach, mean, 0.0)
+        if shift.any():
             moved = copy.deepcopy(self.standard)
-            moved.centre += np.where(far, mean, 0.0) * self.standard.units
-            self._known = self._known.in_units(self.standard, moved)
+            moved.centre += shift * self.standard.units
+            self._known = self._known.padded(self._columns).in_units(self.standard, moved)
             self.standard = moved
+        return shift
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -404,6 +408,12 @@ class NewtonLane:
         done = self._finished()
         flat = done._known.W.reshape(len(done._known), -1)
         return done.standard.read_out(flat, done.n_features if n_features is None else n_features)
+
+    def ridge(self) -> Floats:
+        """Give what a penalty of one is for each column, the constant's first, all rows learned."""
+        standard = self._finished().standard
+        column: Floats = self._shrink(standard.squares, standard.varied)[:, 0]
+        return column / self.penalties[0]
 
     def covariance(self) -> Floats:
         """Give the covariance of the weights at the smallest penalty, a matrix an output.

