@@ -30,6 +30,8 @@ ENOUGH = 1e-3
 What it leaves undone is less by far, and the next block makes up for it.
 """
 MOST_STEPS = 25
+SHORT = 0.25
+"""Where less than this of a step was good, the next is a safe one."""
 GRAM_ELEMENTS = 1 << 17
 """So many numbers at a time go into a product: they stay in a processor's cache."""
 
@@ -55,12 +57,20 @@ def value_and_slope(loss: str, scores: Floats, targets: Floats) -> tuple[Floats,
     return value, slope
 
 
-def curvature(loss: str, scores: Floats, targets: Floats) -> Floats:
-    """Give the second derivative of the loss at each score."""
+def curvature(loss: str, scores: Floats, targets: Floats, *, safe: bool = False) -> Floats:
+    """Give the second derivative of the loss at each score.
+
+    Where a score is large and wrong, the second derivative of the logistic loss is next to nothing,
+    and a step that goes by it far too long. The ``safe`` one is that of the parabola which touches
+    the loss there and lies above it everywhere: a step that goes by it always gains.
+    """
     if loss == "squared_error":
         return np.ones_like(scores)
     if loss == "squared_hinge":
         return (targets * scores < 1.0).astype(np.float64)
+    if safe:
+        away = np.maximum(np.abs(scores), 1e-4)
+        return np.asarray(np.tanh(0.5 * away) / (2.0 * away))
     small = np.exp(-np.abs(scores))
     return np.asarray(small / np.square(1.0 + small))
 
@@ -85,22 +95,38 @@ def gram(Z: Floats, h: Floats | None) -> Floats:
 
 
 def solve(matrix: Floats, penalty: Floats, right: Floats) -> Floats:
-    """Solve ``(matrix + diag(penalty)) x = right`` for a positive definite matrix.
+    """Solve ``(matrix + diag(penalty)) x = right`` for a positive definite matrix."""
+    return solve_by(factor(matrix, penalty), right)
+
+
+def factor(matrix: Floats, penalty: Floats) -> Floats | None:
+    """Give Cholesky's factor of ``matrix + diag(penalty)``; None for numbers that have overflowed.
 
     Where rounding has made it indefinite, the diagonal grows by as little as will do.
     """
-    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.linalg.lapack import dpotrf
 
     diagonal = np.arange(len(matrix))
-    extra = 0.0
+    extra: float | Floats = 0.0
     for power in range(-15, 1):
         whole = matrix.copy(order="F")
         whole[diagonal, diagonal] += penalty + extra
-        factor, failed = dpotrf(whole, lower=1, overwrite_a=1, clean=0)
-        if not failed and np.isfinite(factor[-1, -1]):
-            return np.asarray(dpotrs(factor, right, lower=1)[0])
+        lower, failed = dpotrf(whole, lower=1, overwrite_a=1, clean=0)
+        if not failed and np.isfinite(lower[-1, -1]):
+            return np.asarray(lower)
         extra = np.maximum(np.diagonal(matrix), 1e-300) * 10.0**power
-    return np.full_like(right, np.nan)
+    return None
+
+
+def solve_by(lower: Floats | None, right: Floats) -> Floats:
+    """Solve by a factor that ``factor`` gave."""
+    from scipy.linalg.lapack import dpotrs
+
+    return (
+        np.full_like(right, np.nan)
+        if lower is None
+        else np.asarray(dpotrs(lower, right, lower=1)[0])
+    )
 
 
 class _OneThread:
@@ -191,13 +217,15 @@ def learn_block(
     values, slopes = value_and_slope(loss, S, y)
     values, slopes = block.weighted(values).sum(axis=0), block.weighted(slopes)
     gradient = Z.T @ slopes
+    safe, stale = False, False
     for _ in range(MOST_STEPS):
-        h = block.weighted(curvature(loss, S[:, lead], block.targets))
-        Gb = gram(Z, h)
-        H = past.G + Gb
+        if not stale:
+            h = block.weighted(curvature(loss, S[:, lead], block.targets, safe=safe))
+            Gb = gram(Z, h)
+            factors = [factor(past.G + Gb, diagonal) for diagonal in shrink.T]
         pull = GD + past.P + shrink * W
         whole = gradient + pull
-        D = np.stack([solve(H, *pair) for pair in zip(shrink.T, whole.T, strict=True)], axis=1)
+        D = np.stack([solve_by(*pair) for pair in zip(factors, whole.T, strict=True)], axis=1)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = past.G @ D
         promised = np.einsum("it,it->t", whole, D)
@@ -210,8 +238,12 @@ def learn_block(
         W = W - length * D
         GD = GD - length * GD_step
         gradient = Z.T @ slopes
-        if not promised[lead] > 2.0 * ENOUGH * values[lead] * rows / len(Z):
+        enough = promised[lead] <= 2.0 * ENOUGH * values[lead] * rows / len(Z)
+        if enough and not safe:
             break
+        safe = not safe and length[lead] < SHORT
+        # With a past that holds the weights in place, the matrix is still good for a second step.
+        stale = not stale and not safe and len(Z) < rows and length[lead] == 1.0
     return Past(past.G + Gb, past.P + GD + gradient, W), slopes
 
 

@@ -74,7 +74,7 @@ def test_a_column_that_wanders_off(loss):
         lane = NewtonLane(loss, rows[:1000])
         before = lane.learn(rows, y, stops=[15_000])[0]
         late.append((lane.sums() - before)[1])
-    np.testing.assert_allclose(late[1][:4], late[0][:4], rtol=0.01)
+    assert late[1].min() == pytest.approx(late[0].min(), rel=0.01)
 
 
 def test_a_centre_moves_exactly():
