@@ -128,6 +128,9 @@ class NewtonLane:
         self._counted = 0  # held rows that are in the sums
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
         self._lately: Floats = np.zeros(len(self.penalties))
+        self.standard: Standard
+        self._held: HeldRows
+        self._known: Information
         self._forget_everything()
         if self._has_room(first_rows) < len(first_rows):
             self._leave("there are too many features")
@@ -202,13 +205,10 @@ class NewtonLane:
                 done += take
                 continue
             take = min(take, self._segment_end() - self._held.count)
-            if order is None:
-                some, which = rows[done : done + take], slice(done, done + take)
-            else:
-                which = order[done : done + take]
-                some = take_rows(rows, which)
-            own = None if weights is None else weights[which]
-            taken = self._take(some, targets[which], own, again=again)
+            part: Any = slice(done, done + take) if order is None else order[done : done + take]
+            some = rows[part] if order is None else take_rows(rows, part)
+            own = None if weights is None else weights[part]
+            taken = self._take(some, targets[part], own, again=again)
             if scores is not None:
                 self._give_scores(scores[done : done + taken], taken)
             if taken < take:
@@ -355,7 +355,7 @@ class NewtonLane:
         """Give each column's penalty, a column a penalty, for columns of these sizes."""
         first = np.full(int(self.fit_intercept), 0.0 if self.exact else INTERCEPT)
         sizes = np.where(varied > 0, squares / np.maximum(varied, 1.0), 1.0)
-        return np.multiply.outer(np.concatenate([first, sizes]), self.penalties)
+        return np.concatenate([first, sizes])[:, None] * self.penalties
 
     def _exactly(self, Z: Floats, before: Information, shrink: Floats) -> Information:
         weights, targets = self._held.weights(), self._held.targets()
@@ -412,8 +412,7 @@ class NewtonLane:
     def ridge(self) -> Floats:
         """Give what a penalty of one is for each column, the constant's first, all rows learned."""
         standard = self._finished().standard
-        column: Floats = self._shrink(standard.squares, standard.varied)[:, 0]
-        return column / self.penalties[0]
+        return np.asarray(self._shrink(standard.squares, standard.varied)[:, 0] / self.penalties[0])
 
     def covariance(self) -> Floats:
         """Give the covariance of the weights at the smallest penalty, a matrix an output.

@@ -32,6 +32,8 @@ What it leaves undone is less by far, and the next block makes up for it.
 MOST_STEPS = 25
 SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
+LOST = 2.0
+"""How many times the leading penalty's loss of a block is too much."""
 GRAM_ELEMENTS = 1 << 17
 """So many numbers at a time go into a product: they stay in a processor's cache."""
 
@@ -134,7 +136,7 @@ class _OneThread:
 
     def __init__(self) -> None:
         import scipy.linalg.lapack  # noqa: F401 - so that its BLAS is among those found
-        from threadpoolctl import ThreadpoolController
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
         self.controller = ThreadpoolController()
         self.lock = threading.Lock()
@@ -244,7 +246,13 @@ def learn_block(
         safe = not safe and length[lead] < SHORT
         # With a past that holds the weights in place, the matrix is still good for a second step.
         stale = not stale and not safe and len(Z) < rows and length[lead] == 1.0
-    return Past(past.G + Gb, past.P + GD + gradient, W), slopes
+    P = past.P + GD + gradient
+    # A curvature that is another's can lead a penalty astray. P is a gradient at W whatever the
+    # penalty, so one that is lost can go on from where the leading one is.
+    lost = ~(values <= LOST * values[lead])
+    for array in (W, P, slopes):
+        array[:, lost] = array[:, [lead]]
+    return Past(past.G + Gb, P, W), slopes
 
 
 @dataclass(frozen=True)
