@@ -32,7 +32,7 @@ What it leaves undone is less by far, and the next block makes up for it.
 MOST_STEPS = 25
 SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
-LOST = 2.0
+LOST = 10.0
 """How many times the leading penalty's loss of a block is too much."""
 GRAM_ELEMENTS = 1 << 17
 """So many numbers at a time go into a product: they stay in a processor's cache."""
