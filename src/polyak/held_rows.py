@@ -38,6 +38,11 @@ class HeldRows:
         self._weights: Floats = np.ones(BLOCK)
         self._fresh: Floats = np.ones(BLOCK)  # zero for rows that were learned before
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory there is room in."""
+        return self._Z.nbytes + self._targets.nbytes
+
     def make_room(self, features: int, most: int) -> None:
         """Have room for a block of rows with so many features, of which there may be ``most``."""
         width = self.first + features

@@ -55,6 +55,18 @@ FAR = 100.0
 """A centre is moved where the mean is so many spreads and standard deviations from it."""
 
 
+def most_features(loss: str, outputs: int, *, intervals: bool = False) -> int:
+    """Say how many features there may be: squares of them must not take too much memory or time.
+
+    Examples
+    --------
+    >>> most_features("squared_error", 10), most_features("log_loss", 100)
+    (1000, 288)
+    """
+    matrices = (1 if loss == "squared_error" else outputs) + (outputs if intervals else 0)
+    return min(WIDEST, math.isqrt(MOST_BYTES // (8 * matrices)) - 1)
+
+
 class NewtonLane:
     """Linear models of several penalties, learned block by block from the same rows.
 
@@ -118,8 +130,7 @@ class NewtonLane:
         self.penalties: Floats = np.array(penalties, dtype=np.float64)
         self.outputs, self.one_vs_rest = outputs, one_vs_rest
         self.fit_intercept, self.intervals = fit_intercept, intervals
-        matrices = (1 if self.exact else outputs) + (outputs if intervals else 0)
-        self.widest = min(widest, math.isqrt(MOST_BYTES // (8 * matrices)) - 1)
+        self.widest = min(widest, most_features(loss, outputs, intervals=intervals))
         self.left: str | None = None
         self.clock = 0
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
@@ -141,6 +152,13 @@ class NewtonLane:
 
     def __len__(self) -> int:
         return len(self.penalties) * self.outputs
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the matrices and the held rows take."""
+        known = self._known
+        arrays = (known.W, known.P, *known.G, *known.M)
+        return sum(array.nbytes for array in arrays) + self._held.nbytes
 
     @property
     def smallest(self) -> int:
@@ -403,11 +421,18 @@ class NewtonLane:
         """One more than the largest feature seen."""
         return int(self.standard.features.max(initial=-1)) + 1
 
-    def weights(self, n_features: int | None = None) -> tuple[Floats, Floats]:
-        """Give each model's weights, a row a model, and intercepts, all rows learned."""
+    def weights(
+        self, n_features: int | None = None, *, place: int | None = None, dtype: Any = np.float64
+    ) -> tuple[NDArray[Any], Floats]:
+        """Give each model's weights, a row a model, and intercepts, all rows learned.
+
+        With a place, only those of its penalty.
+        """
         done = self._finished()
-        flat = done._known.W.reshape(len(done._known), -1)
-        return done.standard.read_out(flat, done.n_features if n_features is None else n_features)
+        W = done._known.W if place is None else done._known.W[:, place]
+        flat = np.ascontiguousarray(W).reshape(len(W), -1)
+        width = done.n_features if n_features is None else n_features
+        return done.standard.read_out(flat, width, dtype)
 
     def ridge(self) -> Floats:
         """Give what a penalty of one is for each column, the constant's first, all rows learned."""

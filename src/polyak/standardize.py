@@ -142,14 +142,17 @@ class Standard:
             column = self._places(np.arange(rows.shape[1]))
             out[:, column] = (rows - self.centre[column]) * per_unit[column]
 
-    def read_out(self, weights: Floats, n_features: int) -> tuple[Floats, Floats]:
+    def read_out(
+        self, weights: Floats, n_features: int, dtype: Any = np.float64
+    ) -> tuple[NDArray[Any], Floats]:
         """Give the weights, a row a model, and intercepts that score rows as they come.
 
-        ``weights`` has a column a model; its first row is for the constant, if there is one.
+        ``weights`` has a column a model; its first row is for the constant, if there is one. The
+        intercepts fit the weights as they are rounded to ``dtype``: at a large centre it matters.
         """
         first = int(self.fit_intercept)
-        slopes = weights[first:] / self.units[:, None]
-        coef = np.zeros((weights.shape[1], n_features))
+        slopes = (weights[first:] / self.units[:, None]).astype(dtype)
+        coef = np.zeros((weights.shape[1], n_features), dtype)
         coef[:, self.features] = slopes.T
         intercept = weights[0] - self.centre @ slopes if first else np.zeros(len(coef))
         return coef, intercept

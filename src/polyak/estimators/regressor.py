@@ -30,7 +30,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. Raced for under
         "auto", 1e-4 in the paper's recipe.
-    recipe : {"auto", "paper"}, default="auto"
+    recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
         What is set is kept and no longer searched. With "paper", what Xu's paper says.
