@@ -25,7 +25,7 @@ from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
-FEWEST_EARLY = 2
+FEWEST_EARLY = 3
 """So many stay in a lane as long as it is too early to judge it."""
 
 

@@ -100,7 +100,7 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     if not common:
         raise ValueError("the races have no candidate in common any more")
     then = 0 if base is None else base.scored
-    past = Past(race.entered)
+    past = _halves([race, *others], common)
     if base is not None:
         past = Past.of(base.past.milestones, base.past.sums)
         if then > past.milestones[-1]:
@@ -114,6 +114,20 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     race.drop_who_left()
     race.scored = then + sum(one.scored - then for one in (race, *others))
     race.past = past
+
+
+def _halves(races: list[Race], common: set[int]) -> Past:
+    """Note where candidates stood when half of every race was over: later losses tell more."""
+    past = Past(races[0].entered)
+    rows, sums = 0, past.sums[0].copy()
+    numbers = sorted(common)
+    for race in races:
+        then, gained = race.past.gained(race.sums(), race.scored / 2)
+        rows += then
+        sums[numbers] += race.sums()[numbers] - gained[numbers]
+    if rows:
+        past.note([rows], sums[None])
+    return past
 
 
 def _takes_newton_steps(race: Race) -> bool:
