@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -203,12 +204,17 @@ class NewtonRacer:
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
-        then = 0 if base is None else base._not_learned
-        self._not_learned = then + sum(one._not_learned - then for one in (self, *others))
-        with np.errstate(all="ignore"):
-            self.newton.merge(
-                [other.newton for other in others], None if base is None else base.newton
-            )
+        everyone = [self, *others]
+        then = (0, 0) if base is None else (base.newton.clock, base._not_learned)
+        busy = [one.newton for one in everyone if one.newton.clock > then[0]]
+        if base is not None and len(busy) < 2:  # one alone knows all there is to know
+            self.newton = copy.deepcopy((busy or [self.newton])[0])
+        else:
+            with np.errstate(all="ignore"):
+                self.newton.merge(
+                    [other.newton for other in others], None if base is None else base.newton
+                )
+        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in everyone)
         if self.counts is not None:
             theirs = [other.counts for other in others if other.counts is not None]
             self.counts.merge(theirs, None if base is None else base.counts)
