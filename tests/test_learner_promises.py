@@ -21,6 +21,7 @@ from polyak.rows import SparseRows
 from polyak.training import Progress
 
 AUTO = Recipe(loss="log_loss", recipe="auto")
+SGD = Recipe(loss="log_loss", recipe="sgd")
 
 
 def sparse_rows(rows: int, features: int, far: dict[int, int], seed: int = 0) -> tuple[Any, Any]:
@@ -45,7 +46,7 @@ def alive(learner: Learner) -> int:
 
 def test_the_width_of_later_rows_does_not_cut_the_candidates():
     rows, y = sparse_rows(3000, 5, {2500: 3_000_000})
-    whole, parts = Learner(AUTO), Learner(AUTO)
+    whole, parts = Learner(SGD), Learner(SGD)
     whole.learn(rows, y)
     for begin in range(0, 3000, 250):
         parts.learn(rows[begin : begin + 250], y[begin : begin + 250])
@@ -58,7 +59,7 @@ def test_the_width_of_later_rows_does_not_cut_the_candidates():
 
 def test_memory_is_bounded_where_the_bank_grows():
     rows, y = sparse_rows(3000, 5, {1500: 200_000, 2500: 10_000_000})
-    learner = Learner(AUTO)
+    learner = Learner(SGD)
     learner.learn(rows[:1400], y[:1400])
     before = alive(learner)
     learner.learn(rows[1400:2400], y[1400:2400])
@@ -85,7 +86,7 @@ def test_a_bad_row_behind_one_that_is_far_out_leaves_everything_as_it_was():
 
 def test_a_declared_width_is_not_the_rows_width():
     rows, y = sparse_rows(1500, 5, {})
-    narrow, wide = Learner(AUTO), Learner(AUTO, n_features=1_000_000)
+    narrow, wide = Learner(SGD), Learner(SGD, n_features=1_000_000)
     narrow.learn(rows, y)
     wide.learn(SparseRows(rows.indptr, rows.indices, rows.values, 1_000_000), y)
     assert narrow.race is not None

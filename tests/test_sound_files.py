@@ -28,6 +28,7 @@ X = RANDOM.normal(size=(2500, 6))
 UP = np.where(X[:, 0] > 0, "up", "down")
 THREE = np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)]
 TARGETS = {"three classes": THREE, "numbers": X @ np.arange(6.0)}
+TARGETS |= {f"newton, {kind}": targets for kind, targets in TARGETS.items()}
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 2**40, 2**70, 0.5, -1e300, "", "x", "auto", [], [1], [[]], {}, {"a": 1},
 )  # fmt: skip
@@ -53,6 +54,12 @@ def job(kind: str, folder: Path) -> Job:
     if kind == "numbers":
         paper = Recipe(loss="squared_error", average=100)
         return Job(source=(X, X @ np.arange(6.0)), recipe=paper, n_features=6, **more)
+    if kind == "newton, three classes":
+        newton = Recipe(loss="squared_hinge", recipe="auto")
+        return Job(source=(X, THREE), recipe=newton, classes=np.array(["a", "b", "c"]), **more)
+    if kind == "newton, numbers":
+        newton = Recipe(loss="squared_error", recipe="auto")
+        return Job(source=(X, X @ np.arange(6.0)), recipe=newton, **more)
     if kind == "intervals":
         return Job(source=(X, UP), recipe=Recipe(recipe="auto", intervals=True), **more)
     if kind == "first rows":
@@ -69,6 +76,7 @@ def job(kind: str, folder: Path) -> Job:
 STEPS = [11, pytest.param(1, marks=pytest.mark.slow)]
 """How far from one change to the next that is tried: all of them take minutes."""
 KINDS = ["two classes", "three classes", "numbers", "intervals", "table"]
+NEWTON = ["newton, three classes", "newton, numbers"]
 
 
 def changes(value: Any) -> Iterator[Any]:
@@ -130,7 +138,7 @@ def refused(error: ModelFileError, path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *NEWTON])
 def test_models(tmp_path: Path, kind: str, step: int) -> None:
     model = train(job(kind, tmp_path)).model
     assert model is not None
@@ -157,7 +165,7 @@ def test_models(tmp_path: Path, kind: str, step: int) -> None:
     assert loaded > 5  # what changes nothing that matters
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "first rows", "sparse first rows"])
+@pytest.mark.parametrize("kind", [*KINDS, *NEWTON, "first rows", "sparse first rows"])
 @pytest.mark.parametrize("step", STEPS)
 def test_checkpoints(tmp_path: Path, kind: str, step: int) -> None:
     work = job(kind, tmp_path)

@@ -24,7 +24,7 @@ from polyak.race import Race
 from polyak.race.lane import Problem
 from polyak.race.leader import Leader
 from polyak.race.storing import merge_races, race_from_state, race_state
-from polyak.recipes import Candidate, Recipe
+from polyak.recipes import AnyCandidate, NewtonCandidate, Recipe
 from polyak.rows import Rows, SparseRows, as_rows, check_rows, join_rows, row_widths, take_rows
 from polyak.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.theory.data import rows_needed_by, second_moments
@@ -196,15 +196,12 @@ class Learner:
 
     def _about(self, leader: Leader, sigmoids: Floats | None) -> dict[str, Any]:
         assert self.race is not None
-        candidate, start = leader.candidate, leader.average_start()
+        start = leader.average_start()
         count, loss, _, errors = self.race.sums()[leader.number]
         return {
             "rows": self.race.clock,
             "recipe": asdict(self.recipe),
-            "alpha": candidate.alpha,
-            "learning_rate": asdict(candidate.schedule) | {"M": candidate.largest_squared_length},
-            "step": candidate.step,
-            "precondition": candidate.precondition,
+            **_settings(leader.candidate),
             "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
             "progressive_loss": _mean(loss, count),
             "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
@@ -213,12 +210,12 @@ class Learner:
             "calibration": leader.reliability(sigmoids),
             "best_candidate": leader.number,
             "candidates": self.race.table(),
-            "rows_needed": self._rows_needed(candidate),
+            "rows_needed": self._rows_needed(leader.candidate),
         }
 
-    def _rows_needed(self, candidate: Candidate) -> dict[str, Any] | None:
+    def _rows_needed(self, candidate: AnyCandidate) -> dict[str, Any] | None:
         """Ask the theory after how many rows averaging pays off, learning like this."""
-        if self._moments is None:
+        if self._moments is None or isinstance(candidate, NewtonCandidate):
             return None
         needed = rows_needed_by(
             self._moments,
@@ -431,7 +428,7 @@ class Learner:
 
     def _usual(self, rows: Rows) -> Rows:
         """Leave rows out that would set every learning rate by their length alone."""
-        if self.recipe.recipe != "auto":
+        if self.recipe.recipe == "paper":
             return rows
         far = unusual_rows(rows)
         if not len(far):
@@ -473,6 +470,20 @@ class Learner:
         relative = np.ones(rows) if weights is None else weights
         # Even the heaviest row may be counted and squared without overflow.
         return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
+
+
+def _settings(candidate: AnyCandidate) -> dict[str, Any]:
+    """Say what a candidate learns with; what its method does not have is None."""
+    if isinstance(candidate, NewtonCandidate):
+        none = dict.fromkeys(("alpha", "learning_rate", "step", "precondition"))
+        return {"method": "newton", "penalty": candidate.penalty, **none}
+    return {
+        "method": "averaged SGD",
+        "alpha": candidate.alpha,
+        "learning_rate": asdict(candidate.schedule) | {"M": candidate.largest_squared_length},
+        "step": candidate.step,
+        "precondition": candidate.precondition,
+    }
 
 
 def _mean(total: float, count: float) -> float:

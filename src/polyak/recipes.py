@@ -11,7 +11,9 @@ import numpy as np
 from polyak.averaging import Averaging
 from polyak.bank import Bank, Step
 from polyak.losses import get_loss
-from polyak.rows import Rows, row_widths
+from polyak.newton import LOSSES as WITH_CURVATURE
+from polyak.newton import PENALTIES, most_features
+from polyak.rows import Rows, SparseRows, row_widths
 from polyak.schedules import Polynomial, largest_squared_length, mean_squares, squared_length_by
 
 Auto = Literal["auto"]
@@ -29,6 +31,10 @@ that no replica sees.
 MOST_BYTES = 1 << 26
 """How much memory the weights of all candidates of a race may take, unless they are few."""
 BYTES_PER_FEATURE = 16
+BESIDE_NEWTON = 8
+"""How many candidates of averaged SGD race beside block Newton steps."""
+OF_SGD = ("alpha", "eta0", "decay", "power_t", "average", "step", "precondition")
+"""Settings that only averaged SGD has: whoever sets one of them asks for it."""
 FEWEST_CANDIDATES = 4
 """So many may run however wide the rows are."""
 
@@ -37,15 +43,19 @@ FEWEST_CANDIDATES = 4
 class Recipe:
     """How to learn: whatever is "auto" is found from the data.
 
-    With ``recipe="paper"``, the paper's rules give the one candidate there is. With "auto",
-    candidates race; whatever is set to something else than "auto" is kept for all of them.
+    With ``recipe="paper"``, the paper's rules give the one candidate there is. With "sgd",
+    candidates of averaged SGD race; whatever is set to something else than "auto" is kept for all
+    of them. With "auto", block Newton steps race too, where features are few and nothing is set
+    that only averaged SGD has.
 
     Examples
     --------
     >>> Recipe(loss="log_loss", alpha=1e-5, recipe="paper").candidates(np.eye(3))
     [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
-    >>> len(Recipe(recipe="auto").candidates(np.eye(3)))
+    >>> len(Recipe(recipe="sgd").candidates(np.eye(3)))
     54
+    >>> Recipe(recipe="auto").candidates(np.eye(3))[-1]
+    NewtonCandidate(penalty=1000.0)
     >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))}
     {0.1}
     """
@@ -70,13 +80,24 @@ class Recipe:
                 "paper's with a small alpha, they would be too narrow"
             )
 
-    def candidates(self, rows: Rows, outputs: int = 1) -> list[Candidate]:
+    def candidates(self, rows: Rows, outputs: int = 1) -> list[AnyCandidate]:
         """Look at the first rows and say what to learn with."""
         if self.recipe == "paper":
             return [self._paper(rows)]
-        if self.recipe == "auto":
-            return self._auto(rows, outputs)
-        raise ValueError(f"a recipe is 'paper' or 'auto', not {self.recipe!r}")
+        if self.recipe not in ("auto", "sgd"):
+            raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
+        averaged = self._sgd(rows, outputs)
+        if not self._takes_newton_steps(rows, outputs):
+            return [*averaged]
+        # They win on most narrow rows, so that a few others will do beside them.
+        return [*averaged[:BESIDE_NEWTON], *map(NewtonCandidate, PENALTIES)]
+
+    def _takes_newton_steps(self, rows: Rows, outputs: int) -> bool:
+        """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
+        set_by_user = {getattr(self, name) for name in OF_SGD} != {"auto"}
+        if self.recipe != "auto" or self.loss not in WITH_CURVATURE or self.intervals:
+            return False
+        return not set_by_user and _features_seen(rows) <= most_features(self.loss, outputs)
 
     @property
     def replicas(self) -> int:
@@ -103,7 +124,7 @@ class Recipe:
             largest_squared_length=M,
         )
 
-    def _auto(self, rows: Rows, outputs: int) -> list[Candidate]:
+    def _sgd(self, rows: Rows, outputs: int) -> list[Candidate]:
         loss = get_loss(self.loss)
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
         step: Step = "implicit" if self.step == "auto" else self.step
@@ -197,6 +218,16 @@ class Candidate:
         return (self.averaging, self.step, self.precondition, self.capped, self.schedule.c)
 
 
+@dataclass(frozen=True, slots=True)
+class NewtonCandidate:
+    """Block Newton steps with a penalty, in rows; see `polyak.newton`."""
+
+    penalty: float
+
+
+AnyCandidate = Candidate | NewtonCandidate
+
+
 def make_bank(
     candidates: list[Candidate],
     recipe: Recipe,
@@ -231,6 +262,12 @@ def make_bank(
         group=outputs,
         seed=recipe.seed,
     )
+
+
+def _features_seen(rows: Rows) -> int:
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1])
+    return len(np.unique(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])]))
 
 
 def _averaging(average: Auto | bool | int) -> Averaging | None:

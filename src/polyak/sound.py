@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from polyak.calibration import BINS
 from polyak.free_memory import check_memory
 from polyak.losses import LOSSES
+from polyak.newton import LOSSES as WITH_CURVATURE
 from polyak.shapes import (
     Shape,
     anything,
@@ -29,6 +30,7 @@ from polyak.shapes import (
     whole,
     word,
 )
+from polyak.sound_newton import NEWTON, check_newton
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -47,10 +49,11 @@ CANDIDATE: dict[str, Shape] = {
     "capped": flag,
     "largest_squared_length": real(0),
 }
+NEWTON_CANDIDATE: dict[str, Shape] = {"penalty": real(0)}
 RECIPE = record(
     {
         "loss": word(*LOSSES),
-        "recipe": word("auto", "paper"),
+        "recipe": word("auto", "sgd", "paper"),
         **dict.fromkeys(("alpha", "eta0", "decay", "power_t", "precondition"), AUTO_OR_REAL),
         "average": either(word("auto"), flag, whole()),
         "step": word("auto", "explicit", "implicit"),
@@ -98,6 +101,8 @@ ABOUT = record(
     hashed_names=named(word()),
     feature_names=many(word()),
     schema=SCHEMA,
+    method=word(),
+    penalty=real(0),
     alpha=maybe(real(0)),
     learning_rate=maybe(named(maybe(real()))),
     step=maybe(word()),
@@ -111,7 +116,7 @@ ABOUT = record(
     candidates=many(
         record(
             None,
-            **{name: maybe(shape) for name, shape in CANDIDATE.items()},
+            **{name: maybe(shape) for name, shape in (CANDIDATE | NEWTON_CANDIDATE).items()},
             number=whole(),
             running=flag,
             rows=whole(),
@@ -190,7 +195,7 @@ POSITION = record(
 )
 RACE = record(
     {
-        "candidates": many(record(CANDIDATE), least=1),
+        "candidates": many(either(record(NEWTON_CANDIDATE), record(CANDIDATE)), least=1),
         "running": many(whole(), least=1),
         "outputs": whole(1),
         "one_vs_rest": flag,
@@ -198,8 +203,9 @@ RACE = record(
         "scored": whole(),
         "looked": many(whole()),
         "marks": many(whole(), least=1),
-        "histograms": many(maybe(record({"rows": whole(), "mark": whole(1)})), least=1),
-    }
+        "histograms": many(maybe(record({"rows": whole(), "mark": whole(1)}))),
+    },
+    newton=NEWTON,
 )
 LEARNER = record(
     {
@@ -266,10 +272,18 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
     outputs = classes if several else learner["outputs"]
     if race["outputs"] != outputs or race["one_vs_rest"] != several:
         raise ValueError("its race and its classes do not fit each other")
-    _check_banks(learner, arrays, outputs * (33 if recipe["intervals"] else 1))
+    newton = sum("penalty" in candidates[number] for number in running)
+    if newton or "newton" in race:
+        if "newton" not in race or recipe["loss"] not in WITH_CURVATURE or recipe["intervals"]:
+            raise ValueError("its Newton steps and its candidates do not fit each other")
+        check_newton(learner, arrays, newton, _demand)
+    averaged = len(running) - newton
+    _check_banks(learner, arrays, averaged, outputs * (33 if recipe["intervals"] else 1))
 
 
-def _check_banks(learner: dict[str, Any], arrays: Arrays, models_each: int) -> None:
+def _check_banks(
+    learner: dict[str, Any], arrays: Arrays, candidates: int, models_each: int
+) -> None:
     """Compare with the sizes that are claimed before anything of such a size is made."""
     race = learner["race"]
     models = 0
@@ -291,8 +305,8 @@ def _check_banks(learner: dict[str, Any], arrays: Arrays, models_each: int) -> N
             raise ValueError("its histogram is beyond its mark")
     if len(race["looked"]) != len(race["histograms"]):
         raise ValueError("its banks are not as many as it says")
-    if models != len(race["running"]) * models_each:
-        raise ValueError(f"it has {models} models for {len(race['running'])} candidates")
+    if models != candidates * models_each:
+        raise ValueError(f"it has {models} models for {candidates} candidates")
 
 
 def _check_moments(moments: NDArray[Any]) -> None:

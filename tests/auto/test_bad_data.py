@@ -100,7 +100,9 @@ def test_one_row_a_million_times_longer_among_the_first(model):
     assert len(seen) == 1
     # Least squares itself comes to 0.6: it has to follow that row in one direction.
     assert fitted.score(X, y) > (0.85 if is_classifier(model) else 0.45)
-    scaled = fitted.best_candidate_["schedule"]["gamma0"]
+    with pytest.warns(UserWarning, match="row 11"):
+        averaged = clone(model).set_params(recipe="sgd").fit(one, y)
+    scaled = averaged.best_candidate_["schedule"]["gamma0"]
     assert scaled > 1e-3
 
 

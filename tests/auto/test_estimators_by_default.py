@@ -88,8 +88,8 @@ def test_weight_zero_is_removal(model, rows):
 
 def test_few_rows_are_learned_again_while_it_helps():
     X, y = make_regression(600, 20, noise=1.0, random_state=0)
-    auto = ASGDRegressor(random_state=0).fit(X[:300], y[:300])
-    once = ASGDRegressor(random_state=0, max_iter=1).fit(X[:300], y[:300])
+    auto = ASGDRegressor(recipe="sgd", random_state=0).fit(X[:300], y[:300])
+    once = ASGDRegressor(recipe="sgd", random_state=0, max_iter=1).fit(X[:300], y[:300])
     assert once.n_iter_ == 1
     assert auto.n_iter_ > 1
     assert auto.score(X[300:], y[300:]) > max(once.score(X[300:], y[300:]), 0.99)
@@ -119,16 +119,21 @@ def test_every_row_is_learned_in_the_end():
 
 
 @parametrize_models
-def test_what_is_told_of_the_race(model, tmp_path):
+@pytest.mark.parametrize("recipe", ["auto", "sgd"])
+def test_what_is_told_of_the_race(model, recipe, tmp_path):
     X, y = problem(model, 6000)
-    fitted = clone(model).set_params(max_iter=1).fit(X, y)
-    assert len(fitted.candidates_) == 54
+    fitted = clone(model).set_params(max_iter=1, recipe=recipe).fit(X, y)
+    takes_newton_steps = recipe == "auto" and fitted.loss != "hinge"
+    assert len(fitted.candidates_) == (14 if takes_newton_steps else 54)
     for one in fitted.candidates_:
-        assert {"alpha", "schedule", "precondition", "rows", "progressive_loss"} <= one.keys()
+        settings = {"penalty"} if "penalty" in one else {"alpha", "schedule", "precondition"}
+        assert settings | {"rows", "progressive_loss"} <= one.keys()
         assert one["running"] == (one["rows"] == 6000)
     best = fitted.best_candidate_
     assert best in fitted.candidates_
-    assert best["schedule"]["gamma0"] == fitted.learning_rate_.gamma0
+    assert ("penalty" in best) == (fitted.method_ == "newton")
+    if fitted.method_ != "newton":
+        assert best["schedule"]["gamma0"] == fitted.learning_rate_.gamma0
     assert best["progressive_loss"] == pytest.approx(fitted.progressive_loss_)
     assert 0 < fitted.progressive_loss_std_err_ < 0.2 * fitted.progressive_loss_
     assert fitted.recent_.loss < fitted.progressive_loss_ + 3 * fitted.progressive_loss_std_err_

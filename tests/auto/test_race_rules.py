@@ -31,6 +31,7 @@ def data(kind: str = "two", seed: int = 0) -> tuple[Any, Any]:
 
 RECIPES = {
     "two": Recipe(recipe="auto"),
+    "sgd": Recipe(recipe="sgd"),
     "odds": Recipe(loss="log_loss", recipe="auto"),
     "classes": Recipe(loss="hinge", recipe="auto"),
     "values": Recipe(loss="squared_error", recipe="auto"),
@@ -53,7 +54,7 @@ def same(one: Learner, other: Learner) -> None:
 
 def test_candidates_drop_out_at_doublings_and_the_worst_go():
     X, y = data()
-    learner = learner_of("two")
+    learner = learner_of("sgd")
     alive = []
     for begin in range(0, ROWS, 500):
         learner.learn(X[begin : begin + 500], y[begin : begin + 500])
@@ -89,9 +90,10 @@ def _loss_between(candidate: dict[str, Any], begin: int, end: int) -> float:
     return total / (end - begin)
 
 
-def test_the_leader_has_the_lowest_recent_loss():
+@pytest.mark.parametrize("kind", ["two", "sgd"])
+def test_the_leader_has_the_lowest_recent_loss(kind):
     X, y = data()
-    learner = learner_of("two")
+    learner = learner_of(kind)
     learner.learn(X, y)
     about = learner.about()
     table = about["candidates"]
@@ -101,8 +103,8 @@ def test_the_leader_has_the_lowest_recent_loss():
     assert recent == about["recent"]
     for number in learner.race.running:
         assert learner.race.recent(number)["loss"] >= recent["loss"]
-    assert about["alpha"] == best["alpha"]
-    assert about["precondition"] == best["precondition"]
+    for name in ("alpha", "precondition", "penalty"):
+        assert about.get(name) == best.get(name)
 
 
 def test_standard_errors_are_those_of_the_scores():

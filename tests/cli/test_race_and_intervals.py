@@ -13,19 +13,29 @@ from polyak.model import LinearModel
 
 
 def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
-    said = polyak("train", train_file, "-q", "--model", tmp_path / "m").stdout
+    options = ("--model", tmp_path / "m", "--recipe", "sgd")
+    said = polyak("train", train_file, "-q", *options).stdout
     about = LinearModel.load(tmp_path / "m").about
     lines = {line[:20].strip(): line[20:].strip() for line in said.splitlines()}
     (winner,) = (line for line in said.splitlines() if line.startswith("winner"))
-    assert f"preconditioner {about['precondition']:g}, " in winner
+    assert f"averaged SGD, preconditioner {about['precondition']:g}, " in winner
     assert f"learning rate {about['learning_rate']['gamma0']:.3g}, " in winner
     assert f"alpha {about['alpha']:.3g}" in winner
     assert "54 candidates, " in lines["race"]
     assert "at row 4,000" in lines["race"]
     assert f"{about['recent']['loss']:.6g} ± " in said
-    found = json.loads(polyak("train", train_file, "--model", tmp_path / "m", "--json").stdout)
+    found = json.loads(polyak("train", train_file, *options, "--json").stdout)
     assert found["winner"]["candidates"] == 54
     assert found["recent"]["loss_std_err"] > 0
+
+
+def test_the_summary_says_that_newton_steps_won(train_file: Path, tmp_path: Path) -> None:
+    said = polyak("train", train_file, "-q", "--model", tmp_path / "m").stdout
+    about = LinearModel.load(tmp_path / "m").about
+    assert f"block Newton steps, penalty {about['penalty']:g}" in said
+    found = json.loads(polyak("train", train_file, "--model", tmp_path / "m", "--json").stdout)
+    assert found["winner"]["method"] == "newton"
+    assert found["winner"]["penalty"] == about["penalty"]
 
 
 def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:
@@ -37,8 +47,8 @@ def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:
 
 def test_candidates_are_listed(model_file: Path) -> None:
     lines = polyak("inspect", model_file, "--candidates").stdout.split("\n\n")[1].splitlines()
-    assert len(lines) == 55
-    assert lines[0].split()[:3] == ["rows", "loss", "preconditioner"]
+    assert len(lines) == 15
+    assert lines[0].split()[:3] == ["rows", "loss", "method"]
     assert lines[1].split()[:2] == ["winner", "4,000"]
     words = [line.replace("running", "").split() for line in lines[2:]]
     rows = [int(word[0].replace(",", "")) for word in words]

@@ -76,7 +76,10 @@ def _about(about: dict[str, Any]) -> dict[str, Any]:
     from polyak.cli.race import recent_words, winner_words
 
     rate = about.get("learning_rate") or {}
-    told = {name: about.get(name) for name in ("rows", "passes", "bad_lines", "alpha", "step")}
+    names = ("rows", "passes", "bad_lines", "method", "penalty", "alpha", "step")
+    told = {name: about.get(name) for name in names}
+    if told["method"] == "newton":
+        told["method"] = "block Newton steps"
     told["rows_without_target"] = about.get("rows_without_target")
     told |= recent_words(about) | winner_words(about)
     told |= {

@@ -11,10 +11,16 @@ def winner(about: dict[str, Any]) -> dict[str, Any] | None:
     if len(candidates) < 2 or "best_candidate" not in about:
         return None
     best: dict[str, Any] = candidates[about["best_candidate"]]
-    return {
-        "precondition": best["precondition"],
-        "learning_rate": best["schedule"],
-        "alpha": best["alpha"],
+    if "penalty" in best:
+        settings = {"method": "newton", "penalty": best["penalty"]}
+    else:
+        settings = {
+            "method": "averaged SGD",
+            "precondition": best["precondition"],
+            "learning_rate": best["schedule"],
+            "alpha": best["alpha"],
+        }
+    return settings | {
         "candidates": len(candidates),
         "survivors": sum(1 for candidate in candidates if candidate["running"]),
         "rows": best["rows"],
@@ -35,17 +41,24 @@ def winner_words(about: dict[str, Any]) -> dict[str, str]:
     found = winner(about)
     if found is None:
         return {}
-    rate = found["learning_rate"]
     return {
-        "winner": (
-            f"preconditioner {found['precondition']:g}, learning rate {rate['gamma0']:.3g}, "
-            f"decay {rate['a']:.3g} to the power {rate['c']:.3g}, alpha {found['alpha']:.3g}"
-        ),
+        "winner": _settings_words(found),
         "race": (
             f"{found['candidates']} candidates, {found['survivors']} of them still running "
             f"at row {found['rows']:,}"
         ),
     }
+
+
+def _settings_words(found: dict[str, Any]) -> str:
+    if found["method"] == "newton":
+        return f"block Newton steps, penalty {found['penalty']:g}"
+    rate = found["learning_rate"]
+    return (
+        f"averaged SGD, preconditioner {found['precondition']:g}, "
+        f"learning rate {rate['gamma0']:.3g}, decay {rate['a']:.3g} to the power {rate['c']:.3g}, "
+        f"alpha {found['alpha']:.3g}"
+    )
 
 
 def recent_words(about: dict[str, Any]) -> dict[str, str]:
@@ -59,7 +72,7 @@ def recent_words(about: dict[str, Any]) -> dict[str, str]:
 
 def candidates_table(about: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """List the candidates as heads and lines, those that came furthest first."""
-    heads = ["", "rows", "loss", "preconditioner", "rate", "decay", "power", "alpha"]
+    heads = ["", "rows", "loss", "method", "penalty", "preconditioner", "rate", "decay", "power"]
     candidates = about.get("candidates") or []
     best = about.get("best_candidate")
     lines = [
@@ -67,11 +80,7 @@ def candidates_table(about: dict[str, Any]) -> tuple[list[str], list[list[str]]]
             "winner" if number == best else "running" if one["running"] else "",
             f"{one['rows']:,}",
             "-" if one["progressive_loss"] is None else f"{one['progressive_loss']:.6g}",
-            f"{one['precondition']:g}",
-            f"{one['schedule']['gamma0']:.3g}",
-            f"{one['schedule']['a']:.3g}",
-            f"{one['schedule']['c']:.3g}",
-            f"{one['alpha']:.3g}",
+            *_settings_cells(one),
         ]
         for number, one in sorted(
             enumerate(candidates),
@@ -86,3 +95,17 @@ def candidates_table(about: dict[str, Any]) -> tuple[list[str], list[list[str]]]
         )
     ]
     return heads, lines
+
+
+def _settings_cells(one: dict[str, Any]) -> list[str]:
+    """Give a candidate's method and settings; what its method does not have is a dash."""
+    if "penalty" in one:
+        return ["newton", f"{one['penalty']:g} rows", *["-"] * 4]
+    return [
+        "sgd",
+        f"{one['alpha']:.3g}",
+        f"{one['precondition']:g}",
+        f"{one['schedule']['gamma0']:.3g}",
+        f"{one['schedule']['a']:.3g}",
+        f"{one['schedule']['c']:.3g}",
+    ]

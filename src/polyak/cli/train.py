@@ -64,9 +64,10 @@ def _add_learning(parser: Parser) -> None:
     )
     how.add_argument(
         "--recipe",
-        choices=("auto", "paper"),
+        choices=("auto", "sgd", "paper"),
         default="auto",
-        help="auto lets settings race in the same pass, paper follows the paper (auto)",
+        help="auto lets methods and settings race in the same pass, sgd only those of averaged "
+        "SGD; paper follows the paper (auto)",
     )
     for name, what in {
         "--alpha": "the strength of the penalty",

@@ -63,7 +63,7 @@ class _OnDask(BaseASGD):
         )
         learner = result.learner
         assert learner.race is not None
-        self.n_features_in_ = width or learner.race.lanes[0].bank.n_features
+        self.n_features_in_ = width or learner.race.lanes[0].n_features
         learner.n_features = learner.n_features or self.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:

@@ -42,7 +42,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
-        "recipe": [StrOptions({"auto", "paper"})],
+        "recipe": [StrOptions({"auto", "sgd", "paper"})],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
         "decay": [_AUTO, Interval(Real, 0, None, closed="left")],
@@ -96,7 +96,10 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     @property
     def last_coef_(self) -> NDArray[Any]:
-        """The weights of the last iterate, which is not averaged."""
+        """The weights of the last iterate, which is not averaged.
+
+        Where block Newton steps won there is no other: they are ``coef_``.
+        """
         with self._fitted().settled() as learner:
             assert learner.race is not None
             return self._shaped(learner.race.leader().weights(last=True)[0].T)
@@ -108,8 +111,22 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     @property
     def learning_rate_(self) -> Bunch:
-        """The rate found, ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M``, where it is from."""
-        return Bunch(**self._about("learning_rate"))
+        """The rate found, ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M``, where it is from.
+
+        Where block Newton steps won, ``method_`` being "newton", there is none.
+        """
+        rate = self._about("learning_rate")
+        if rate is None:
+            raise AttributeError(
+                "block Newton steps won, which have no learning rate; recipe='sgd' learns by "
+                "averaged SGD alone"
+            )
+        return Bunch(**rate)
+
+    @property
+    def method_(self) -> str:
+        """How the model was learned: "newton", by block Newton steps, or "averaged SGD"."""
+        return str(self._about("method"))
 
     @property
     def average_start_(self) -> Floats:

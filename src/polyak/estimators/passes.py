@@ -1,7 +1,8 @@
 """How often to learn the same rows: ``max_iter="auto"``.
 
-One pass is enough where rows are many. Where they are few, further passes help, until the model
-begins to know the rows by heart; rows held back tell when.
+One pass is enough where rows are many, or where block Newton steps lead: they are at the optimum
+of the rows then. Where rows are few, further passes of averaged SGD help, until the model begins to
+know the rows by heart; rows held back tell when.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def learn_while_it_helps(
         if not passes:
             learn(None, passes)
         passes += 1
-        if not len(held):
+        if not len(held) or run.at_its_optimum:
             break
         now = loss()
         if before is not None and not now <= lowest:

@@ -30,10 +30,12 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. Raced for under
         "auto", 1e-4 in the paper's recipe.
-    recipe : {"auto", "paper"}, default="auto"
+    recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
-        What is set is kept and no longer searched. With "paper", what Xu's paper says.
+        What is set is kept and no longer searched. Where features are few, block Newton steps are
+        among the candidates, unless something is set that only averaged SGD has, or ``intervals``;
+        "sgd" is the race without them. With "paper", what Xu's paper says.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
         The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
@@ -89,8 +91,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
+    method_ : {"newton", "averaged SGD"}
+        How the model was learned: by block Newton steps or by averaged SGD, whichever won.
     learning_rate_ : Bunch
-        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``.
+        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Newton steps have none.
     average_start_ : array of shape (n_outputs,)
         The row after which averaging began; NaN where it has not.
     last_coef_ : array of shape (n_features,) or (n_outputs, n_features)

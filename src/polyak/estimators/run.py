@@ -18,6 +18,7 @@ from polyak.errors import DivergenceError
 from polyak.learner import Learner
 from polyak.losses import get_loss
 from polyak.model import LinearModel
+from polyak.recipes import NewtonCandidate
 from polyak.rows import as_rows, core_arrays
 from polyak.streams.schema import Schema
 
@@ -63,6 +64,12 @@ class Run:
         if recipe is None or recipe.recipe != "paper":
             return False
         return recipe.eta0 != "auto" and recipe.step != "implicit"
+
+    @property
+    def at_its_optimum(self) -> bool:
+        """Whether further passes would change nothing: Newton steps lead."""
+        race = None if self.learner is None else self.learner.race
+        return race is not None and isinstance(race.leader().candidate, NewtonCandidate)
 
     def learn(
         self,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polyak.recipes import Candidate
 from polyak.rows import Rows, SparseRows
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Before:
 
 def before(race: Race, rows: Rows) -> Before | None:
     """Keep the race as it stands, if it is worth the copy."""
-    uncapped = any(c.step == "explicit" and not c.capped for c in race.candidates)
+    averaged = [c for c in race.candidates if isinstance(c, Candidate)]
+    uncapped = any(c.step == "explicit" and not c.capped for c in averaged)
     of_weights = sum(lane.nbytes for lane in race.lanes)
     return Before(race) if uncapped or of_weights <= SMALL * _bytes(rows) else None
 

@@ -60,6 +60,22 @@ class Lane(Protocol):
     def nbytes(self) -> int:
         """How much memory its weights take."""
 
+    @property
+    def n_features(self) -> int:
+        """How many features its models have."""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on, and is to be dropped."""
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that it cannot go on with."""
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is too early to tell how well it will do, so that its best must stay."""
+
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
 
@@ -79,7 +95,10 @@ class Lane(Protocol):
         again: bool,
         stops: NDArray[np.int64],
     ) -> Floats:
-        """Learn rows and give the sums after so many of them, one stop after the other."""
+        """Learn rows and give the sums after so many of them, one stop after the other.
+
+        Those after the row at which it left are not numbers.
+        """
 
     def sums(self) -> Floats:
         """Give the sums as they are now."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.race.lane import Lane
-from polyak.recipes import Candidate
+from polyak.recipes import AnyCandidate
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ class Leader(NamedTuple):
     """The candidate in front, and where its weights are."""
 
     number: int
-    candidate: Candidate
+    candidate: AnyCandidate
     lane: Lane
     place: int
 

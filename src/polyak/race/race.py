@@ -9,32 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
+from polyak.errors import DivergenceError
 from polyak.processors import processors
 from polyak.race.dropping import most_after, require_room, widest_for
 from polyak.race.going_back import before
-from polyak.race.lane import Problem
+from polyak.race.lane import Lane, Problem
 from polyak.race.leader import Leader
 from polyak.race.milestones import is_doubling, milestones_between, next_doubling, next_milestone
+from polyak.race.newton_lane import NewtonRacer
 from polyak.race.past import Past
 from polyak.race.sgd_lane import SgdLane
-from polyak.recipes import Candidate, Recipe, most_candidates
+from polyak.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe, most_candidates
 from polyak.rows import Rows, check_rows, row_widths
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
+FEWEST_EARLY = 3
+"""So many stay in a lane as long as it is too early to judge it."""
+
 
 class Race:
     """Lanes of candidates, what each of them has achieved so far, and which of them leads."""
 
-    def __init__(self, candidates: list[Candidate], recipe: Recipe, problem: Problem) -> None:
+    def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
         self.candidates = candidates
         self.problem = problem
         self.models_each = problem.outputs * (1 + recipe.replicas)
         self.entered = len(candidates)
-        self.lanes = [
-            SgdLane.of(numbers, candidates, recipe, problem) for numbers in _lanes_of(candidates)
-        ]
+        self.lanes = _lanes_of(candidates, recipe, problem)
         self.scored = 0  # how many rows were scored; those learned again were not
         # A part of a larger race, one of several that learn at the same time, lets nobody drop
         # out, since the others might keep him; and leaves the other processors to the others.
@@ -51,6 +54,11 @@ class Race:
     def running(self) -> list[int]:
         """The numbers of the candidates that have not dropped out."""
         return [number for lane in self.lanes for number in lane.numbers]
+
+    @property
+    def running_sgd(self) -> list[int]:
+        """The numbers of those among them that are averaged SGD."""
+        return [n for n in self.running if isinstance(self.candidates[n], Candidate)]
 
     def look(self, rows: Rows) -> None:
         """Show the candidates the rows that calibration looks at, before any is learned."""
@@ -112,21 +120,25 @@ class Race:
         # All rows are good, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
-        require_room(int(widest[-1]), len(self.running), self.models_each)
+        require_room(int(widest[-1]), len(self.running_sgd), self.models_each)
         begin = 0
         while begin < len(widest):
-            keep = most_candidates(int(widest[begin]), self.models_each)
-            if len(self.running) > keep and self.is_part:
-                # All parts must keep the same ones: those that were most promising at first.
-                self.drop_all_but(set(sorted(self.running)[:keep]))
-            elif len(self.running) > keep:
-                self._keep_best(keep, self.scored / 2)
+            self._keep_what_fits(most_candidates(int(widest[begin]), self.models_each))
             end = int(np.searchsorted(widest, self._widest(), side="right"))
             self._learn_all(*_slice(rows, targets, weights, order, begin, end), again)
             begin = end
 
+    def _keep_what_fits(self, keep: int) -> None:
+        """Let averaged SGD have only so many candidates; its weights alone are as wide as rows."""
+        averaged = sorted(self.running_sgd)
+        if len(averaged) <= keep:
+            return
+        # All parts must keep the same ones: those that were most promising at first.
+        kept = averaged if self.is_part else self._in_order(self.scored / 2, averaged)
+        self.drop_all_but(set(self.running) - set(averaged) | set(kept[:keep]))
+
     def _widest(self) -> int:
-        return widest_for(len(self.running), self.models_each)
+        return widest_for(len(self.running_sgd), self.models_each)
 
     def _learn_all(
         self,
@@ -141,18 +153,22 @@ class Race:
         checked: Rows | CheckedRows = rows
         # All rows are good and every lane has room for them, or none is learned. A single lane
         # that learns all at once sees to that by itself, while it learns.
-        if len(self.lanes) > 1 or (not again and total > self._most_rows()):
+        sees_to_it = len(self.lanes) == 1 and isinstance(self.lanes[0], SgdLane)
+        if not sees_to_it or (not again and total > self._most_rows()):
             for lane in self.lanes:
                 checked = lane.check(checked, targets, weights)
         while done < total:
             take = total - done if again else min(total - done, self._most_rows())
             some = _slice(checked, targets, weights, order, done, done + take)
+            raw = _slice(rows, targets, weights, order, done, done + take)[0]
             milestones = [] if again else self._milestones_within(take)
-            sums = self._learn_slice(*some, again=again, milestones=milestones)
+            sums = self._learn_slice(raw, *some, again=again, milestones=milestones)
             done += take
             if not again:
                 self.scored += take
                 self._note(milestones, sums)
+                self.drop_who_left()
+                self._drop_at_doubling()
 
     def _most_rows(self) -> int:
         """How many rows until somebody may have to drop out, or as many as memory has room for."""
@@ -169,6 +185,7 @@ class Race:
 
     def _learn_slice(
         self,
+        raw: Rows,
         rows: Rows | CheckedRows,
         targets: NDArray[Any],
         weights: Floats | None,
@@ -180,8 +197,9 @@ class Race:
         """Let every lane learn, and give its sums at each milestone."""
         stops = np.array(milestones, dtype=np.int64) - self.scored
 
-        def drive(lane: SgdLane) -> Floats:
-            return lane.learn(rows, targets, weights, order, again=again, stops=stops)
+        def drive(lane: Lane) -> Floats:
+            own = rows if isinstance(lane, SgdLane) else raw
+            return lane.learn(own, targets, weights, order, again=again, stops=stops)
 
         if len(self.lanes) == 1 or self.is_part:
             return [drive(lane) for lane in self.lanes]
@@ -189,10 +207,19 @@ class Race:
         return on_threads(drive, self.lanes, self.threads or processors())
 
     def _note(self, milestones: list[int], sums: list[Floats]) -> None:
-        """Keep where everybody stood; at a doubling, let the slowest drop out."""
-        if not milestones:
-            return
-        self.past.note(milestones, self._of_all(sums))
+        """Keep where everybody stood."""
+        if milestones:
+            self.past.note(milestones, self._of_all(sums))
+
+    def drop_who_left(self) -> None:
+        """Go on without the lanes that cannot."""
+        staying = [lane for lane in self.lanes if not lane.has_left]
+        if not staying:
+            raise DivergenceError("the weights overflowed")
+        if len(staying) < len(self.lanes):
+            self.lanes = staying
+
+    def _drop_at_doubling(self) -> None:
         keep = most_after(self.scored, self.entered)
         if len(self.running) > keep and is_doubling(self.scored) and not self.is_part:
             self._keep_best(keep, self.scored // 2)
@@ -209,13 +236,25 @@ class Race:
             self._keep_best(keep, self.scored / 2)
 
     def _keep_best(self, keep: int, since: float) -> None:
+        best = self._in_order(since, self.running)
+        chosen = set(best[:keep])
+        # Who may have to leave must not be alone.
+        averaged = [number for number in best if number in set(self.running_sgd)]
+        if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
+            chosen.add(averaged[0])
+        for lane in self.lanes:
+            if lane.is_early:
+                chosen.update([number for number in best if number in lane.numbers][:FEWEST_EARLY])
+        self.drop_all_but(chosen)
+
+    def _in_order(self, since: float, numbers: list[int]) -> list[int]:
+        """Order candidates by their loss since so many rows."""
         losses = self.past.losses(self.sums(), since)
-        best = sorted(self.running, key=lambda number: (losses[number], number))
-        self.drop_all_but(set(best[:keep]))
+        return sorted(numbers, key=lambda number: (losses[number], number))
 
     def drop_all_but(self, chosen: set[int]) -> None:
         """Go on with only these candidates."""
-        lanes = []
+        lanes: list[Lane] = []
         for lane in self.lanes:
             places = [place for place, number in enumerate(lane.numbers) if number in chosen]
             if places:
@@ -226,8 +265,7 @@ class Race:
 
     def leader(self) -> Leader:
         """Find the candidate with the lowest loss since half of the rows."""
-        losses = self.past.losses(self.sums(), self.scored / 2)
-        best = min(self.running, key=lambda number: (losses[number], number))
+        best = self._in_order(self.scored / 2, self.running)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
 
@@ -240,7 +278,11 @@ class Race:
         """Put the lanes' sums together; those who dropped out are as they stood."""
         whole = np.repeat(self.past.sums[-1][None], len(sums[0]), axis=0)
         for lane, of_lane in zip(self.lanes, sums, strict=True):
-            whole[:, lane.numbers] = of_lane
+            for stop, own in enumerate(of_lane):
+                if not (lane.has_left and np.isnan(own).any()):
+                    whole[stop, lane.numbers] = own
+                elif stop:  # who left is as he stood at the milestone before
+                    whole[stop, lane.numbers] = whole[stop - 1, lane.numbers]
         return whole
 
     def measure(self, number: int, since: float = 0) -> dict[str, float]:
@@ -264,16 +306,21 @@ class Race:
         ]
 
 
-def _lanes_of(candidates: list[Candidate]) -> list[list[int]]:
-    """Put those who can share a bank into one lane, by their numbers."""
-    lanes: list[list[int]] = []
-    for number, candidate in enumerate(candidates):
-        for lane in lanes:
-            if candidate.shares_bank_with(candidates[lane[0]]):
-                lane.append(number)
+def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
+    """Put those who can share a bank into one lane, and all Newton steps into the last."""
+    averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
+    penalties = {n: c.penalty for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
+    banks: list[list[int]] = []
+    for number, candidate in averaged.items():
+        for bank in banks:
+            if candidate.shares_bank_with(averaged[bank[0]]):
+                bank.append(number)
                 break
         else:
-            lanes.append([number])
+            banks.append([number])
+    lanes: list[Lane] = [SgdLane.of(numbers, averaged, recipe, problem) for numbers in banks]
+    if penalties:
+        lanes.append(NewtonRacer.of(list(penalties), list(penalties.values()), recipe, problem))
     return lanes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,11 @@ class SgdLane:
 
     @classmethod
     def of(
-        cls, numbers: list[int], candidates: list[Candidate], recipe: Recipe, problem: Problem
+        cls,
+        numbers: list[int],
+        candidates: Mapping[int, Candidate],
+        recipe: Recipe,
+        problem: Problem,
     ) -> SgdLane:
         """Make a lane of candidates that can share a bank."""
         bank = make_bank(
@@ -68,6 +72,26 @@ class SgdLane:
     def nbytes(self) -> int:
         """How much memory its weights take."""
         return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
+
+    @property
+    def n_features(self) -> int:
+        """How many features its models have."""
+        return self.bank.n_features
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on: it always can."""
+        return False
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that it cannot go on with: there are none."""
+        return False
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is too early to tell how well it will do: it learns evenly."""
+        return False
 
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""

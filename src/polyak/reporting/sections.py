@@ -40,7 +40,9 @@ def lead(model: LinearModel) -> str:
     often = "each seen once" if passes == 1 else f"in {passes} passes"
     told = f"Learned from {count(rows, 'row')}, {often}. " if rows else ""
     if len(runners) > 1:
-        told += f"{len(runners)} settings raced side by side; the model is the one that won."
+        told += f"{len(runners)} settings raced side by side; the model is the one that won"
+        newton = is_number(facts.winner(model).get("penalty"))
+        told += ", by block Newton steps." if newton else ", by averaged SGD."
     return told
 
 
@@ -136,18 +138,15 @@ def _race(model: LinearModel) -> Markup | None:
 
 def _all_candidates(runners: list[dict[str, Any]], best: Any) -> Markup:
     """List the candidates behind a click, those first that ran longest."""
-    heads = ("No.", "Rows", "Loss", "α", "γ₀", "a", "c", "p")
+    heads = ("No.", "Rows", "Loss", "Method", "Penalty", "γ₀", "a", "c", "p")
     ordered = sorted(runners, key=lambda c: (-(c.get("rows") or 0), c.get("number") or 0))
     lines = []
     for candidate in ordered:
-        rate = candidate.get("schedule") or {}
         cells = [
             str(candidate.get("number")),
             f"{candidate.get('rows') or 0:,}",
             measured(candidate.get("progressive_loss")),
-            number(candidate.get("alpha")),
-            *(number(rate.get(name)) for name in ("gamma0", "a", "c")),
-            number(candidate.get("precondition")),
+            *_settings_cells(candidate),
         ]
         won = "won" if candidate.get("number") == best else None
         lines.append(element("tr", *(element("td", cell) for cell in cells), class_=won))
@@ -160,6 +159,18 @@ def _all_candidates(runners: list[dict[str, Any]], best: Any) -> Markup:
         "div", table, class_="scroll", tabindex=0, role="region", aria_label="Candidates"
     )
     return element("details", element("summary", f"All {len(runners)} candidates"), scroll)
+
+
+def _settings_cells(candidate: dict[str, Any]) -> list[str]:
+    if "penalty" in candidate:
+        return ["Newton", f"{number(candidate['penalty'])} rows", *["–"] * 4]
+    rate = candidate.get("schedule") or {}
+    return [
+        "SGD",
+        number(candidate.get("alpha")),
+        *(number(rate.get(name)) for name in ("gamma0", "a", "c")),
+        number(candidate.get("precondition")),
+    ]
 
 
 def _weights(model: LinearModel, names: list[str] | None) -> Markup | None:
@@ -271,7 +282,7 @@ def _facts(model: LinearModel) -> list[tuple[str, str]]:
     if about.get("recipe"):
         told.append(("Recipe", str(about["recipe"].get("recipe"))))
     winner = facts.winner(model)
-    if winner.get("schedule"):
+    if winner.get("schedule") or is_number(winner.get("penalty")):
         told += settings(winner)
     starts = facts.averaging_starts(model)
     if starts and max(starts) > 0:

@@ -102,8 +102,13 @@ def loss_name(loss: str) -> str:
 
 def settings(candidate: dict[str, Any]) -> list[tuple[str, str]]:
     """Say what a candidate learns with, as pairs of a name and a few words."""
+    if is_number(candidate.get("penalty")):
+        return [
+            ("Method", "block Newton steps, each row learned once"),
+            ("Penalty", f"{number(candidate['penalty'])} rows"),
+        ]
     rate = candidate.get("schedule") or {}
-    found = [("Penalty α", number(candidate.get("alpha")))]
+    found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.get("alpha")))]
     if {"gamma0", "a", "c"} <= rate.keys():
         found += [
             ("First learning rate γ₀", number(rate["gamma0"])),
