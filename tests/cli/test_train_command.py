@@ -33,7 +33,8 @@ def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path, recipe
 
 def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_path: Path) -> None:
     done = polyak(
-        "train", train_file, "--model", tmp_path / "m", "--block-bytes", 10000, "--no-progress"
+        *("train", train_file, "--model", tmp_path / "m", "--recipe", "sgd"),
+        *("--block-bytes", 10000, "--no-progress"),
     )
     lines = done.stderr.splitlines()
     assert lines[0].split() == ["recent", "overall", "recent", "overall"]
