@@ -41,7 +41,7 @@ class HeldRows:
     @property
     def nbytes(self) -> int:
         """How much memory the rows that are held take."""
-        return self.count * (self._Z.shape[1] + self._targets.shape[1]) * 8
+        return int(self.count * (self._Z.shape[1] + self._targets.shape[1]) * 8)
 
     def make_room(self, features: int, most: int) -> None:
         """Have room for a block of rows with so many features, of which there may be ``most``."""
