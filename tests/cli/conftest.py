@@ -29,6 +29,13 @@ def model_file(folder: Path, train_file: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def sgd_model_file(folder: Path, train_file: Path) -> Path:
+    path = folder / "sgd.polyak"
+    polyak("train", train_file, "--model", path, "-q", "--recipe", "sgd")
+    return path
+
+
 @pytest.fixture
 def real_data() -> Path:
     folder = os.environ.get("POLYAK_DATA")

@@ -99,10 +99,14 @@ class TestEvaluate:
 
 
 class TestInspect:
-    def test_words(self, model_file: Path) -> None:
-        shown = polyak("inspect", model_file, "--top", 3).stdout
+    def test_words(self, model_file: Path, sgd_model_file: Path) -> None:
+        shown = polyak("inspect", sgd_model_file, "--top", 3).stdout
         for words in ("squared_hinge", "gamma0", "averaging began", "progressive loss", "4,000"):
             assert words in shown
+        shown = polyak("inspect", model_file, "--top", 3).stdout
+        for words in ("squared_hinge", "block Newton steps, penalty", "progressive loss", "4,000"):
+            assert words in shown
+        assert "averaging began" not in shown
         model = LinearModel.load(model_file)
         heaviest = np.argsort(-np.abs(model.weights[:, 0]))[:3] + 1
         shown_ids = [int(line.split()[0]) for line in shown.splitlines()[-3:]]
@@ -114,7 +118,8 @@ class TestInspect:
         assert len(found["heaviest"]) == 10
         assert found["about"]["rows"] == 4000
 
-    def test_when_averaging_pays(self, model_file: Path, tmp_path: Path) -> None:
+    def test_when_averaging_pays(self, sgd_model_file: Path, tmp_path: Path) -> None:
+        model_file = sgd_model_file
         about = LinearModel.load(model_file).about
         told = " ".join(polyak("inspect", model_file, "--theory").stdout.split())
         assert f"pays off after about {about['rows_needed']['rows']:,} rows" in told

@@ -33,7 +33,8 @@ def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path, recipe
 
 def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_path: Path) -> None:
     done = polyak(
-        "train", train_file, "--model", tmp_path / "m", "--block-bytes", 10000, "--no-progress"
+        *("train", train_file, "--model", tmp_path / "m", "--recipe", "sgd"),
+        *("--block-bytes", 10000, "--no-progress"),
     )
     lines = done.stderr.splitlines()
     assert lines[0].split() == ["recent", "overall", "recent", "overall"]
@@ -116,7 +117,17 @@ def test_options_reach_the_learner(train_file: Path, tmp_path: Path) -> None:
 
 
 def test_passes_read_the_source_again(train_file: Path, test_file: Path, tmp_path: Path) -> None:
-    command = ("train", train_file, "--model", tmp_path / "m", "--json", "--test", test_file)
+    command = (
+        "train",
+        train_file,
+        "--recipe",
+        "sgd",
+        "--model",
+        tmp_path / "m",
+        "--json",
+        "--test",
+        test_file,
+    )
     once = json.loads(polyak(*command).stdout)
     thrice = json.loads(polyak(*command, "--passes", 3).stdout)
     assert thrice["rows"] == 3 * once["rows"]

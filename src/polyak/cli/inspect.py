@@ -87,7 +87,9 @@ def _about(about: dict[str, Any]) -> dict[str, Any]:
         if {"gamma0", "a", "c"} <= rate.keys()
         else None,
         "largest_squared_length": rate.get("M"),
-        "averaging_began_at_row": _starts(about.get("average_start")),
+        "averaging_began_at_row": None
+        if about.get("method") == "newton"
+        else _starts(about.get("average_start")),
         "progressive_loss": about.get("progressive_loss"),
         "progressive_error": about.get("progressive_error"),
     }
@@ -98,6 +100,8 @@ def _theory(about: dict[str, Any]) -> str:
     from polyak.theory import RowsNeeded
 
     needed = about.get("rows_needed")
+    if about.get("method") == "newton":
+        return "Block Newton steps made this model: they average nothing."
     if not needed:
         return "This model does not know after how many rows averaging pays off."
     return RowsNeeded(**needed).words(about.get("rows"))
