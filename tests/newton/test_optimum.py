@@ -154,7 +154,7 @@ def test_rows_without_an_intercept_are_not_shifted():
 # -- the real sets -----------------------------------------------------------------------------
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "auto"))
-REAL = {"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001, "mnist": 1.003}
+REAL = {"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001}
 
 
 @cache
@@ -169,10 +169,7 @@ def real(name):
 @pytest.mark.parametrize("loss", CURVED)
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow if name in ("covtype", "mnist") else ())
-        for name in REAL
-    ],
+    [pytest.param(name, marks=pytest.mark.slow if name == "covtype" else ()) for name in REAL],
 )
 def test_one_pass_over_a_real_set(name, loss):
     from batch_optimum import OPTIMUM
