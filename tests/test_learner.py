@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from polyak.averaging import Averaging
 from polyak.bank import Bank
 from polyak.errors import DataError
+from polyak.labels import label_text
 from polyak.learner import Learner
 from polyak.recipes import Recipe
 from polyak.schedules import Polynomial
@@ -244,7 +245,7 @@ def test_two_classes_are_told_apart_in_any_order_and_type(classes, dtype):
     np.testing.assert_array_equal(learner.model().weights, as_words.model().weights)
     for stranger in (3, np.nan) if dtype is not int else (3,):
         labels[5] = stranger
-        known = ", ".join(str(label) for label in np.array(classes))
-        named = str(labels[5]).replace(".", r"\.")
-        with pytest.raises(DataError, match=rf"^row 5 has the label {named}, .* classes {known}$"):
+        known = ", ".join(label_text(label) for label in np.array(classes))
+        named = label_text(labels[5])
+        with pytest.raises(DataError, match=rf"^row 5 has the label {named}, .* among {known}$"):
             learner.learn(X, labels)

@@ -99,37 +99,35 @@ def gram(Z: Floats, h: Floats | None) -> Floats:
 
 def solve(matrix: Floats, penalty: Floats, right: Floats) -> Floats:
     """Solve ``(matrix + diag(penalty)) x = right`` for a positive definite matrix."""
-    return solve_by(factor(matrix, penalty), right)
+    return solve_by(definite(matrix, penalty), right)
 
 
-def factor(matrix: Floats, penalty: Floats) -> Floats | None:
-    """Give Cholesky's factor of ``matrix + diag(penalty)``; None for numbers that have overflowed.
+def definite(matrix: Floats, penalty: Floats) -> Floats | None:
+    """Give ``matrix + diag(penalty)``, positive definite; None for numbers that have overflowed.
 
     Where rounding has made it indefinite, the diagonal grows by as little as will do.
     """
-    from scipy.linalg.lapack import dpotrf
-
     diagonal = np.arange(len(matrix))
     extra: float | Floats = 0.0
     for power in range(-15, 1):
-        whole = matrix.copy(order="F")
+        whole = matrix.copy()
         whole[diagonal, diagonal] += penalty + extra
-        lower, failed = dpotrf(whole, lower=1, overwrite_a=1, clean=0)
-        if not failed and np.isfinite(lower[-1, -1]):
-            return np.asarray(lower)
+        try:
+            if np.isfinite(np.linalg.cholesky(whole)[-1, -1]):
+                return whole
+        except np.linalg.LinAlgError:
+            pass
         extra = np.maximum(np.diagonal(matrix), 1e-300) * 10.0**power
     return None
 
 
-def solve_by(lower: Floats | None, right: Floats) -> Floats:
-    """Solve by a factor that ``factor`` gave."""
-    from scipy.linalg.lapack import dpotrs
+def solve_by(whole: Floats | None, right: Floats) -> Floats:
+    """Solve by a matrix that ``definite`` gave.
 
-    return (
-        np.full_like(right, np.nan)
-        if lower is None
-        else np.asarray(dpotrs(lower, right, lower=1)[0])
-    )
+    In NumPy alone, which has no solver for Cholesky's factor: SciPy's would take longer to import
+    than small files take to learn.
+    """
+    return np.full_like(right, np.nan) if whole is None else np.linalg.solve(whole, right)
 
 
 class _OneThread:
@@ -141,7 +139,6 @@ class _OneThread:
     """
 
     def __init__(self) -> None:
-        import scipy.linalg.lapack  # noqa: F401 - so that its BLAS is among those found
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
         found = ThreadpoolController().select(user_api="blas").lib_controllers
@@ -246,7 +243,7 @@ def learn_block(
         if not stale:
             h = block.weighted(curvature(loss, S[:, lead], block.targets, safe=safe))
             Gb = gram(Z, h)
-            factors = [factor(past.G + Gb, diagonal) for diagonal in shrink.T]
+            factors = [definite(past.G + Gb, diagonal) for diagonal in shrink.T]
         pull = GD + past.P + shrink * W
         whole = gradient + pull
         D = np.stack([solve_by(*pair) for pair in zip(factors, whole.T, strict=True)], axis=1)

@@ -72,7 +72,10 @@ class Standard:
             return new, np.zeros(len(new), dtype=np.int64)
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
         unknown = np.flatnonzero(self._places(rows.indices[span]) < 0)
-        new, first = np.unique(rows.indices[span][unknown], return_index=True)
+        there = rows.indices[span][unknown]
+        order = np.argsort(there, kind="stable")  # np.unique would import more than it does
+        begins = np.flatnonzero(np.diff(there[order], prepend=-1))
+        new, first = there[order][begins], order[begins]
         order = np.argsort(first)
         row = np.searchsorted(rows.indptr, span.start + unknown[first[order]], side="right") - 1
         return new[order].astype(np.int64), row
