@@ -127,7 +127,10 @@ def solve_by(whole: Floats | None, right: Floats) -> Floats:
     In NumPy alone, which has no solver for Cholesky's factor: SciPy's would take longer to import
     than small files take to learn.
     """
-    return np.full_like(right, np.nan) if whole is None else np.linalg.solve(whole, right)
+    return np.asarray(
+        np.full_like(right, np.nan) if whole is None else np.linalg.solve(whole, right),
+        dtype=np.float64,
+    )
 
 
 class _OneThread:

@@ -67,8 +67,9 @@ class Standard:
     def appearing(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Give the features that are new, in the order in which they come, and the row of each."""
         if not isinstance(rows, SparseRows):
-            new = np.setdiff1d(np.arange(rows.shape[1]), self.features)
-            new = new if len(rows) else new[:0]
+            known = np.zeros(rows.shape[1], dtype=bool)
+            known[self.features[self.features < rows.shape[1]]] = True
+            new = np.flatnonzero(~known) if len(rows) else np.empty(0, dtype=np.int64)
             return new, np.zeros(len(new), dtype=np.int64)
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
         unknown = np.flatnonzero(self._places(rows.indices[span]) < 0)
