@@ -92,7 +92,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path, output: str) -> None:
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert b"polyak: error: stopped" in said
     assert os.listdir(tmp_path) == []
 

@@ -44,7 +44,7 @@ def test_refusals(model_file: Path, tmp_path: Path) -> None:
     assert "does not tell the format" in fails("export", model_file, tmp_path / "m.pmml")
     assert "cannot be written" in fails("export", model_file, tmp_path / "no" / "m.onnx")
     assert "is not a polyak model" in fails("export", write(tmp_path / "x", "hm"), "-")
-    assert "overwrite" in fails("export", model_file, model_file, "--to", "csv", code=2)
+    assert "is the model itself" in fails("export", model_file, model_file, "--to", "csv", code=2)
     assert "not a LIBLINEAR model" in fails("import", model_file, tmp_path / "m.polyak")
     assert "cannot be read" in fails("import", tmp_path / "absent", tmp_path / "m.polyak")
     assert {path.name for path in tmp_path.iterdir()} == {"x"}
