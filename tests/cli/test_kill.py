@@ -200,7 +200,8 @@ class TestInterrupted:
         time.sleep(delay / 1000)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
-        assert run.returncode == 130, said
+        # A shell shows either as 130; Python ends by the signal itself if it comes as it ends.
+        assert run.returncode in (130, -signal.SIGINT), said
         assert "Traceback" not in said
         assert "polyak: " in said
         assert not list(tmp_path.iterdir())
