@@ -412,7 +412,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Learn rows of pass ``number``; without any, finish with those kept back."""
         if run.learner is not None:
-            run.learner.threads = threads_of_jobs(self.n_jobs)
+            run.learner.threads = threads_of_jobs(getattr(self, "n_jobs", None))
         try:
             if X is None:
                 run.finish()
