@@ -131,6 +131,7 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(3000, 4))
     >>> outcome = train(Job(source=(X, np.where(X[:, 0] > 0, 1, -1))))

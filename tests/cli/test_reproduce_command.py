@@ -45,7 +45,7 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     shown = on_terminal(
         *("reproduce", "theory", "--out", tmp_path, "--scale", "0.5"),
-        code=1,
+        code=130,
         ctrl_c_after="theory-setting",  # which is shown once a piece is finished
     )
     assert "the same command goes on" in shown
