@@ -2,17 +2,18 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
-CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
+CORE_FILES := $(wildcard $(addprefix core/,*/*.cpp */*.hpp */*/*.cpp */*/*.hpp))
+CORE := $(CORE_FILES) CMakeLists.txt pyproject.toml
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
 
 # Tests that start clusters want the machine to themselves.
-CLUSTERS := tests/engines tests/matrix/test_matrix_on_dask.py
+CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
 
 .PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
-	$(PY) -m polyak.demo
+	$(PY) -m polyak.paper.demo
 test: $(VENV)/.installed-test
 	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(patsubst %,--ignore=%,$(CLUSTERS))
 	$(PY) -m pytest $(CLUSTERS)
@@ -34,7 +35,7 @@ lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror $(wildcard core/*.cpp core/*.hpp fuzz/*.cpp benchmarks/peers/*.cpp)
+	$(VENV)/bin/clang-format --dry-run --Werror $(CORE_FILES) $(wildcard fuzz/*.cpp benchmarks/peers/*.cpp)
 
 $(VENV)/.tools:
 	python3 -m venv $(VENV)
@@ -53,7 +54,7 @@ $(VENV)/.installed-%: $(VENV)/.installed
 asan: .venv-asan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  .venv-asan/bin/python -m pytest --capture=no tests/core tests/streams
+	  .venv-asan/bin/python -m pytest --capture=no tests/core tests/data
 .venv-asan/.installed: $(CORE)
 	test -d .venv-asan || python3 -m venv .venv-asan
 	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
@@ -65,8 +66,8 @@ asan: .venv-asan/.installed
 # are not watched; fuzz/tsan.txt says what is passed over, and why.
 tsan: .venv-tsan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=fuzz/tsan.txt exitcode=66" \
-	  .venv-tsan/bin/python -m pytest -p no:cacheprovider tests/core/test_threads.py \
-	  tests/estimators/test_while_learning.py tests/streams/test_readahead.py tests/streams/test_head_start.py
+	  .venv-tsan/bin/python -m pytest -p no:cacheprovider tests/core/bank/test_threads.py \
+	  tests/estimators/test_while_learning.py tests/data/test_readahead.py tests/data/test_head_start.py
 .venv-tsan/.installed: $(CORE)
 	test -d .venv-tsan || python3 -m venv .venv-tsan
 	.venv-tsan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
@@ -82,8 +83,8 @@ fuzz: build/fuzz-svmlight build/fuzz-vw $(VENV)/.installed-fuzz
 	build/fuzz-svmlight -max_len=400 -dict=fuzz/svmlight.dict $(FUZZ_OPTIONS)
 	build/fuzz-vw -max_len=400 -dict=fuzz/vw.dict $(FUZZ_OPTIONS)
 	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
-FUZZ_BUILD = clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined
-build/fuzz-%: fuzz/%.cpp $(wildcard core/*.hpp)
+FUZZ_BUILD = clang++ -std=c++17 -Icore -g -O1 -fsanitize=fuzzer,address,undefined
+build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 	@mkdir -p build
 	$(FUZZ_BUILD) $< -o $@
 # Each build of the kernels is an object of its own: those of this machine, and the one without
@@ -96,43 +97,43 @@ HAS := -DPOLYAK_HAS_SCALAR -DPOLYAK_HAS_AVX2
 else
 HAS := -DPOLYAK_HAS_SCALAR
 endif
-build/fuzz-svmlight: fuzz/svmlight.cpp core/four_features.cpp $(wildcard core/*.hpp)
+build/fuzz-svmlight: fuzz/svmlight.cpp core/text/simd/four_features.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/fours-portable.o
-	$(FUZZ_BUILD) -c $(SCALAR) core/four_features.cpp -o build/fours-scalar.o
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/fours-portable.o
+	$(FUZZ_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/fours-scalar.o
 ifeq ($(shell uname -m),x86_64)
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/fours-avx2.o
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/four_features.cpp -o build/fours-avx2.o
 endif
 	$(FUZZ_BUILD) $(HAS) $< $(BUILDS:%=build/fours-%.o) -o $@
 
 # That 64-bit ARM reads svmlight text to the same bits as this x86-64 machine with AVX2, and that on
 # each of them the kernels read and learn with vectors what they do without; `make neon
 # FILES=my.svm` takes real text along. Needs, of Debian, g++-aarch64-linux-gnu and qemu-user.
-NEON_BUILD = -std=c++17 -O2 -Wall -Wextra -Wno-psabi
+NEON_BUILD = -std=c++17 -Icore -O2 -Wall -Wextra -Wno-psabi
 neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	build/same-here $(FILES) >build/same-here.txt
 	qemu-aarch64 build/same-on-arm $(FILES) >build/same-on-arm.txt
 	diff build/same-here.txt build/same-on-arm.txt
 	@cat build/same-on-arm.txt
 	qemu-aarch64 build/learns-the-same-on-arm
-build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/four_features.cpp $(wildcard core/*.hpp)
+build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/text/simd/four_features.cpp $(CORE_FILES)
 build/same-here:
 	@mkdir -p build
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/same-portable.o
-	g++ $(NEON_BUILD) -c $(SCALAR) core/four_features.cpp -o build/same-scalar.o
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/four_features.cpp -o build/same-avx2.o
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/same-portable.o
+	g++ $(NEON_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/same-scalar.o
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/four_features.cpp -o build/same-avx2.o
 	g++ $(NEON_BUILD) $(HAS) fuzz/same_on_arm.cpp $(BUILDS:%=build/same-%.o) -o $@
 ARM_BUILD = aarch64-linux-gnu-g++ $(NEON_BUILD)
 build/same-on-arm:
 	@mkdir -p build
-	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/four_features.cpp -o build/arm-portable.o
-	$(ARM_BUILD) -c $(SCALAR) core/four_features.cpp -o build/arm-scalar.o
+	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/arm-portable.o
+	$(ARM_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/arm-scalar.o
 	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/same_on_arm.cpp build/arm-portable.o \
 	  build/arm-scalar.o -o $@
-build/learns-the-same-on-arm: fuzz/learns_the_same.cpp core/kernels.cpp $(wildcard core/*.hpp)
+build/learns-the-same-on-arm: fuzz/learns_the_same.cpp core/learn/kernels.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/kernels.cpp -o build/arm-learn-portable.o
-	$(ARM_BUILD) -c $(SCALAR) -O1 -fno-tree-vectorize core/kernels.cpp -o build/arm-learn-scalar.o
+	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/learn/kernels.cpp -o build/arm-learn-portable.o
+	$(ARM_BUILD) -c $(SCALAR) -O1 -fno-tree-vectorize core/learn/kernels.cpp -o build/arm-learn-scalar.o
 	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/learns_the_same.cpp build/arm-learn-portable.o \
 	  build/arm-learn-scalar.o -o $@
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyak.rows import SparseRows
+    from polyak.rows.sparse import SparseRows
 
 FOLDER = Path(os.environ.get("POLYAK_BENCH_CACHE", Path(tempfile.gettempdir()) / "polyak-bench"))
 
@@ -31,8 +31,8 @@ def documents(n_rows: int, n_features: int = 47_000, nnz: int = 70) -> tuple[Spa
     """RCV1-like rows and their labels."""
     import numpy as np
 
-    from polyak.datasets import rcv1_like
-    from polyak.rows import SparseRows
+    from polyak.paper.datasets import rcv1_like
+    from polyak.rows.sparse import SparseRows
 
     def make(path: Path) -> None:
         rows, y = rcv1_like(n_rows, n_features, nnz)

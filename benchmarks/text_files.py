@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cache import cached, documents
-from polyak.rows import SparseRows
+from polyak.rows.sparse import SparseRows
 
 TEST_ROWS = 20_000
 BYTES_A_ROW = 1041  # as written below

@@ -18,7 +18,7 @@ import numpy as np
 from dask.distributed import Client
 
 from polyak import ASGDClassifier
-from polyak.engines.dask import DaskASGDClassifier
+from polyak.distributed.dask import DaskASGDClassifier
 
 
 def draw(block: int, rows: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyak.datasets import rcv1_like
+from polyak.paper.datasets import rcv1_like
 
 
 def write_rows(path: Path, rows: int) -> None:

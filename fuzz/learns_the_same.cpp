@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "../core/kernel_choice.hpp"
+#include "kernels/kernel_choice.hpp"
 
 using namespace polyak;
 

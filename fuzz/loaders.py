@@ -18,13 +18,13 @@ import atheris
 with atheris.instrument_imports(include=["polyak", "json", "zipfile"]):
     import numpy as np
 
-    from polyak.checkpoint import CheckpointFolder
+    from polyak.data.open import open_stream
     from polyak.errors import DataError, ModelFileError
-    from polyak.learner import Learner
-    from polyak.model import LinearModel
-    from polyak.model_file import load_model
-    from polyak.recipes import Recipe
-    from polyak.streams import open_stream
+    from polyak.learn.learner import Learner
+    from polyak.learn.recipes import Recipe
+    from polyak.model.linear import LinearModel
+    from polyak.storage.model_file import load_model
+    from polyak.training.checkpoint import CheckpointFolder
 
 _FOLDER = Path(tempfile.mkdtemp(prefix="polyak-fuzz-"))
 

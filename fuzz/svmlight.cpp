@@ -1,7 +1,7 @@
 // A libFuzzer harness of the svmlight parser. Any bytes must come out as rows that hold together,
 // under the sanitizers, and as the same rows however the options are varied and whatever the
 // processor can do: `make fuzz`.
-#include "../core/svmlight.hpp"
+#include "text/svmlight.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 //
 //   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/vw.cpp -o build/fuzz-vw
 //   build/fuzz-vw -max_total_time=600 -dict=fuzz/vw.dict
-#include "../core/vw.hpp"
+#include "text/vw.hpp"
 
 #include <cmath>
 #include <cstdlib>

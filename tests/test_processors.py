@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from polyak import ASGDClassifier
+from polyak.learn.race import race
 from polyak.processors import number_of_threads, processors, quota
-from polyak.race import race
 
 
 def cgroups(root: Path, files: dict[str, str], own: str) -> float | None:
@@ -84,7 +84,7 @@ def test_a_process_tied_to_one_processor() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
         import numpy as np
         from polyak import ASGDClassifier
-        from polyak.engines.dask_work import Work
+        from polyak.distributed.dask.work import Work
         from polyak.processors import number_of_threads, processors
         assert processors() == number_of_threads(None) == Work(None, print).threads == 1
         X = np.random.default_rng(0).normal(size=(2000, 3))

@@ -49,11 +49,11 @@ def learn(path: str, test: str, workers: int, share: float) -> Job:
     import os
 
     from polyak import __version__
-    from polyak.engines import part
-    from polyak.engines.dask_cluster import connected
-    from polyak.engines.dask_run import run
-    from polyak.engines.part import How
-    from polyak.recipes import Recipe
+    from polyak.distributed import tasks as part
+    from polyak.distributed.dask.cluster import connected
+    from polyak.distributed.dask.run import run
+    from polyak.distributed.tasks import How
+    from polyak.learn.recipes import Recipe
 
     how = How(version=__version__, recipe=Recipe(loss="squared_hinge", recipe="auto"))
     source = path if share == 1.0 else _cut(path, share)
@@ -73,8 +73,8 @@ def learn(path: str, test: str, workers: int, share: float) -> Job:
         results.append(run([source], how, client=client))
 
     def judge() -> dict[str, float]:
-        from polyak.evaluation import Evaluation
-        from polyak.streams import open_stream
+        from polyak.data.open import open_stream
+        from polyak.model.evaluation import Evaluation
 
         after = client.run(cpu)
         spent = [after[address] - before[address] for address in before]
@@ -101,7 +101,7 @@ def _cut(path: str, share: float) -> str:
     import shutil
     import tempfile
 
-    from polyak.streams.spans import Span
+    from polyak.data.sources.spans import Span
 
     span = Span(path, 0, round(share * os.path.getsize(path)))
     handle, copy = tempfile.mkstemp(suffix=".svm")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyak.bank import Bank
-    from polyak.rows import Rows
+    from polyak.learn.bank import Bank
+    from polyak.rows.sparse import Rows
 
 LOSS, ALPHA = "hinge", 1e-4
 """What SGDClassifier has if nothing is said."""
@@ -18,9 +18,9 @@ def bank(rows: Rows, models: int = 1, progressive: bool = False, **options: Any)
     The models differ in their penalty, as in a search. Progressive validation is off unless asked
     for: the peers do not score rows either. Weights are of the rows' type, as the peers' are.
     """
-    from polyak.bank import Bank
+    from polyak.learn.bank import Bank
+    from polyak.learn.schedules import Polynomial
     from polyak.losses import get_loss
-    from polyak.schedules import Polynomial
 
     alphas = [ALPHA * 2.0**-k for k in range(models)]
     loss = get_loss(LOSS)

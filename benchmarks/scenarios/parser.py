@@ -47,7 +47,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
 
 
 def ours(path: str) -> Job:
-    from polyak.streams import open_stream
+    from polyak.data.open import open_stream
 
     def work() -> None:
         with open_stream(path, threads=1) as stream:

@@ -74,9 +74,10 @@ def ours(path: str, recipe: str) -> Job:
     import numpy as np
 
     from polyak.cli.memory import keep_freed_memory
-    from polyak.learner import Learner
-    from polyak.recipes import Recipe
-    from polyak.streams import Columns, open_stream
+    from polyak.data.open import open_stream
+    from polyak.data.options import Columns
+    from polyak.learn.learner import Learner
+    from polyak.learn.recipes import Recipe
 
     keep_freed_memory()
     arrow(path)  # its imports

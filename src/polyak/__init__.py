@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polyak.data.open import open_stream
     from polyak.estimators import ASGDClassifier, ASGDRegressor
-    from polyak.learner import Learner
-    from polyak.model import LinearModel
-    from polyak.recipes import Recipe
+    from polyak.learn.learner import Learner
+    from polyak.learn.recipes import Recipe
+    from polyak.model.linear import LinearModel
     from polyak.reporting import report
-    from polyak.streams import open_stream
 
 __all__ = [
     "ASGDClassifier",
@@ -25,10 +25,10 @@ __all__ = [
 _HOMES = {
     "ASGDClassifier": "polyak.estimators",
     "ASGDRegressor": "polyak.estimators",
-    "Learner": "polyak.learner",
-    "LinearModel": "polyak.model",
-    "Recipe": "polyak.recipes",
-    "open_stream": "polyak.streams",
+    "Learner": "polyak.learn.learner",
+    "LinearModel": "polyak.model.linear",
+    "Recipe": "polyak.learn.recipes",
+    "open_stream": "polyak.data.open",
     "report": "polyak.reporting",
 }
 

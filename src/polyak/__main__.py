@@ -2,7 +2,7 @@
 
 It begins here, and not in `polyak.cli`, so that Ctrl-C ends it quietly while Python is still
 importing: an exception would come out in the middle of somebody else's module, as a traceback or
-worse. Where there is something to clean up or to keep, `polyak.interrupts` takes over.
+worse. Where there is something to clean up or to keep, `polyak.training.interrupts` takes over.
 """
 
 from __future__ import annotations

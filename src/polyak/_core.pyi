@@ -3,7 +3,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# ---- core/bind_svmlight.cpp
+# ---- core/python/bind_svmlight.cpp
 
 _SvmlightRows: TypeAlias = tuple[
     NDArray[Any],  # targets
@@ -42,7 +42,7 @@ class SvmlightFiles:
     @property
     def base(self) -> int: ...
 
-# ---- core/bind_vw.cpp
+# ---- core/python/bind_vw.cpp
 
 _VwRows: TypeAlias = tuple[
     NDArray[Any],  # targets, NaN where there is no label
@@ -89,7 +89,7 @@ class VwFiles:
     @property
     def base(self) -> int: ...
 
-# ---- core/bind_print.cpp
+# ---- core/python/bind_print.cpp
 
 def print_svmlight(
     indptr: NDArray[Any] | None,
@@ -99,7 +99,7 @@ def print_svmlight(
 ) -> bytes: ...
 def print_lines(table: NDArray[np.float64]) -> bytes: ...
 
-# ---- core/bind_records.cpp
+# ---- core/python/bind_records.cpp
 
 _Rows: TypeAlias = tuple[
     NDArray[np.int64],  # where each begins
@@ -113,11 +113,11 @@ def json_rows(text: Any) -> _Rows: ...
 def csv_end(text: Any, delimiter: str, state: int = 0) -> tuple[int, int]: ...
 def odd_numbers(text: Any, offsets: NDArray[np.int32]) -> NDArray[np.int64]: ...
 
-# ---- core/bind_hashing.cpp
+# ---- core/python/bind_hashing.cpp
 
 def hash_name(name: str) -> int: ...
 
-# ---- core/bind_bank.cpp
+# ---- core/python/bind_bank.cpp
 
 class NoRoom(ValueError): ...  # noqa: N818
 
@@ -215,7 +215,7 @@ squared_hinge: _Loss
 hinge: _Loss
 log_loss: _Loss
 
-# ---- core/bind_rivals.cpp
+# ---- core/python/bind_rivals.cpp
 
 class _Rivals(Protocol):
     def sgd(
@@ -285,7 +285,7 @@ class _Rivals(Protocol):
 
 rivals: _Rivals
 
-# ---- core/bind_table.cpp
+# ---- core/python/bind_table.cpp
 
 class TableEncoder:
     def __init__(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commands import fails, polyak, write
 
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from commands import fails, polyak, rows_of_text, write
 
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
 
 
 def test_there_and_back_predicts_the_same(

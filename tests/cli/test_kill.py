@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from commands import POLYAK, on_terminal, polyak, rows_of_text, write
 
-from polyak.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS
-from polyak.container import read_file
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
+from polyak.storage.container import read_file
+from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS
 
 # Little is learned between two checkpoints, so that many kills come while one is written.
 SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")

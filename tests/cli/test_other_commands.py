@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 
-from polyak.model import LinearModel
-from polyak.streams import open_stream
+from polyak.data.open import open_stream
+from polyak.model.linear import LinearModel
 
 
 def rows_of(path: Path) -> object:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from commands import fails, polyak, rows_of_text, write
 
-from polyak.intervals import weight_interval
-from polyak.model import LinearModel
+from polyak.model.intervals import weight_interval
+from polyak.model.linear import LinearModel
 
 
 def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 
-from polyak.learner import Learner
-from polyak.model import LinearModel
-from polyak.recipes import Recipe
-from polyak.streams import open_stream
+from polyak.data.open import open_stream
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.model.linear import LinearModel
 
 
 @pytest.mark.parametrize("recipe", ["paper", "auto"])
@@ -246,8 +246,8 @@ def test_training_needs_numpy_and_the_core_alone(train_file: Path, tmp_path: Pat
         f"try: main(['train', {str(train_file)!r}, '-q', '--model', {str(tmp_path / 'm')!r}])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'scipy', 'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'rich', 'typer',\n"
-        "         'numpy.ma', 'numpy.random', 'inspect.never', 'polyak.checkpoint',\n"
-        "         'polyak.streams.schema', 'polyak.streams.readahead'} & set(sys.modules)\n"
+        "         'numpy.ma', 'numpy.random', 'inspect.never', 'polyak.training.checkpoint',\n"
+        "         'polyak.model.schema', 'polyak.data.readahead'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     import sys

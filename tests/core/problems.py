@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyak.bank import Bank
-from polyak.schedules import Polynomial
+from polyak.learn.bank import Bank
+from polyak.learn.schedules import Polynomial
 
 LOSSES = ["squared_error", "squared_hinge", "hinge", "log_loss"]
 RATE = Polynomial(gamma0=0.05, a=0.01, c=0.75)

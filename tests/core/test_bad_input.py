@@ -9,9 +9,9 @@ import pytest
 from problems import RATE, make_bank, problem
 from scipy.sparse import csr_array
 
-from polyak.averaging import Averaging
-from polyak.rows import SparseRows
-from polyak.schedules import Polynomial
+from polyak.learn.averaging import Averaging
+from polyak.learn.schedules import Polynomial
+from polyak.rows.sparse import SparseRows
 
 WIDTH = 6
 # A long batch is learned as it comes and undone if need be; a short one is looked at first.

@@ -10,7 +10,7 @@ import pytest
 from problems import distance, make_bank, problem, same_bits, stored
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
-from polyak.rows import SparseRows, as_rows
+from polyak.rows.sparse import SparseRows, as_rows
 
 X, Y = problem("squared_hinge", 400, 19)
 KB, MB = 2**10, 2**20

@@ -14,7 +14,7 @@ import pytest
 from problems import distance, make_bank, problem, same_bits, stored
 
 from polyak import _core
-from polyak.bank import Bank
+from polyak.learn.bank import Bank
 
 pytestmark = pytest.mark.skipif(
     "scalar" not in _core.kernel_builds,

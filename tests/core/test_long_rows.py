@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from problems import LOSSES, distance, make_bank, problem, stored
 
-from polyak import reference
-from polyak.averaging import Averaging
 from polyak.errors import DivergenceError
+from polyak.learn import reference
+from polyak.learn.averaging import Averaging
+from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from polyak.schedules import Polynomial
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyak import ASGDClassifier, ASGDRegressor
 
-# Most tests are of the one-candidate recipe, whose numbers a few lines of NumPy give; tests/auto
+# Most tests are of the one-candidate recipe, whose numbers a few lines of NumPy give; tests/learn
 # is of the race.
 PaperClassifier = partial(ASGDClassifier, recipe="paper")
 PaperRegressor = partial(ASGDRegressor, recipe="paper")

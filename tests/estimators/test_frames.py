@@ -10,10 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.streams.tables import flights
+from tests.data.made_tables import flights
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
-from polyak.streams import open_stream
+from polyak.data.open import open_stream
 
 TABLE = flights(2500).filter(pa.compute.is_valid(flights(2500).column("delay")))
 Y = TABLE.column("delay").to_numpy()

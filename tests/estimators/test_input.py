@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.bank import Bank
+from polyak.learn.bank import Bank
 
 NAMES = [f"feature {j}" for j in range(5)]
 

@@ -15,10 +15,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
-from polyak import ASGDClassifier, ASGDRegressor, LinearModel, reference
-from polyak.averaging import Averaging
+from polyak import ASGDClassifier, ASGDRegressor, LinearModel
+from polyak.learn import reference
+from polyak.learn.averaging import Averaging
+from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from polyak.schedules import Polynomial
 
 
 def targets(estimator, y):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from polyak import ASGDClassifier
-from polyak.datasets import load
 from polyak.losses import get_loss
+from polyak.paper.datasets import load
 
 # The paper's penalties where it has the set.
 ALPHA = {

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.learner import Learner
-from polyak.recipes import Recipe
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
 
 FEATURES, ROWS, BATCHES = 30, 300, 9
 READERS = 2

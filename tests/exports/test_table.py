@@ -11,7 +11,7 @@ from exported_models import MODELS, X
 
 from polyak import ASGDRegressor, LinearModel
 from polyak.exports import export
-from polyak.intervals import standard_errors, weight_interval
+from polyak.model.intervals import standard_errors, weight_interval
 
 
 def read(path: Path, delimiter: str = ",") -> list[dict[str, str]]:

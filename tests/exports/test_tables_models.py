@@ -15,8 +15,8 @@ from exported_models import MODELS
 from polyak.exports import export
 from polyak.exports.subject import subject_of
 from polyak.exports.units import in_units
-from polyak.model import LinearModel
-from polyak.streams.schema import Column, Schema
+from polyak.model.linear import LinearModel
+from polyak.model.schema import Column, Schema
 
 SCHEMA = Schema(
     (

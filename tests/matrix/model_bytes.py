@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyak.container import unpack
-from polyak.model_file import FORMAT, KIND
+from polyak.storage.container import unpack
+from polyak.storage.model_file import FORMAT, KIND
 
 
 def differences(one: bytes, other: bytes) -> list[str]:

@@ -19,8 +19,8 @@ import zstandard
 from pyarrow import feather, parquet
 from scipy import sparse
 
-from polyak.conversion import convert
-from polyak.streams import open_stream
+from polyak.data.open import open_stream
+from polyak.data.write.convert import convert
 
 ROWS = 5000
 CITIES = ("Rome", "Oslo", "Lima", "Cairo", "Quito")

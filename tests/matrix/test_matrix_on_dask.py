@@ -12,13 +12,13 @@ from pathlib import Path
 
 import dask
 import pytest
-from distributed import LocalCluster
 from model_bytes import differences
 from sources import FILES, TEXT, Source, rows
 from ways import done
 
+from distributed import LocalCluster
 from polyak.cli import main
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
 
 ROWS, PARTS = 21_000, 3
 KEPT = ("first_id", "hashed_bits", "hashed_names", "schema", "feature_names", "rows")

@@ -14,7 +14,7 @@ from typing import Any
 
 from sources import Source
 
-from polyak.checkpoint import NEWEST
+from polyak.training.checkpoint import NEWEST
 
 POLYAK = [sys.executable, "-m", "polyak"]
 SMALL_STEPS = ("--block-bytes", "5000", "--checkpoint-every", "100")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyak.learner import Learner
-from polyak.recipes import Recipe
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
 
 NAMES = {
     "classifier": {"loss": "squared_hinge", "recipe": "auto"},

@@ -9,8 +9,8 @@ import pytest
 from report_problems import NAMES, model_of
 
 import polyak
-from polyak.container import plain
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
+from polyak.storage.container import plain
 
 ALWAYS = ["Progressive loss", "The heaviest features", "Learning rate", "Summary"]
 VOID = {"meta"}

@@ -63,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def command_module(name: str) -> ModuleType:
     """Import a command's module; where its name is a word of Python's, a line is added to it."""
-    return import_module(f"polyak.cli.{name}_" if iskeyword(name) else f"polyak.cli.{name}")
+    return import_module(
+        f"polyak.cli.commands.{name}_" if iskeyword(name) else f"polyak.cli.commands.{name}"
+    )
 
 
 def _without_command(words: list[str]) -> int:

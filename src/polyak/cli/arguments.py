@@ -8,7 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from polyak.cli.errors import UsageError
-from polyak.head_start import LONGEST_LINE
+from polyak.data.head_start import LONGEST_LINE
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

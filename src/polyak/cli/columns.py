@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polyak.cli.arguments import Parser, positive
 
 if TYPE_CHECKING:
-    from polyak.streams import Columns
+    from polyak.data.options import Columns
 
 
 def add_columns(parser: Parser) -> None:
@@ -44,7 +44,7 @@ def add_columns(parser: Parser) -> None:
 
 def columns_of(options: Namespace) -> Columns:
     """Give what the options say; ValueError if they make no sense."""
-    from polyak.streams import Columns
+    from polyak.data.options import Columns
 
     return Columns(
         target=options.target,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.progress import Lines, LiveLine, Quiet, speeds
 
 if TYPE_CHECKING:
-    from polyak.streams import Stream
+    from polyak.data.stream import Stream
 
 
 class _NoLearner:
@@ -26,7 +26,7 @@ class _NoLearner:
 
 @dataclass(slots=True)
 class Counted:
-    """How far a stream was read: what `polyak.training.Progress` says of a run that learns."""
+    """How far a stream was read: what `polyak.training.job.Progress` says of a run that learns."""
 
     learner: Any = field(default_factory=_NoLearner)
     rows: int = 0

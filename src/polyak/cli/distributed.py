@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
-    from polyak.engines.dask_run import Result
-    from polyak.engines.dask_work import Progress
-    from polyak.training import Job, Outcome
+    from polyak.distributed.dask.run import Result
+    from polyak.distributed.dask.work import Progress
+    from polyak.training.job import Job, Outcome
 
 
 def check(job: Job, options: Namespace) -> None:
@@ -38,8 +38,8 @@ def check(job: Job, options: Namespace) -> None:
 def train(job: Job, options: Namespace) -> Outcome:
     """Do a job on a cluster."""
     try:
-        from polyak.engines.dask_cluster import connected
-        from polyak.engines.dask_run import run
+        from polyak.distributed.dask.cluster import connected
+        from polyak.distributed.dask.run import run
     except ImportError as error:  # pragma: no cover - the extra is there wherever tests run
         raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from error
 
@@ -60,7 +60,7 @@ def train(job: Job, options: Namespace) -> Outcome:
 
 def _how(job: Job) -> Any:
     from polyak import __version__
-    from polyak.engines.part import How
+    from polyak.distributed.tasks import How
 
     return How(
         version=__version__,
@@ -77,8 +77,8 @@ def _how(job: Job) -> Any:
 
 
 def _outcome(result: Result) -> Outcome:
-    from polyak.finishing import Known, finished
-    from polyak.training import Outcome, Progress
+    from polyak.training.finishing import Known, finished
+    from polyak.training.job import Outcome, Progress
 
     learner, tally = result.learner, result.tally
     known = Known(
@@ -109,7 +109,7 @@ def words(progress: Progress) -> str:
 
     Examples
     --------
-    >>> from polyak.engines.dask_work import Progress
+    >>> from polyak.distributed.dask.work import Progress
     >>> words(Progress(rows=1000, pieces=8, pieces_done=2, seconds=0.5))
     '2 of 8 pieces · 1,000 rows · 2,000 rows/s'
     """

@@ -25,7 +25,7 @@ def number(value: Any) -> str:
 
 def print_json(value: Any) -> None:
     """Print one JSON object."""
-    from polyak.container import plain
+    from polyak.storage.container import plain
 
     print(json.dumps(plain(value)))
 

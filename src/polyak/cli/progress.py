@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from polyak.training import Progress
+    from polyak.training.job import Progress
 
 FIRST_LINE = 1000
 UPDATES_A_SECOND = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.head_start import BLOCK_BYTES, UNKNOWN_BASE, begin, svmlight_text, vw_text
+from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, begin, svmlight_text, vw_text
 from polyak.processors import number_of_threads
 
 

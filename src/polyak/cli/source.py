@@ -6,10 +6,12 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
+from polyak.data.open import open_stream
+from polyak.data.options import Columns
+from polyak.data.stream import Stream
 from polyak.errors import DataError
-from polyak.model import LinearModel
-from polyak.streams import Columns, Stream, open_stream
-from polyak.streams.schema import schema_of
+from polyak.model.linear import LinearModel
+from polyak.model.schema import schema_of
 
 
 def open_for(

@@ -15,17 +15,17 @@ from sklearn.utils import Bunch, Tags, check_random_state, check_X_y
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError
 from polyak.estimators.frames import encode, find_schema, needs_schema
 from polyak.estimators.passes import FEW_ROWS, learn_while_it_helps
 from polyak.estimators.run import Run
-from polyak.intervals import standard_errors, weight_interval
-from polyak.learner import Learner
-from polyak.model import LinearModel
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.model.intervals import standard_errors, weight_interval
+from polyak.model.linear import LinearModel
+from polyak.model.schema import Schema, schema_of
 from polyak.processors import threads_of_jobs
-from polyak.recipes import Recipe
-from polyak.streams.frames import is_frame
-from polyak.streams.schema import Schema, schema_of
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
-from polyak.intervals import proba_interval, score_interval
-from polyak.model import LinearModel
+from polyak.model.intervals import proba_interval, score_interval
+from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from polyak.streams.frames import as_table, is_frame
-from polyak.streams.schema import Schema
+from polyak.data.tables.frames import as_table, is_frame
+from polyak.model.schema import Schema
 
 ROWS_TO_TELL = 1000
 
@@ -31,7 +31,7 @@ def needs_schema(X: Any) -> bool:
         return any(_is_of_words(X.iloc[:, i]) for i in range(X.shape[1]))
     if hasattr(X, "dtypes"):  # polars
         return any(not (kind.is_numeric() or str(kind) == "Boolean") for kind in X.dtypes)
-    from polyak.streams.arrow_types import stored_as
+    from polyak.data.tables.arrow_types import stored_as
 
     return any(stored_as(field.type) not in ("number", "boolean") for field in X.schema)
 
@@ -49,16 +49,16 @@ def _is_of_words(column: Any) -> bool:
 
 def find_schema(X: Any) -> Schema:
     """Say what the columns of a frame mean."""
-    from polyak.streams.choose import SAMPLE_ROWS, choose_schema
-    from polyak.streams.options import Columns
+    from polyak.data.options import Columns
+    from polyak.data.tables.inference import SAMPLE_ROWS, choose_schema
 
     return choose_schema(as_table(X).slice(0, SAMPLE_ROWS), Columns(), "the frame")
 
 
 def encode(X: Any, schema: Schema) -> Any:
     """Encode a frame as scipy's sparse rows."""
-    from polyak.rows import SparseRows, join_rows
-    from polyak.streams import open_stream
+    from polyak.data.open import open_stream
+    from polyak.rows.sparse import SparseRows, join_rows
 
     table = as_table(X)
     if table.num_rows == 0:

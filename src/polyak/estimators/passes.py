@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.estimators.run import Run
-from polyak.evaluation import Evaluation
-from polyak.rows import as_rows, take_rows
+from polyak.model.evaluation import Evaluation
+from polyak.rows.sparse import as_rows, take_rows
 
 Order = NDArray[np.int64]
 

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.running import TargetSpread
-from polyak.intervals import score_interval
-from polyak.model import LinearModel
+from polyak.model.intervals import score_interval
+from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 

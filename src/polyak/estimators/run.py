@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polyak import _core
 from polyak.errors import DivergenceError
-from polyak.learner import Learner
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import NewtonCandidate
 from polyak.losses import get_loss
-from polyak.model import LinearModel
-from polyak.recipes import NewtonCandidate
-from polyak.rows import as_rows, core_arrays
-from polyak.streams.schema import Schema
+from polyak.model.linear import LinearModel
+from polyak.model.schema import Schema
+from polyak.rows.sparse import as_rows, core_arrays
 
 Floats = NDArray[np.float64]
 

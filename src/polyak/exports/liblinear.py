@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from polyak.errors import ModelFileError
 from polyak.exports.numbers import lines_of_numbers
 from polyak.exports.subject import Subject
-from polyak.labels import label_text
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
+from polyak.rows.labels import label_text
 
 SOLVERS = {
     "squared_hinge": "L2R_L2LOSS_SVC",
@@ -52,7 +52,7 @@ def writer(format: str) -> Any:
 
 def write(subject: Subject, path: str) -> list[str]:
     """Write a model as LIBLINEAR does."""
-    from polyak.container import replacing
+    from polyak.storage.container import replacing
 
     model = subject.model
     if model.classes is None and subject.outputs > 1:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from polyak.exports.subject import Subject
 from polyak.extras import needed
-from polyak.labels import exact_labels
-from polyak.streams.schema import Schema
+from polyak.model.schema import Schema
+from polyak.rows.labels import exact_labels
 
 OPSET, IR_VERSION = 13, 7
 """As old as the operators allow, so that runtimes of 2020 and later take the file."""
@@ -36,7 +36,7 @@ def write(subject: Subject, path: str) -> list[str]:
     """Write a model as an ONNX graph."""
     if path == "-":
         raise ValueError("an ONNX file is not text for standard output; name a file")
-    from polyak.container import write_bytes
+    from polyak.storage.container import write_bytes
 
     graph = build(subject)
     write_bytes(path, graph.SerializeToString(deterministic=True))

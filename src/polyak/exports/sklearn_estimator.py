@@ -17,7 +17,7 @@ from polyak.exports.units import in_units
 from polyak.extras import needed
 
 if TYPE_CHECKING:
-    from polyak.model import LinearModel
+    from polyak.model.linear import LinearModel
 
 LOADING = "skops.io.load(FILE, trusted=['numpy.dtype'])"
 
@@ -31,7 +31,7 @@ def write(subject: Subject, path: str) -> list[str]:
     """Write the estimator to a file of skops."""
     if path == "-":
         raise ValueError("a skops file is not text for standard output; name a file")
-    from polyak.container import write_bytes
+    from polyak.storage.container import write_bytes
 
     skops_io = needed("skops.io", "skops")
     write_bytes(path, skops_io.dumps(_estimator(subject)))

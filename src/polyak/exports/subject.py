@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from polyak.labels import label_text
-from polyak.model import LinearModel
-from polyak.streams.schema import Schema, schema_of
+from polyak.model.linear import LinearModel
+from polyak.model.schema import Schema, schema_of
+from polyak.rows.labels import label_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def writer(format: str) -> Any:
 
 def write(format: str, subject: Subject, path: str) -> list[str]:
     """Write the table."""
-    from polyak.container import replacing
+    from polyak.storage.container import replacing
 
     if subject.schema is not None:
         subject = replace(subject, model=in_units(subject.model, subject.schema))
@@ -88,7 +88,7 @@ def _numbers(subject: Subject) -> Any:
     model = subject.model
     errors = reach = None
     if model.replicas is not None:
-        from polyak.intervals import quantile, standard_errors
+        from polyak.model.intervals import quantile, standard_errors
 
         errors, reach = standard_errors(model), quantile(model, LEVEL)
 

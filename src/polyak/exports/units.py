@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.model import LinearModel
-from polyak.streams.schema import HASHED, Schema
+from polyak.model.linear import LinearModel
+from polyak.model.schema import HASHED, Schema
 
 
 def in_units(model: LinearModel, schema: Schema) -> LinearModel:
@@ -22,7 +22,7 @@ def in_units(model: LinearModel, schema: Schema) -> LinearModel:
 
     Examples
     --------
-    >>> from polyak.streams.schema import Column
+    >>> from polyak.model.schema import Column
     >>> schema = Schema((Column("year", "number", "number", offset=2000.0, scale=10.0),))
     >>> model = LinearModel(np.array([[5.0], [1.0]]), np.zeros(1), "squared_error")
     >>> moved = in_units(model, schema)

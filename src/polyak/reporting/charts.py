@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from polyak.learn.schedules import Polynomial
 from polyak.reporting.facts import Curve, later
 from polyak.reporting.markup import Markup
 from polyak.reporting.plot import NARROW, Plot
 from polyak.reporting.scales import padded
 from polyak.reporting.words import count, number, percent
-from polyak.schedules import Polynomial
 
 _BEHIND = (-0.3, -0.1, -0.03, -0.01, 0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _LINE, _LETTER = 24, 7.2  # pixels: the height of a feature's line, the width of a letter

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from polyak.features import feature_name, units
-from polyak.labels import label_text
-from polyak.model import LinearModel
+from polyak.model.features import feature_name, units
+from polyak.model.linear import LinearModel
 from polyak.reporting.words import is_number
+from polyak.rows.labels import label_text
 
 Curve = list[tuple[float, float]]
 
@@ -113,7 +113,7 @@ def heaviest(model: LinearModel, names: list[str] | None, most: int) -> list[dic
     sizes = np.abs(model.weights).ravel()
     interval = None
     if model.replicas is not None:
-        from polyak.intervals import weight_interval
+        from polyak.model.intervals import weight_interval
 
         interval = weight_interval(model)
     outputs = model.weights.shape[1]

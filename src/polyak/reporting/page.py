@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
 from polyak.reporting.facts import as_model
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.sections import figures, headline, lead, sections
@@ -45,7 +45,7 @@ def report(
     model, names = as_model(source)
     page = _page(model, names, title)
     if path is not None:
-        from polyak.container import write_bytes
+        from polyak.storage.container import write_bytes
 
         write_bytes(path, page.encode())
     return page

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polyak.labels import label_text
 from polyak.losses import get_loss
-from polyak.model import LinearModel
+from polyak.model.linear import LinearModel
 from polyak.reporting import charts, facts
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.plot import NARROW, WIDE
@@ -21,6 +20,7 @@ from polyak.reporting.words import (
     percent,
     settings,
 )
+from polyak.rows.labels import label_text
 
 MOST_FEATURES = 20
 MOST_CLASSES = 12

@@ -1,0 +1,174 @@
+// The bank: one row through K averaged models. Algorithm 1 of the paper is `advance` below, in the
+// form that keeps the weighted *sum* of the iterates, so that every averaging rule is one
+// non-negative weight per row.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/kernel_namespace.hpp"
+#include "learn/bank_view.hpp"
+#include "learn/losses.hpp"
+#include "learn/random.hpp"
+#include "learn/schedule.hpp"
+#include "learn/weights.hpp"
+#include "rows/rows.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+
+// How many models there are, K. One alone is worth its own code: 4% faster.
+struct One {
+  static constexpr int64_t K = 1;
+  explicit One(int64_t) {}
+};
+struct Many {
+  const int64_t K;
+  explicit Many(int64_t models) : K(models) {}
+};
+
+template <class W, class Count>
+struct Bank : Count {
+  using Count::K;
+  BankView<W> &view;
+  Lines<W> lines;
+  Models m;
+
+  explicit Bank(BankView<W> &v)
+      : Count(v.models.count),
+        view(v),
+        lines{v.lines, v.features, 2 * v.models.count},
+        m(v.models) {}
+
+  // One row through every model, from its inner products `sums` to the `step` of every column.
+  // `norm` is the row's squared length as the step sees it; y and w are each model's target and
+  // weight. Answers false where a score is no longer a number.
+  template <class Loss>
+  bool advance(double norm) {
+    const Settings &set = view.settings;
+    const double t = static_cast<double>(view.clock);
+    set_rates(t);
+    for (int64_t k = 0; k < K; ++k) {
+      const double y = view.y[k], w = view.w[k], gamma = view.gamma[k];
+      const double score = m.scale[k] * view.sums[k] + m.bias[k];
+      const double mean = m.total[k] > 0.0 ? mean_score(k) : score;
+      if (!std::isfinite(score + mean)) return false;
+      const double honest = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
+      view.score[k] = honest;
+      if (set.progressive) validate<Loss>(k, honest, y, w);
+      if (m.start[k] < 0.0) detect<Loss>(k, t, score, mean, y);
+
+      const double q = gamma * w * norm;
+      double push = gamma * w;
+      if (set.implicit) {
+        push *= Loss::implicit_slope(score, y, q);
+        m.scale[k] /= 1.0 + m.alpha[k] * gamma;
+      } else {
+        push *= Loss::slope(score, y);
+        if (set.capped && Loss::curvature * q > 1.0) push /= Loss::curvature * q;
+        m.scale[k] *= 1.0 - m.alpha[k] * gamma;
+      }
+      const double delta = -push / m.scale[k];
+      view.step[k] = static_cast<W>(delta);
+      view.step[K + k] = static_cast<W>(-m.tau[k] * delta);  // tau as it was before this row
+      if (set.intercept) m.bias[k] -= push;
+      const double c = averaging_weight(k, t);
+      m.tau[k] += c * m.scale[k];
+      m.total[k] += c;
+      m.bias_sum[k] += c * m.bias[k];
+    }
+    return true;
+  }
+
+  // Progressive validation of whole classifiers: does the row's own class score highest?
+  void confuse(int64_t own) {
+    const int64_t group = view.settings.group;
+    for (int64_t first = 0; first + group <= K; first += group) {
+      int64_t best = first;
+      for (int64_t k = first + 1; k < first + group; ++k)
+        if (view.score[k] > view.score[best]) best = k;
+      if (m.output[best] != own) m.confusion[first] += view.w[best];
+    }
+  }
+
+  // Whether the row changes any weight: beyond the margin of a hinge it does not.
+  bool moves() const {
+    bool any = false;
+    for (int64_t k = 0; k < K; ++k) any |= view.step[k] != 0;
+    return any;
+  }
+
+  // After the lines were written: keep scale and total in range.
+  void settle() {
+    for (int64_t k = 0; k < K; ++k) {
+      while (m.scale[k] < 0.5 && m.scale[k] > 0.0) {  // a strong penalty needs several folds a row
+        lines.fold(k, K + k, m.tau[k]);
+        m.scale[k] *= 2.0;
+        m.tau[k] = 0.0;
+      }
+      if (m.total[k] > 0x1p64) rescale_average(k, 0x1p-64);
+    }
+  }
+
+ private:
+  double mean_score(int64_t k) const {
+    return (m.tau[k] * view.sums[k] + view.sums[K + k] + m.bias_sum[k]) / m.total[k];
+  }
+
+  void set_rates(double t) {
+    const double c = view.settings.power;
+    if (view.shared_rate) {
+      const double gamma = learning_rate(m.gamma0[0], m.decay[0], c, t);
+      for (int64_t k = 0; k < K; ++k) view.gamma[k] = gamma;
+    } else {
+      for (int64_t k = 0; k < K; ++k) view.gamma[k] = learning_rate(m.gamma0[k], m.decay[k], c, t);
+    }
+  }
+
+  // The detector's exponential average of rate 0.01 is one more averaging rule: its weights grow
+  // as total does, so the columns of the later average serve it until averaging begins.
+  double averaging_weight(int64_t k, double t) const {
+    if (m.start[k] < 0) return m.total[k] * (0.01 / 0.99);
+    const double rows = t - m.start[k];
+    if (rows <= 0) return 0.0;
+    const double r = view.settings.average_power;
+    if (r == 0.0) return m.unit[k];
+    if (r == 3.0) return m.unit[k] * rows * rows * rows;
+    return m.unit[k] * std::pow(rows, r);
+  }
+
+  // Progressive validation: the averaged model's score of a row it has not learned yet.
+  template <class Loss>
+  void validate(int64_t k, double score, double y, double w) {
+    const double loss = Loss::value(score, y);
+    m.weight[k] += w;
+    m.loss[k] += w * loss;
+    m.loss_squared[k] += w * loss * loss;
+    m.error[k] += w * error<Loss>(score, y);
+  }
+
+  // The paper's rule for when averaging begins: once the exponential average of the iterates has a
+  // lower running loss than the iterate itself.
+  template <class Loss>
+  void detect(int64_t k, double t, double score, double mean, double y) {
+    m.running_iterate[k] = 0.99 * m.running_iterate[k] + 0.01 * Loss::value(score, y);
+    m.running_average[k] = 0.99 * m.running_average[k] + 0.01 * Loss::value(mean, y);
+    if (t >= 100 && m.running_average[k] < m.running_iterate[k]) {
+      m.start[k] = t;
+      lines.multiply(K + k, 0.0);
+      m.tau[k] = m.total[k] = m.bias_sum[k] = 0.0;
+      m.unit[k] = 1.0;
+    }
+  }
+
+  void rescale_average(int64_t k, double factor) {
+    lines.multiply(K + k, factor);
+    m.tau[k] *= factor;
+    m.total[k] *= factor;
+    m.bias_sum[k] *= factor;
+    m.unit[k] *= factor;
+  }
+};
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

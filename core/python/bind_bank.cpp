@@ -1,0 +1,196 @@
+// The bank as Python sees it: nothing but bindings.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "learn/random.hpp"
+#include "learn/score_counts.hpp"
+#include "python/owned_bank.hpp"
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+using namespace polyak;
+
+namespace {
+
+using Scores = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+// A method that has the bank to itself.
+template <class B, class Result, class... Arguments>
+auto alone(Result (B::*method)(Arguments...)) {
+  return [method](B &self, Arguments... arguments) -> Result {
+    const Inside inside(self.door);
+    return (self.*method)(std::forward<Arguments>(arguments)...);
+  };
+}
+template <class B, class Result, class... Arguments>
+auto alone(Result (B::*method)(Arguments...) const) {
+  return [method](B &self, Arguments... arguments) -> Result {
+    const Inside inside(self.door);
+    return (self.*method)(std::forward<Arguments>(arguments)...);
+  };
+}
+
+template <class W>
+void bind_owned(nb::module_ &m, const char *name) {
+  using B = OwnedBank<W>;
+  nb::class_<B>(m, name)
+      .def(
+          "__init__",
+          [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
+             double power, double average_power, double precondition, bool intercept, bool implicit,
+             bool capped, bool progressive, int64_t group, uint64_t seed,
+             std::vector<int64_t> output, std::vector<int64_t> replica) {
+            const Settings settings{power,  average_power, precondition, intercept, implicit,
+                                    capped, progressive,   group,        seed};
+            new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
+                         settings, std::move(output), std::move(replica));
+          },
+          nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
+          "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a,
+          "seed"_a, "output"_a, "replica"_a)
+      .def(
+          "learn",
+          [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+             AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
+             std::optional<Doubles> weights, std::optional<Integers> order,
+             std::optional<Scores> scores, const Integers &stops) {
+            const Inside inside(self.door);
+            return self.learn({indptr, indices, values}, nullptr, targets, classes, weights, order,
+                              scores, stops);
+          },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "stops"_a)
+      .def(
+          "learn",
+          [](B &self, const CheckedRows &rows, std::optional<Doubles> targets,
+             std::optional<Integers> classes, std::optional<Doubles> weights,
+             std::optional<Integers> order, std::optional<Scores> scores, const Integers &stops) {
+            const Inside inside(self.door);
+            return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, stops);
+          },
+          "rows"_a, "targets"_a.none(), "classes"_a.none(), "weights"_a.none(), "order"_a.none(),
+          "scores"_a.noconvert().none(), "stops"_a)
+      .def(
+          "check",
+          [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+             AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+            const Inside inside(self.door);
+            return self.check({indptr, indices, values}, targets, weights);
+          },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
+      .def("check", alone(&B::check_again), "rows"_a, "targets"_a.none(), "weights"_a.none())
+      .def(
+          "look",
+          [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+             AnyArray values) {
+            const Inside inside(self.door);
+            self.look({indptr, indices, values});
+          },
+          "indptr"_a.none(), "indices"_a.none(), "values"_a)
+      .def("grow", alone(&B::grow))
+      .def("weights", alone(&B::weights), "last"_a)
+      .def("intercepts", alone(&B::intercepts), "last"_a)
+      .def("state", alone(&B::state))
+      .def("set_state", alone(&B::set_state), "lines"_a, "squares"_a, "models"_a, "clock"_a,
+           "looked"_a)
+      .def("models", alone(&B::models))
+      .def("set_models", alone(&B::set_models), "models"_a)
+      .def_prop_ro("clock", alone(&B::clock))
+      .def_prop_ro("features", alone(&B::features));
+}
+
+template <class W>
+auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values,
+                nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig> matrix) {
+  const AnyRows any{indptr, indices, values};
+  const int64_t features = static_cast<int64_t>(matrix.shape(0));
+  const int64_t width = static_cast<int64_t>(matrix.shape(1));
+  auto out = new_array<W>({static_cast<size_t>(any.count()), static_cast<size_t>(width)});
+  W *scores = out.data();
+  {
+    nb::gil_scoped_release release;
+    any.visit([&](const auto &rows) {
+      checked_features(rows, std::numeric_limits<int64_t>::max());
+      POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
+    });
+  }
+  return out;
+}
+
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+void count_rows(Table<double> scores, Table<bool> positive, std::optional<Doubles> weights,
+                nb::ndarray<double, nb::ndim<3>, nb::device::cpu, nb::c_contig> counts) {
+  const int64_t rows = static_cast<int64_t>(scores.shape(0));
+  if (scores.shape(0) != positive.shape(0) || scores.shape(1) != positive.shape(1) ||
+      scores.shape(1) != counts.shape(0) || counts.shape(1) != 2 || counts.shape(2) < 1)
+    refuse("scores, signs and counts do not fit each other");
+  if (weights) check_length("weights", weights->size(), rows);
+  count_scores(scores.data(), positive.data(), weights ? weights->data() : nullptr, rows,
+               static_cast<int64_t>(scores.shape(1)), static_cast<int64_t>(counts.shape(2)),
+               counts.data());
+}
+
+}  // namespace
+
+void bind_bank(nb::module_ &m) {
+  const std::vector<NamedBuild> builds = kernel_builds();
+  kernel_build = builds.front().build;
+  nb::exception<NoRoom>(m, "NoRoom", PyExc_ValueError);
+  m.def("free_memory", &free_memory, "How many bytes of memory there are to be had.");
+  m.attr("model_fields") = nb::cast(field_names);
+  bind_checked_rows(m);
+  bind_owned<float>(m, "BankF32");
+  bind_owned<double>(m, "BankF64");
+  const char *about = "Rows times a matrix of features x columns; unknown features count nothing.";
+  m.def("score_rows", &score_rows<float>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
+        "matrix"_a, about);
+  m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
+        "matrix"_a, about);
+  m.def(
+      "squared_lengths",
+      [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values) {
+        const AnyRows any{indptr, indices, values};
+        auto out = new_array<double>({static_cast<size_t>(any.count())});
+        any.visit([&](const auto &rows) {
+          checked_features(rows, std::numeric_limits<int64_t>::max());
+          for (int64_t i = 0; i < rows.count; ++i) {
+            double sum = 0.0;
+            const auto row = rows[i];
+            for (int64_t e = 0; e < row.size; ++e)
+              sum += double(row.value[e]) * double(row.value[e]);
+            out.data()[i] = sum;
+          }
+        });
+        return out;
+      },
+      "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared length of every row.");
+  m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
+        "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
+  m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
+  portable::each_loss([&](const char *name, auto kind) {
+    using Loss = decltype(kind);
+    nb::module_ sub = m.def_submodule(name);
+    sub.attr("curvature") = Loss::curvature;
+    sub.attr("classifies") = Loss::classifies;
+    sub.def("value", &Loss::value, "score"_a, "target"_a);
+    sub.def("slope", &Loss::slope, "score"_a, "target"_a);
+    sub.def("implicit_slope", &Loss::implicit_slope, "score"_a, "target"_a, "q"_a);
+  });
+  m.attr("kernels") = builds.front().name;
+  nb::list names;
+  for (const NamedBuild &each : builds) names.append(each.name);
+  m.attr("kernel_builds") = nb::tuple(names);
+  m.def(
+      "use_kernels",
+      [builds](const std::string &name) {
+        for (const NamedBuild &each : builds)
+          if (each.name == name) return void(kernel_build = each.build);
+        refuse("there are no kernels called '", name, "'");
+      },
+      "name"_a, "Chooses the build of the kernels; for tests.");
+}

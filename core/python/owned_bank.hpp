@@ -1,0 +1,488 @@
+// A bank that owns its memory: checks what comes in, then calls the kernels.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <iomanip>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel_choice.hpp"
+#include "learn/bank_view.hpp"
+#include "learn/kernels.hpp"
+#include "learn/losses.hpp"
+#include "learn/pieces.hpp"
+#include "memory/free_memory.hpp"
+#include "memory/huge_pages.hpp"
+#include "python/any_rows.hpp"
+#include "python/checked_rows.hpp"
+#include "python/one_at_a_time.hpp"
+#include "rows/check.hpp"
+
+namespace polyak {
+
+using Doubles = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
+using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using NewDoubles = nb::ndarray<nb::numpy, double>;
+
+template <class T>
+nb::ndarray<nb::numpy, T> new_array(std::initializer_list<size_t> shape) {
+  size_t size = 1;
+  for (size_t s : shape) size *= s;
+  auto data = std::make_unique<T[]>(size);
+  nb::capsule owner(data.get(), [](void *p) noexcept { delete[] static_cast<T *>(p); });
+  return {data.release(), shape.size(), shape.begin(), owner};
+}
+
+// How many features the rows need; refuses rows that cannot be learned from.
+template <class Rows>
+int64_t checked_features(const Rows &rows, int64_t limit) {
+  check_offsets(rows);
+  const int64_t features = POLYAK_CALL(scan(rows, limit));
+  return features == looks_wrong ? check_rows(rows, limit) : features;
+}
+
+inline void check_targets(const Task &task, int64_t rows, bool classifies) {
+  for (int64_t i = 0; i < rows && task.targets; ++i)
+    for (int64_t o = 0; o < task.outputs; ++o) {
+      const double y = task.targets[i * task.outputs + o];
+      if (!std::isfinite(y)) refuse("row ", i, " has the target ", y);
+      if (classifies && y != 1.0 && y != -1.0)
+        refuse("row ", i, " has the target ", y, "; a classification loss needs -1 or +1");
+    }
+}
+
+inline void check_weights(const Task &task, int64_t rows, int64_t models) {
+  if (!task.weights) return;
+  const int64_t columns = task.weight_step ? models : 1;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < columns; ++k) {
+      const double w = task.weights[i * task.weight_stride + k];
+      if (!std::isfinite(w) || w < 0.0) refuse("row ", i, " has the weight ", w);
+    }
+}
+
+inline void check_order(const Task &task, int64_t rows) {
+  for (int64_t n = 0; n < task.count && task.order; ++n)
+    if (task.order[n] < 0 || task.order[n] >= rows)
+      refuse("the order asks for row ", task.order[n], " of ", rows);
+}
+
+inline void check_stops(const Integers &stops, int64_t count) {
+  int64_t before = 0;
+  for (size_t s = 0; s < stops.size(); ++s) {
+    const int64_t stop = stops.data()[s];
+    if (stop < before || stop > count) refuse("cannot stop at row ", stop, " of ", count);
+    before = stop;
+  }
+}
+
+inline void check_length(const char *what, size_t length, int64_t rows) {
+  if (static_cast<int64_t>(length) != rows)
+    refuse("there are ", rows, " rows but ", length, " ", what);
+}
+
+// There is not enough memory for the weights of so many features.
+struct NoRoom : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Asked only before much is taken: finding out takes longer than taking a little. `each` is what a
+// feature takes.
+inline void require_room(int64_t features, int64_t each) {
+  constexpr int64_t much = int64_t(1) << 26;
+  if (features < much / each) return;
+  const int64_t room = free_memory();
+  if (features <= room / each) return;
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << "the weights of " << features
+      << " features would take " << static_cast<double>(features) * static_cast<double>(each) / 1e9
+      << " GB of memory, of which " << static_cast<double>(room) / 1e9 << " GB are free";
+  throw NoRoom(out.str());
+}
+
+#define POLYAK_FIELD(name) #name,
+inline const std::vector<std::string> field_names{POLYAK_MODEL_FIELDS(POLYAK_FIELD)};
+#undef POLYAK_FIELD
+inline const size_t field_count = field_names.size();
+
+template <class W>
+class OwnedBank {
+ public:
+  OwnedBank(std::string loss, int64_t models, int64_t limit, const Settings &settings,
+            std::vector<int64_t> output, std::vector<int64_t> replica)
+      : loss_(std::move(loss)),
+        limit_(limit),
+        output_(std::move(output)),
+        replica_(std::move(replica)) {
+    portable::each_loss([&](const char *name, auto kind) {
+      if (loss_ == name) classifies_ = decltype(kind)::classifies, known_ = true;
+    });
+    if (!known_) refuse("there is no loss called '", loss_, "'");
+    if (models < 1) refuse("a bank needs at least one model");
+    view_.settings = settings;
+    view_.models.count = models;
+    sums_.resize(4 * models);
+    row_.resize(4 * models);
+    fields_.resize(field_count * models);
+    double *next = fields_.data();
+#define POLYAK_FIELD(name) view_.models.name = next, next += models;
+    POLYAK_MODEL_FIELDS(POLYAK_FIELD)
+#undef POLYAK_FIELD
+    view_.models.output = output_.data();
+    view_.models.replica = replica_.data();
+    for (int64_t r : replica_) view_.replicas = view_.replicas || r >= 0;
+  }
+
+  OneAtATime door;  // for whoever calls from Python: learning lets other threads run
+
+  // Learns the rows and gives every field of every model as it was at each stop: after so many
+  // rows. Rows that were checked are not looked through again.
+  NewDoubles learn(
+      const AnyRows &any, const CheckedRows *checked, std::optional<Doubles> targets,
+      std::optional<Integers> classes, std::optional<Doubles> weights,
+      std::optional<Integers> order,
+      std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
+      const Integers &stops) {
+    const int64_t rows = any.count(), models = view_.models.count;
+    if (rows <= 0) refuse("there are no rows to learn from");
+    if (!targets && !classes) refuse("there are no targets");
+    Task task = task_of(rows, targets, classes, weights);
+    task.count = order ? static_cast<int64_t>(order->shape(0)) : rows;
+    task.order = order ? order->data() : nullptr;
+    if (scores) {
+      check_length("rows of room for scores", scores->shape(0), task.count);
+      if (static_cast<int64_t>(scores->shape(1)) != models) refuse("scores need a column a model");
+      task.scores = scores->data();
+    }
+    check_stops(stops, task.count);
+    NewDoubles notes = new_array<double>({stops.size(), field_count, static_cast<size_t>(models)});
+    const Stops at{stops.data(), stops.data() + stops.size(), notes.data()};
+
+    int64_t stopped;
+    {
+      nb::gil_scoped_release release;
+      check_order(task, rows);
+      check_targets(task, rows, classifies_);
+      check_weights(task, rows, models);
+      stopped = any.visit([&](const auto &rows) {
+        if (checked) return learn_believed(rows, *checked, task, at);
+        check_offsets(rows);
+        return learn_at_once(rows, task, at) ? all_learned : learn_checked(rows, task, at);
+      });
+    }
+    if (stopped != all_learned) {
+      PyErr_Format(PyExc_ArithmeticError, "the weights overflowed at row %lld",
+                   static_cast<long long>(stopped));
+      throw nb::python_error();
+    }
+    return notes;
+  }
+
+  // Where to stop, and where to note the fields.
+  struct Stops {
+    const int64_t *begin, *end;
+    double *notes;
+  };
+
+  // Learns from one stop to the next. Answers like the kernel: all_learned, or the row it ended at.
+  template <class Rows>
+  int64_t learn_pieces(const Rows &rows, const Task &task, const Stops &stops) {
+    BankView<W> &view = prepare(rows);
+    double *notes = stops.notes;
+    int64_t done = 0;
+    const auto learn_until = [&](int64_t end) {
+      if (end == done) return all_learned;
+      const int64_t first = task.order ? 0 : done;
+      const Task piece = turns(task, done, end, view.models.count);
+      const auto some = rows_from(rows, first);
+      const int64_t stopped = POLYAK_CALL(learn(loss_.c_str(), view, some, piece));
+      done = end;
+      return stopped == all_learned ? all_learned : first + stopped;
+    };
+    for (const int64_t *stop = stops.begin; stop != stops.end; ++stop) {
+      const int64_t stopped = learn_until(*stop);
+      if (stopped != all_learned) return stopped;
+      notes = std::copy(fields_.begin(), fields_.end(), notes);
+    }
+    return learn_until(task.count);
+  }
+
+  // Reads the rows only once: learns from them as they come and, should one turn out not to be in
+  // order, puts everything back. False if so. Only where a copy of the state is cheap and all rows
+  // have their turn: an order may leave some out.
+  template <class Rows>
+  bool learn_at_once(const Rows &rows, Task task, const Stops &stops) {
+    if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
+    const auto lines = lines_;
+    const auto squares = squares_;
+    const auto fields = fields_;
+    const int64_t clock = view_.clock;
+    task.unchecked = true;
+    if (learn_pieces(rows, task, stops) == all_learned) return true;
+    std::copy(lines.begin(), lines.end(), lines_.begin());
+    std::copy(squares.begin(), squares.end(), squares_.begin());
+    std::copy(fields.begin(), fields.end(), fields_.begin());
+    view_.clock = clock;
+    return false;
+  }
+
+  // Looks at all rows before it learns from the first.
+  template <class Rows>
+  int64_t learn_checked(const Rows &rows, const Task &task, const Stops &stops) {
+    grow(checked_features(rows, limit_));
+    return learn_pieces(rows, task, stops);
+  }
+
+  // Learns rows that were checked before. Those in borrowed arrays may have been changed since:
+  // then it stops at the row, and says what is wrong with it.
+  template <class Rows>
+  int64_t learn_believed(const Rows &rows, const CheckedRows &checked, Task task,
+                         const Stops &stops) {
+    grow(checked.features);
+    if (checked.borrowed) check_offsets(rows);
+    task.unchecked = checked.borrowed;
+    const int64_t stopped = learn_pieces(rows, task, stops);
+    if (stopped != all_learned && POLYAK_CALL(scan(rows, checked.features)) == looks_wrong) {
+      check_rows(rows, checked.features);
+      refuse("the rows were changed after they were checked");
+    }
+    return stopped;
+  }
+
+  // Refuses what `learn` would refuse, without learning, and makes room for all features. Gives
+  // rows that need not be looked at again.
+  CheckedRows check(AnyRows any, std::optional<Doubles> targets, std::optional<Doubles> weights) {
+    check_task(any.count(), targets, weights);
+    int64_t features;
+    {
+      nb::gil_scoped_release release;
+      features = any.visit([&](const auto &rows) {
+        check_offsets(rows);
+        return POLYAK_CALL(scan(rows, limit_));
+      });
+    }
+    const bool rise = features != looks_wrong;
+    if (!rise) {  // learning could not tell them from rows that were changed meanwhile
+      if (any.indptr) any = copied(any);
+      nb::gil_scoped_release release;
+      features = any.visit([&](const auto &rows) { return checked_features(rows, limit_); });
+    }
+    grow(features);
+    return {std::move(any), features, rise};
+  }
+
+  // The same of rows that were checked already, as by another bank.
+  CheckedRows check_again(const CheckedRows &rows, std::optional<Doubles> targets,
+                          std::optional<Doubles> weights) {
+    check_task(rows.rows.count(), targets, weights);
+    grow(rows.features);
+    return rows;
+  }
+
+  // Counts rows into the preconditioner's sums of squares without learning from them.
+  void look(const AnyRows &any) {
+    if (view_.settings.precondition == 0.0) return;
+    any.visit([&](const auto &rows) {
+      grow(checked_features(rows, limit_));
+      for (int64_t i = 0; i < rows.count; ++i) {
+        const auto row = rows[i];
+        for (int64_t e = 0; e < row.size; ++e) {
+          const double x = static_cast<double>(row.value[e]);
+          squares_[static_cast<size_t>(row.feature(e))] += x * x;
+        }
+      }
+      view_.looked += rows.count;
+    });
+  }
+
+  void grow(int64_t features) {
+    if (features <= features_) return;
+    if (features > limit_) refuse("a bank of ", limit_, " features cannot hold ", features);
+    const int64_t width = 2 * view_.models.count;
+    const bool squares = view_.settings.precondition != 0.0;
+    require_room(features, width * int64_t(sizeof(W)) + (squares ? int64_t(sizeof(double)) : 0));
+    if (features > static_cast<int64_t>(lines_.max_size()) / width)
+      refuse("no memory can hold ", features, " features");
+    // Both or neither, should memory run out.
+    if (squares) squares_.reserve(features);
+    lines_.resize(static_cast<size_t>(features * width), W(0));
+    if (squares) squares_.resize(features, 0.0);
+    features_ = features;
+  }
+
+  // The weights as features x models: of the average (or of the iterate, before averaging began)
+  // or of the last iterate.
+  auto weights(bool last) {
+    const Models &m = view_.models;
+    const int64_t K = m.count;
+    auto out = new_array<W>({static_cast<size_t>(features_), static_cast<size_t>(K)});
+    W *to = out.data();
+    for (int64_t k = 0; k < K; ++k) {
+      const bool mean = !last && averaged(k);
+      const double of_v = mean ? m.tau[k] / m.total[k] : m.scale[k];
+      const double of_u = mean ? 1.0 / m.total[k] : 0.0;
+      for (int64_t j = 0; j < features_; ++j) {
+        const W *line = lines_.data() + j * 2 * K;
+        to[j * K + k] = static_cast<W>(of_v * line[k] + of_u * line[K + k]);
+      }
+    }
+    return out;
+  }
+
+  auto intercepts(bool last) {
+    const Models &m = view_.models;
+    auto out = new_array<double>({static_cast<size_t>(m.count)});
+    for (int64_t k = 0; k < m.count; ++k)
+      out.data()[k] = !last && averaged(k) ? m.bias_sum[k] / m.total[k] : m.bias[k];
+    return out;
+  }
+
+  // Every field of every model: a row a field, a column a model.
+  auto models() const {
+    return copy(fields_, {field_count, static_cast<size_t>(view_.models.count)});
+  }
+
+  // The whole state, by name, in arrays of its own.
+  nb::dict state() {
+    nb::dict out;
+    out["lines"] =
+        copy(lines_, {static_cast<size_t>(features_), static_cast<size_t>(2 * view_.models.count)});
+    out["squares"] = copy(squares_, {squares_.size()});
+    out["models"] = models();
+    out["clock"] = view_.clock;
+    out["looked"] = view_.looked;
+    return out;
+  }
+
+  void set_models(Doubles models) {
+    if (models.size() != fields_.size())
+      refuse("the state has ", models.size(), " numbers for its models, the bank ", fields_.size());
+    std::copy(models.data(), models.data() + models.size(), fields_.begin());
+  }
+
+  void set_state(nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig> lines,
+                 Doubles squares, Doubles models, int64_t clock, int64_t looked) {
+    const int64_t features = static_cast<int64_t>(lines.shape(0));
+    if (static_cast<int64_t>(lines.shape(1)) != 2 * view_.models.count || features > limit_)
+      refuse("the state's weights do not fit this bank");
+    if (squares.size() != (view_.settings.precondition != 0.0 ? lines.shape(0) : 0))
+      refuse("the state's sums of squares do not fit this bank");
+    set_models(models);
+    lines_.assign(lines.data(), lines.data() + lines.size());
+    squares_.assign(squares.data(), squares.data() + squares.size());
+    features_ = features;
+    view_.clock = clock;
+    view_.looked = looked;
+  }
+
+  int64_t clock() const { return view_.clock; }
+  int64_t features() const { return features_; }
+
+ private:
+  Task task_of(int64_t rows, const std::optional<Doubles> &targets,
+               const std::optional<Integers> &classes, const std::optional<Doubles> &weights) {
+    const int64_t models = view_.models.count;
+    Task task{};
+    task.outputs = 1;
+    if (targets) {
+      check_length("targets", targets->shape(0), rows);
+      task.targets = targets->data();
+      if (targets->ndim() > 2) refuse("targets have one or two dimensions, not ", targets->ndim());
+      if (targets->ndim() > 1) task.outputs = static_cast<int64_t>(targets->shape(1));
+    } else if (classes) {
+      check_length("targets", classes->shape(0), rows);
+      task.classes = classes->data();
+    }
+    for (int64_t o : output_)
+      if (o < 0 || (task.targets && o >= task.outputs))
+        refuse("a model wants output ", o, " of ", task.outputs);
+    if (weights) {
+      check_length("weights", weights->shape(0), rows);
+      task.weights = weights->data();
+      if (weights->ndim() > 2) refuse("weights have one or two dimensions, not ", weights->ndim());
+      task.weight_step = weights->ndim() > 1;
+      task.weight_stride = task.weight_step ? models : 1;
+      if (task.weight_step && static_cast<int64_t>(weights->shape(1)) != models)
+        refuse("there are ", models, " models but ", weights->shape(1), " columns of weights");
+    }
+    return task;
+  }
+
+  void check_task(int64_t rows, const std::optional<Doubles> &targets,
+                  const std::optional<Doubles> &weights) {
+    const Task task = task_of(rows, targets, std::nullopt, weights);
+    nb::gil_scoped_release release;
+    check_targets(task, rows, classifies_);
+    check_weights(task, rows, view_.models.count);
+  }
+
+  bool averaged(int64_t k) const {
+    return view_.models.start[k] >= 0.0 && view_.models.total[k] > 0.0;
+  }
+
+  template <class Vector>
+  static auto copy(const Vector &from, std::initializer_list<size_t> shape) {
+    auto out = new_array<typename Vector::value_type>(shape);
+    std::copy(from.begin(), from.end(), out.data());
+    return out;
+  }
+
+  template <class V, class I>
+  static int64_t longest(const SparseRows<V, I> &rows) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < rows.count; ++i) most = std::max(most, rows[i].size);
+    return most;
+  }
+  template <class V>
+  static int64_t longest(const DenseRows<V> &rows) {
+    return rows.features;
+  }
+
+  template <class V, class I>
+  static size_t bytes(const SparseRows<V, I> &rows) {
+    return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) *
+           (sizeof(V) + sizeof(I));
+  }
+  template <class V>
+  static size_t bytes(const DenseRows<V> &rows) {
+    return static_cast<size_t>(rows.count * rows.features) * sizeof(V);
+  }
+
+  template <class Rows>
+  BankView<W> &prepare(const Rows &rows) {
+    if (view_.settings.precondition != 0.0) scaled_.resize(longest(rows));
+    const int64_t K = view_.models.count;
+    view_.lines = lines_.data();
+    view_.features = features_;
+    view_.squares = squares_.data();
+    view_.scaled = scaled_.data();
+    view_.sums = sums_.data();
+    view_.step = sums_.data() + 2 * K;
+    view_.gamma = row_.data();
+    view_.y = row_.data() + K;
+    view_.w = row_.data() + 2 * K;
+    view_.score = row_.data() + 3 * K;
+    const Models &m = view_.models;
+    view_.shared_rate = true;
+    for (int64_t k = 1; k < K; ++k)
+      view_.shared_rate &= m.gamma0[k] == m.gamma0[0] && m.decay[k] == m.decay[0];
+    return view_;
+  }
+
+  std::string loss_;
+  bool known_ = false, classifies_ = false;
+  int64_t limit_, features_ = 0;
+  std::vector<int64_t> output_, replica_;
+  BankView<W> view_{};
+  std::vector<W, HugePages<W>> lines_;
+  std::vector<double, HugePages<double>> squares_;
+  std::vector<W> sums_, scaled_;
+  std::vector<double> row_, fields_;
+};
+
+}  // namespace polyak

@@ -1,0 +1,83 @@
+// Finds what cannot be learned from before a single weight is touched, and says where it stands.
+// Only rows that a quick scan found suspicious come here.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "rows/rows.hpp"
+
+namespace polyak {
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts &...parts) {
+  std::ostringstream out;
+  out.precision(17);
+  (out << ... << parts);
+  throw std::invalid_argument(out.str());
+}
+
+// A row's largest index, or -1. Refuses indices that are negative, too large or repeated.
+template <class Value, class Index>
+int64_t check_indices(const SparseRow<Value, Index> &row, int64_t i, int64_t limit) {
+  if (row.size == 0) return -1;
+  for (int64_t e = 0; e < row.size; ++e) {
+    if (row.feature(e) < 0) refuse("row ", i, " has the negative feature index ", row.feature(e));
+    if (row.feature(e) >= limit)
+      refuse("row ", i, " has the feature index ", row.feature(e), ", but there are only ", limit,
+             " features");
+  }
+  std::vector<Index> sorted(row.index, row.index + row.size);
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) refuse("row ", i, " has the feature index ", *twice, " twice");
+  return static_cast<int64_t>(sorted.back());
+}
+
+template <class Row>
+void check_values(const Row &row, int64_t i) {
+  for (int64_t e = 0; e < row.size; ++e)
+    if (!std::isfinite(row.value[e]))
+      refuse("row ", i, " has the value ", row.value[e], " for feature ", row.feature(e));
+}
+
+// Refuses offsets that lead out of the stored values; nothing may be read before this.
+template <class Value, class Index>
+void check_offsets(const SparseRows<Value, Index> &rows) {
+  int64_t before = rows.offsets[0];
+  if (before < 0) refuse("indptr begins with ", before);
+  for (int64_t i = 1; i <= rows.count; ++i) {
+    const int64_t offset = rows.offsets[i];
+    if (offset < before || offset > rows.stored)
+      refuse("indptr goes from ", before, " to ", offset, " at row ", i - 1, ", where ",
+             rows.stored, " values are stored");
+    before = offset;
+  }
+}
+template <class Value>
+void check_offsets(const DenseRows<Value> &) {}
+
+// How many features the rows need. `limit` is how many there may be.
+template <class Value, class Index>
+int64_t check_rows(const SparseRows<Value, Index> &rows, int64_t limit) {
+  int64_t largest = -1;
+  for (int64_t i = 0; i < rows.count; ++i) {
+    largest = std::max(largest, check_indices(rows[i], i, limit));
+    check_values(rows[i], i);
+  }
+  return largest + 1;
+}
+
+template <class Value>
+int64_t check_rows(const DenseRows<Value> &rows, int64_t limit) {
+  if (rows.features > limit)
+    refuse("the rows have ", rows.features, " features, but there are only ", limit);
+  for (int64_t i = 0; i < rows.count; ++i) check_values(rows[i], i);
+  return rows.features;
+}
+
+}  // namespace polyak

@@ -1,0 +1,168 @@
+// A glance at a row while its inner products are taken: how long it is, whether its indices rise
+// and stay within the store; and what is needed next is asked for meanwhile. Each of these would
+// otherwise be one more loop over the row, and since rows differ in length, the end of every loop
+// is a branch that the processor guesses wrong. Together: a fifth faster with one model.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "kernels/kernel_namespace.hpp"
+#include "kernels/pack.hpp"
+#include "rows/fetch_ahead.hpp"
+#include "rows/rows.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+
+// True unless each of nine numbers is above the one before it.
+template <class Index>
+POLYAK_INLINE bool falls(const Index *nine) {
+#if defined(POLYAK_VECTORS)  // which would not find the vector by itself
+  using Eight = Pack<Index, 8>;
+  const auto fallen = Eight::load(nine).lanes >= Eight::load(nine + 1).lanes;
+#if defined(__AVX2__)
+  if constexpr (sizeof fallen == 32) return !_mm256_testz_si256((__m256i)fallen, (__m256i)fallen);
+#endif
+  uint64_t words[sizeof fallen / 8], any = 0;
+  std::memcpy(words, &fallen, sizeof fallen);
+  for (uint64_t word : words) any |= word;
+  return any != 0;
+#else
+  bool any = false;
+  for (int u = 0; u < 8; ++u) any |= nine[u] >= nine[u + 1];
+  return any;
+#endif
+}
+
+// The squared length, in several running sums, since each addition waits for the one before it.
+template <class W>
+class Squares {
+ public:
+  template <class Value>
+  POLYAK_INLINE void add_eight(const Value *values, int which) {
+    const auto x = Pack<W, 8>::load(values);
+    eights_[which].add_product(x, x);
+  }
+  template <class Value>
+  POLYAK_INLINE void add_one(Value value) {
+    rest_ += static_cast<W>(value) * static_cast<W>(value);
+  }
+  POLYAK_INLINE double sum() const {
+    Pack<W, 8> eights = eights_[0];
+    eights.add(eights_[1]);
+    return static_cast<double>(eights.sum() + rest_);
+  }
+
+ private:
+  Pack<W, 8> eights_[2] = {Pack<W, 8>::zero(), Pack<W, 8>::zero()};
+  W rest_ = 0;
+};
+
+// What a row turned out to be.
+struct Seen {
+  bool in_order;
+  double squared_length;
+};
+
+// What a row is looked at with: rows that somebody has checked already may stand in any order, and
+// the lines of `next` are asked for meanwhile.
+template <class Row>
+struct Context {
+  const Row &next;
+  bool checked;
+};
+
+template <class W, class Row>
+class Glance;
+
+template <class W, class Value, class Index>
+class Glance<W, SparseRow<Value, Index>> {
+ public:
+  using Row = SparseRow<Value, Index>;
+
+  // Lines are asked for only where the store outgrows the caches near the processor, and spread
+  // over the row: the processor waits if too many are under way at a time.
+  POLYAK_INLINE Glance(const Row &row, const Context<Row> &context, const W *lines,
+                       int64_t features, int64_t width)
+      : row_(row),
+        next_(context.next.index),
+        checked_(context.checked),
+        lines_(lines),
+        features_(features),
+        width_(width),
+        soon_(features * width * int64_t(sizeof(W)) > (1 << 20) ? context.next.size : 0) {}
+
+  // Features i to i + 7, of which at least one more follows. False if they cannot be.
+  POLYAK_INLINE bool eight(int64_t i, int which = 0) {
+    if ((falls(row_.index + i) || row_.feature(i + 8) >= features_) && !checked_) return false;
+    if (i + 8 <= soon_)
+      for (int u = 0; u < 8; ++u)
+        fetch(lines_, static_cast<uintptr_t>(next_[i + u]) * static_cast<uintptr_t>(width_));
+    fetch_ahead(row_, i);
+    squares_.add_eight(row_.value + i, which);
+    return true;
+  }
+  POLYAK_INLINE bool one(int64_t i) {
+    const bool fallen = i + 1 < row_.size && row_.index[i] >= row_.index[i + 1];
+    if ((fallen || row_.feature(i) >= features_) && !checked_) return false;
+    squares_.add_one(row_.value[i]);
+    return true;
+  }
+  POLYAK_INLINE double squared_length() const { return squares_.sum(); }
+
+ private:
+  const Row row_;
+  const Index *const next_;
+  const bool checked_;
+  const W *const lines_;
+  const int64_t features_, width_, soon_;
+  Squares<W> squares_;
+};
+
+template <class W, class Value>
+class Glance<W, DenseRow<Value>> {
+ public:
+  using Row = DenseRow<Value>;
+
+  POLYAK_INLINE Glance(const Row &row, const Context<Row> &, const W *, int64_t, int64_t)
+      : row_(row) {}
+  POLYAK_INLINE bool eight(int64_t i, int which = 0) {
+    if (which == 0) fetch_ahead(row_, i);
+    squares_.add_eight(row_.value + i, which);
+    return true;
+  }
+  POLYAK_INLINE bool one(int64_t i) {
+    squares_.add_one(row_.value[i]);
+    return true;
+  }
+  POLYAK_INLINE double squared_length() const { return squares_.sum(); }
+
+ private:
+  const Row row_;
+  Squares<W> squares_;
+};
+
+// A row that has been looked at already.
+template <class W, class Row>
+struct NoGlance {
+  POLYAK_INLINE NoGlance(const Row &, const Context<Row> &, const W *, int64_t, int64_t) {}
+  POLYAK_INLINE bool eight(int64_t) { return true; }
+  POLYAK_INLINE bool one(int64_t) { return true; }
+  POLYAK_INLINE double squared_length() const { return 0.0; }
+};
+
+template <class Value, class Index>
+POLYAK_INLINE bool may_begin(const SparseRow<Value, Index> &row, int64_t) {
+  return row.size == 0 || row.feature(0) >= 0;
+}
+template <class Value>
+POLYAK_INLINE bool may_begin(const DenseRow<Value> &row, int64_t features) {
+  return row.size <= features;
+}
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

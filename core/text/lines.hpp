@@ -1,0 +1,130 @@
+// What all parsers of text share: rows that stand one a line, and the lines that could not be read.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/digits.hpp"
+#include "text/line_source.hpp"
+
+namespace polyak {
+
+struct BadLine {
+  int64_t line;  // counted from zero
+  std::string text;
+  const char *reason;
+};
+
+struct Free {
+  void operator()(void *p) const { std::free(p); }
+};
+template <class T>
+using Array = std::unique_ptr<T[], Free>;
+
+template <class Index, class Value>
+struct TextRows {
+  std::vector<double> targets;
+  std::vector<int64_t> indptr{0};
+  Array<Index> indices;  // ascending in every row
+  Array<Value> values;
+  int64_t lines = 0;
+  int64_t bad_lines = 0;
+  std::vector<BadLine> first_bad;  // the first ten
+
+  // Makes room for as many features as the text can hold.
+  void reserve(size_t most) {
+    indices.reset(static_cast<Index *>(std::malloc(most * sizeof(Index))));
+    values.reset(static_cast<Value *>(std::malloc(most * sizeof(Value))));
+    if (!indices || !values) throw std::bad_alloc();
+  }
+};
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+inline bool is_not_finite(const char *p) {
+  if (*p == '-' || *p == '+') ++p;
+  auto lower = [&](int i) { return p[i] | 0x20; };
+  return (lower(0) == 'n' && lower(1) == 'a' && lower(2) == 'n') ||
+         (lower(0) == 'i' && lower(1) == 'n' && lower(2) == 'f');
+}
+
+// Takes a block of whole lines apart; a format adds what a line means.
+template <class Rows>
+class LineParser {
+ public:
+  Rows rows;
+
+ protected:
+  explicit LineParser(bool skip_bad_lines) : skip_bad_lines_(skip_bad_lines) {}
+
+  // Calls parse_row(line) for every line. It returns where the next line begins, or what bad()
+  // returns. Every line ends with a newline, and has kPadding readable bytes behind that.
+  template <class ParseRow>
+  void parse_lines(LineSource &source, ParseRow parse_row) {
+    const char *text;
+    size_t size;
+    while (!stopped_ && source.next(text, size)) parse_piece(text, size, parse_row);
+  }
+
+  // Ends the parse, whatever is left.
+  const char *stop() {
+    stopped_ = true;
+    return nullptr;
+  }
+
+  // Remembers what is wrong with a line; null, which is what parse_row says of a bad line.
+  const char *bad(std::string text, const char *reason) {
+    bad_text_ = std::move(text);
+    reason_ = reason;
+    return nullptr;
+  }
+
+  const char *newline(const char *p) const {
+    return static_cast<const char *>(std::memchr(p, '\n', static_cast<size_t>(end_ - p)));
+  }
+
+ private:
+  template <class ParseRow>
+  void parse_piece(const char *text, size_t size, ParseRow &parse_row) {
+    const bool first = rows.lines == 0;
+    if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
+    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
+    size_t body = size < kPadding ? 0 : size - kPadding;
+    while (body > 0 && text[body - 1] != '\n') --body;
+    std::string tail(text + body, size - body);
+    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
+    size_t tail_size = tail.size();
+    tail.append(kPadding, '\0');
+    parse_part(text, text + body, parse_row);
+    parse_part(tail.data(), tail.data() + tail_size, parse_row);
+  }
+
+  template <class ParseRow>
+  void parse_part(const char *p, const char *end, ParseRow &parse_row) {
+    end_ = end;
+    for (; p < end && !stopped_; ++rows.lines) {
+      const char *next = parse_row(p);
+      if (stopped_) return;
+      if (!next) {
+        if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
+        stopped_ = !skip_bad_lines_;
+        next = newline(p) + 1;
+      }
+      p = next;
+    }
+  }
+
+  const bool skip_bad_lines_;
+  bool stopped_ = false;
+  const char *end_ = nullptr;
+  std::string bad_text_;
+  const char *reason_ = nullptr;
+};
+
+}  // namespace polyak

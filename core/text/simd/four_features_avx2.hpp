@@ -1,0 +1,95 @@
+// What four_features.cpp asks of the processor, for x86-64 with AVX2.
+#pragma once
+
+#include <immintrin.h>
+
+#include "text/simd/four_tokens.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+
+POLYAK_INLINE uint64_t bits(__m256i low, __m256i high) {
+  return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
+         static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
+}
+
+POLYAK_INLINE __m256i no_digits(__m256i chars) {
+  const __m256i d = _mm256_sub_epi8(chars, _mm256_set1_epi8('0'));
+  return _mm256_cmpeq_epi8(_mm256_max_epu8(d, _mm256_set1_epi8(10)), d);
+}
+
+POLYAK_INLINE Marks mark(const char *p) {
+  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+  const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p + 32));
+  const auto where = [&](char c) {
+    const __m256i all = _mm256_set1_epi8(c);
+    return bits(_mm256_cmpeq_epi8(low, all), _mm256_cmpeq_epi8(high, all));
+  };
+  return {where(':'), where('.'), where(' '), bits(no_digits(low), no_digits(high))};
+}
+
+// The ids and values of four features after the other. Neighbouring digits are joined to pairs,
+// pairs to fours and fours to eights, of two tokens at a time and then of all four.
+class FourNumbers {
+ public:
+  explicit FourNumbers(int32_t previous) : before_(_mm_set1_epi32(previous)) {}
+
+  template <class Index, class Value>
+  POLYAK_INLINE void write(const char *p, const FourTokens &tokens, int base, Index *indices,
+                           Value *values) {
+    const __m256i first = joined_to_fours(p, tokens, 0, 1);
+    const __m256i second = joined_to_fours(p, tokens, 2, 3);
+    // As ids and whole values of token 0, 0, 2, 2, 1, 1, 3, 3, and then ids first.
+    const __m256i eights =
+        _mm256_madd_epi16(_mm256_packus_epi32(first, second), _mm256_set1_epi32(1 << 16 | 10000));
+    const __m256i numbers =
+        _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
+    write_ids(_mm256_castsi256_si128(numbers), base, indices);
+
+    const __m256d whole = _mm256_cvtepi32_pd(_mm256_extracti128_si256(numbers, 1));
+    const __m256d units =
+        _mm256_setr_pd(kDecimalUnits[tokens.decimals[0]], kDecimalUnits[tokens.decimals[1]],
+                       kDecimalUnits[tokens.decimals[2]], kDecimalUnits[tokens.decimals[3]]);
+    const __m256d quotients = _mm256_div_pd(whole, units);
+    if constexpr (sizeof(Value) == 4)
+      _mm_storeu_ps(values, _mm256_cvtpd_ps(quotients));
+    else
+      _mm256_storeu_pd(values, quotients);
+  }
+
+  int32_t previous() const { return _mm_extract_epi32(before_, 3); }
+  bool rose() const { return _mm_movemask_epi8(rose_) == 0xffff; }
+
+ private:
+  static POLYAK_INLINE __m256i both(const void *a, const void *b) {
+    return _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_loadu_si128(static_cast<const __m128i *>(a))),
+        _mm_loadu_si128(static_cast<const __m128i *>(b)), 1);
+  }
+
+  static POLYAK_INLINE __m256i joined_to_fours(const char *p, const FourTokens &tokens, int a,
+                                               int b) {
+    const __m256i chars = _mm256_shuffle_epi8(both(p + tokens.begin[a], p + tokens.begin[b]),
+                                              both(tokens.places(a), tokens.places(b)));
+    const __m256i digits = _mm256_subs_epu8(chars, _mm256_set1_epi8('0'));  // none: zero
+    const __m256i pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(1 << 8 | 10));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 << 16 | 100));
+  }
+
+  template <class Index>
+  POLYAK_INLINE void write_ids(__m128i ids, int base, Index *indices) {
+    rose_ = _mm_and_si128(rose_, _mm_cmpgt_epi32(ids, _mm_alignr_epi8(ids, before_, 12)));
+    before_ = ids;
+    const __m128i from_zero = _mm_sub_epi32(ids, _mm_set1_epi32(base));
+    if constexpr (sizeof(Index) == 4)
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(indices), from_zero);
+    else
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(indices), _mm256_cvtepi32_epi64(from_zero));
+  }
+
+  __m128i before_;  // the last four ids
+  __m128i rose_ = _mm_set1_epi32(-1);
+};
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

@@ -1,0 +1,270 @@
+// Rows from svmlight text: `label [qid:n] id:value id:value ... [# comment]`, one row a line.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel_choice.hpp"
+#include "text/decimal.hpp"
+#include "text/digits.hpp"
+#include "text/lines.hpp"
+#include "text/simd/four_features.hpp"
+
+namespace polyak::svmlight {
+
+struct Options {
+  int base = -1;  // the id of the first feature, 0 or 1; -1: 0 if that id is seen, else 1
+  int64_t largest_index = std::numeric_limits<int64_t>::max();  // a feature beyond is an error
+  bool skip_bad_lines = false;                                  // or else end with the first
+};
+
+template <class Index, class Value>
+struct Rows : TextRows<Index, Value> {
+  int64_t largest_index = -1;
+  int base = -1;  // as found; still -1 if there was no feature to tell by
+};
+
+inline bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
+
+enum class Outcome { kDone, kWideIds, kIdZero };
+
+// Parses one block of whole lines. Ids too wide for Index, and an id zero while the base is only
+// assumed, end it early: parse() below begins again, better informed. That happens to one block
+// of a stream or to none, and keeps both questions out of the inner loop.
+template <class Index, class Value>
+class Parser : public LineParser<Rows<Index, Value>> {
+  using Base = LineParser<Rows<Index, Value>>;
+  using Base::bad, Base::newline;
+
+ public:
+  using Base::rows;
+
+  Parser(const Options &options, int base, bool base_is_sure)
+      : Base(options.skip_bad_lines), options_(options), base_(base), base_is_sure_(base_is_sure) {}
+
+  Outcome run(LineSource &source) {
+    rows.reserve(source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
+    Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
+    return outcome_;
+  }
+
+ private:
+  // The same for a token of the line.
+  const char *bad(const char *token, const char *reason) {
+    const char *end = token;
+    while (!ends_token(*end) && end < token + 200) ++end;
+    return bad(std::string(token, end), reason);
+  }
+
+  // Ends the parse for a reason that parse() below can do something about.
+  const char *give_up(Outcome why) {
+    outcome_ = why;
+    return Base::stop();
+  }
+
+  // The row being read.
+  struct Row : FeaturesOut<Index, Value> {
+    void add(int64_t id, int64_t index, double value) {
+      *this->indices++ = static_cast<Index>(index);
+      *this->values++ = static_cast<Value>(value);
+      this->ascending &= id > this->previous;
+      this->previous = id;
+    }
+  };
+
+  // One line: returns where the next begins, or null if this one is bad.
+  const char *parse_row(const char *p) {
+    while (is_blank(*p)) ++p;
+    if (*p == '\n') return p + 1;
+    if (*p == '#') return newline(p) + 1;
+
+    const char *label = p;
+    double target = 0;
+    p = read_number(p, target);
+    if (!p || !ends_token(*p)) return bad_label(label, p);
+    if (!std::isfinite(target)) return bad(label, "the label is too large");
+
+    const int64_t begin = rows.indptr.back();
+    Row row{{rows.indices.get() + begin, rows.values.get() + begin, -1, true}};
+    for (;;) {
+      p = read_plain_features(p, row);
+      const char *feature = p;
+      if (*p == '\n') break;
+      if (is_blank(*p)) {
+        ++p;
+        continue;
+      }
+      if (*p == '#') {
+        p = newline(p);
+        break;
+      }
+      if (*p == 'q') {
+        if (!(p = read_query(p))) return bad(feature, "the query is not written qid:number");
+        continue;
+      }
+      int64_t id;
+      if (!(p = read_id(p, id)))
+        return bad(feature, "a feature's id must be a whole number below 2^63");
+      if (*p != ':') return bad(feature, "a feature must be written id:value");
+      double value = 0;
+      p = read_number(p + 1, value);
+      if (!p || !ends_token(*p)) return bad_value(feature);
+      if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
+        return bad(feature, "a value is too large");
+      if (id - base_ > std::numeric_limits<Index>::max()) return give_up(Outcome::kWideIds);
+      row.add(id, id - base_, value);
+    }
+
+    const int64_t end = row.indices - rows.indices.get();
+    if (!row.ascending) {
+      int64_t twice = sort_row(begin, end);
+      if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");
+    }
+    if (end > begin) {
+      if (rows.indices[begin] < 0) {
+        if (!base_is_sure_) return give_up(Outcome::kIdZero);
+        return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
+      }
+      int64_t last = static_cast<int64_t>(rows.indices[end - 1]);
+      if (last > options_.largest_index)
+        return bad(std::to_string(last + base_), "a feature lies beyond the number of features");
+      rows.largest_index = std::max(rows.largest_index, last);
+    }
+    rows.targets.push_back(target);
+    rows.indptr.push_back(end);
+    return p + 1;
+  }
+
+  // Reads on while features are as nearly all are: an id of up to eight digits, a colon, perhaps
+  // a minus, one digit, perhaps a point and up to eight digits, then a space or the line's end.
+  // Returns where that ceased to be so: behind a space, or at the line's end.
+  const char *read_plain_features(const char *p, Row &so_far) {
+    if (*p == ' ') ++p;
+    p = POLYAK_CALL(read_fours(p, static_cast<int>(base_), so_far));
+    Row row = so_far;  // in registers
+    for (;;) {
+      const char *const window = p;
+      // Each round of the loop below takes the lowest bits off: the ends of the feature's parts.
+      // If they run out, the window moves on.
+      uint64_t ends = non_digits(window);
+      auto next_end = [&] {
+        const char *end = window + lowest_bit(ends);
+        ends &= ends - 1;
+        return end;
+      };
+      for (;;) {
+        if (!ends) break;
+        const char *colon = next_end();
+        if (!ends) break;
+        const char *end = next_end();
+        unsigned id_digits = static_cast<unsigned>(colon - p);
+        if (id_digits - 1 >= 8 || *colon != ':') break;
+        const char *digit = colon + 1;
+        bool minus = *digit == '-';
+        if (minus) {
+          if (!ends) break;
+          digit = end + 1;
+          end = next_end();
+        }
+        if (end != digit + 1) break;
+        double value = *digit - '0';
+        if (*end == '.') {
+          if (!ends) break;
+          const char *fraction = end + 1;
+          end = next_end();
+          unsigned n = static_cast<unsigned>(end - fraction);
+          if (n - 1 >= 8) break;
+          // Below 10^9, so exact; then the only rounding is the division's.
+          int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
+                      static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
+          value = w / kPowersOfTen[n];
+        }
+        if (*end != ' ' && *end != '\n') break;
+        int64_t id = static_cast<int64_t>(digits_to_number(eight_chars(p), id_digits));
+        row.add(id, id - base_, minus ? -value : value);
+        p = end;
+        if (*p == '\n') break;
+        ++p;
+      }
+      if (p == window || *p == '\n') break;
+    }
+    so_far = row;
+    return p;
+  }
+
+  // Puts a row in ascending order; returns an index that it has twice, or -1.
+  int64_t sort_row(int64_t begin, int64_t end) {
+    scratch_.clear();
+    for (int64_t i = begin; i < end; ++i) scratch_.emplace_back(rows.indices[i], rows.values[i]);
+    std::sort(scratch_.begin(), scratch_.end(),
+              [](const auto &a, const auto &b) { return a.first < b.first; });
+    for (int64_t i = begin; i < end; ++i) {
+      std::tie(rows.indices[i], rows.values[i]) = scratch_[static_cast<size_t>(i - begin)];
+      if (i > begin && rows.indices[i] == rows.indices[i - 1]) return rows.indices[i];
+    }
+    return -1;
+  }
+
+  // Null if there is no whole number, or one of 2^63 and more.
+  static const char *read_id(const char *p, int64_t &id) {
+    if (!is_digit(*p)) return nullptr;
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    for (id = 0; is_digit(*p); ++p) {
+      int digit = *p - '0';
+      if (id > (most - digit) / 10) return nullptr;
+      id = 10 * id + digit;
+    }
+    return p;
+  }
+
+  // `qid:n` groups rows for ranking; it is checked and passed over.
+  static const char *read_query(const char *p) {
+    if (std::memcmp(p, "qid:", 4) != 0 || !is_digit(p[4])) return nullptr;
+    for (p += 4; is_digit(*p);) ++p;
+    return ends_token(*p) ? p : nullptr;
+  }
+
+  const char *bad_label(const char *label, const char *end) {
+    if (is_not_finite(label)) return bad(label, "the label is not finite");
+    if (end && *end == ',') return bad(label, "a row may have one label only");
+    if (end && *end == ':') return bad(label, "the line does not begin with a label");
+    return bad(label, "the label is not a number");
+  }
+  const char *bad_value(const char *feature) {
+    const char *value = feature;
+    while (*value++ != ':') {
+    }
+    if (is_not_finite(value)) return bad(feature, "a value is not finite");
+    return bad(feature, "a value is not a number");
+  }
+
+  const Options options_;
+  const int64_t base_;
+  const bool base_is_sure_;
+  Outcome outcome_ = Outcome::kDone;
+  std::vector<std::pair<Index, Value>> scratch_;
+};
+
+// The rows of a block of whole lines; false if their ids need a wider Index.
+template <class Index, class Value>
+bool parse(LineSource &source, const Options &options, Rows<Index, Value> &rows) {
+  bool base_is_sure = options.base >= 0;
+  for (int base = base_is_sure ? options.base : 1;; base = 0, base_is_sure = true) {
+    Parser<Index, Value> parser(options, base, base_is_sure);
+    source.rewind();
+    Outcome outcome = parser.run(source);
+    if (outcome == Outcome::kIdZero) continue;
+    if (outcome == Outcome::kWideIds) return false;
+    rows = std::move(parser.rows);
+    if (options.base >= 0 || rows.largest_index >= 0) rows.base = base;
+    return true;
+  }
+}
+
+}  // namespace polyak::svmlight

@@ -1,0 +1,313 @@
+// Rows from Vowpal Wabbit's text, one a line:
+//
+//   [label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |namespace ...
+//
+// What touches the bar is a tag, with or without the quote, as VW has it. A feature's slot is the
+// hash of `namespace^feature`, or of `feature` alone in a namespace without a name; a name that is
+// a number is hashed like any other. A feature without a name is called by its place among those
+// of its namespace, 0, 1, 2, ... Values that share a slot are added up.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "hash/hashing.hpp"
+#include "hash/slot_names.hpp"
+#include "hash/slot_order.hpp"
+#include "text/decimal.hpp"
+#include "text/digits.hpp"
+#include "text/lines.hpp"
+#include "text/names.hpp"
+
+namespace polyak::vw {
+
+struct Options {
+  int bits = 18;            // features share 2^bits slots; at most 31
+  bool need_labels = true;  // leave out rows without one, and count them
+  bool skip_bad_lines = false;
+  bool with_names = false;  // remember a name for every slot
+};
+
+using Index = int32_t;
+
+template <class Value>
+struct Rows : TextRows<Index, Value> {
+  std::vector<double> weights;  // empty while every row counts once
+  int64_t unlabelled = 0;       // how many rows were left out for want of a label
+  Names names;
+};
+
+inline bool ends_name(char c) { return is_blank(c) || c == ':' || c == '|' || c == '\n'; }
+inline bool ends_value(char c) { return is_blank(c) || c == '|' || c == '\n'; }
+
+template <class Value>
+class Parser : public LineParser<Rows<Value>> {
+  using Base = LineParser<Rows<Value>>;
+  using Base::bad, Base::newline;
+
+ public:
+  using Base::rows;
+
+  explicit Parser(const Options &options)
+      : Base(options.skip_bad_lines),
+        bits_(options.bits),
+        need_labels_(options.need_labels),
+        with_names_(options.with_names),
+        order_(options.bits) {}
+
+  void run(LineSource &source) {
+    rows.reserve(source.bytes() / 2 + 2);  // a feature takes two characters, as in " a"
+    Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
+  }
+
+ private:
+  // What stands before the bar: label, importance and base.
+  struct Head {
+    double numbers[3] = {std::numeric_limits<double>::quiet_NaN(), 1.0, 0.0};
+  };
+
+  struct Row {
+    Index *slots;
+    Value *values;
+    int64_t end;
+
+    void add(uint64_t slot, double value) {
+      slots[end] = static_cast<Index>(slot);
+      values[end++] = static_cast<Value>(value);
+    }
+  };
+
+  // The same for a token of the line.
+  const char *bad(const char *token, const char *reason) {
+    const char *end = token;
+    while (!ends_value(*end) && end < token + 200) ++end;
+    return bad(std::string(token, end), reason);
+  }
+
+  // One line: returns where the next begins, or null if this one is bad.
+  const char *parse_row(const char *p) {
+    while (is_blank(*p)) ++p;
+    if (*p == '\n') return p + 1;
+    Head head;
+    if (!(p = read_head(p, head))) return nullptr;
+
+    const int64_t begin = rows.indptr.back();
+    Row row{rows.indices.get(), rows.values.get(), begin};
+    while (*p == '|') {
+      const char *space = p++;
+      if (!(p = read_namespace(p))) return bad_namespace(space);
+      if (!(p = read_features(p, row))) return nullptr;
+    }
+    const int64_t end = begin + order_.sort(row.slots + begin, row.values + begin, row.end - begin);
+    for (int64_t i = begin; end < row.end && i < end; ++i)
+      if (!is_finite(row.values[i]))
+        return bad(std::to_string(row.slots[i]), "values of one slot add up to too much");
+
+    const auto [label, importance, base] = head.numbers;
+    if (need_labels_ && std::isnan(label)) {
+      ++rows.unlabelled;
+      return p + 1;
+    }
+    rows.targets.push_back(label);
+    if (importance != 1.0 && rows.weights.empty())
+      rows.weights.assign(rows.targets.size() - 1, 1.0);
+    if (importance != 1.0 || !rows.weights.empty()) rows.weights.push_back(importance);
+    rows.indptr.push_back(end);
+    return p + 1;
+  }
+
+  // ---- before the bar ---------------------------------------------------------------------------
+
+  // Returns where the bar is, or null.
+  const char *read_head(const char *p, Head &head) {
+    const char *const line = p;
+    for (int n = 0; *p != '|'; ++n) {
+      if (*p == '\n') return bad_head(line, p);
+      const char *token = p;
+      while (!ends_value(*p)) ++p;
+      const bool touches = *p == '|';
+      const char *const end = p;
+      while (is_blank(*p)) ++p;
+      if (touches || (*token == '\'' && *p == '|')) break;  // a tag
+      if (n == 3 || read_number(token, head.numbers[n]) != end) return bad_head(line, token);
+    }
+    const auto [label, importance, base] = head.numbers;
+    if (std::isinf(label)) return bad(line, "the label is too large");
+    if (importance < 0) return bad(line, "the importance is negative");
+    if (std::isinf(importance)) return bad(line, "the importance is too large");
+    if (base != 0) return bad(line, "an initial prediction other than 0 cannot be learned from");
+    return p;
+  }
+
+  const char *bad_head(const char *line, const char *token) {
+    const char *const end = newline(line);
+    if (!std::memchr(line, '|', static_cast<size_t>(end - line)))
+      return bad(std::string(line, std::min(end, line + 200)),
+                 "there is no bar between label and features");
+    if (std::memcmp(token, "shared", 6) == 0)
+      return bad(token, "examples of several lines, with shared features, cannot be read");
+    if (is_not_finite(token)) return bad(token, "a number before the bar is not finite");
+    const char *colon = token;
+    while (!ends_name(*colon)) ++colon;
+    if (*colon == ':' || std::memchr(token, ',', static_cast<size_t>(colon - token)))
+      return bad(token, "a row may have one number as its label only");
+    return bad(token, "before the bar stand a label, an importance and a base, each a number");
+  }
+
+  // ---- behind the bar ---------------------------------------------------------------------------
+
+  // Reads the name behind a bar, if there is one, and its scale; null if that is malformed.
+  const char *read_namespace(const char *p) {
+    const char *const name = p;
+    while (!ends_name(*p)) ++p;
+    name_.assign(name, p);
+    if (p > name) name_.push_back('^');
+    prefix_ = name_.size();
+    name_.resize(prefix_ + kShort);
+    scale_ = 1.0;
+    unnamed_ = 0;
+    if (*p == ':') {
+      if (p == name) return nullptr;
+      p = read_number(p + 1, scale_);
+      if (!p || !ends_value(*p) || !std::isfinite(scale_)) return nullptr;
+    }
+    return p;
+  }
+
+  const char *bad_namespace(const char *space) {
+    return bad(space + 1, "a namespace must be written |name or |name:scale");
+  }
+
+  // Returns where the next bar or the line's end is, or null.
+  const char *read_features(const char *p, Row &row) {
+    const bool is_plain = std::fabs(scale_) <= 1e20;  // no value below ten can be too large then
+    for (;;) {
+      while (is_blank(*p)) ++p;
+      if (is_plain) p = read_plain_features(p, row);
+      while (is_blank(*p)) ++p;
+      if (*p == '\n' || *p == '|') return p;
+
+      const char *const name = p;
+      while (!ends_name(*p)) ++p;
+      const char *const end = p;
+      double value = 1.0;
+      if (*p == ':') {
+        p = read_number(p + 1, value);
+        if (!p || !ends_value(*p)) return bad_value(name, end + 1);
+      }
+      value *= scale_;
+      if (!is_finite(static_cast<Value>(value))) return bad(name, "a value is too large");
+      row.add(end > name ? slot_of(name, end) : slot_of_unnamed(), value);
+    }
+  }
+
+  // Reads on while features are as nearly all are: a name, and perhaps a colon, perhaps a minus,
+  // one digit, perhaps a point and up to eight digits; then a space or the line's end. Returns
+  // where that ceased to be so: behind a space, or at the line's end.
+  const char *read_plain_features(const char *p, Row &so_far) {
+    Row row = so_far;  // in registers
+    for (;;) {
+      const char *const window = p;
+      // Each round takes the lowest bits off, the ends of the feature's parts. If they run out,
+      // the window moves on.
+      uint64_t ends = name_ends(window);
+      while (ends) {
+        const char *const name_end = window + lowest_bit(ends);
+        const char *end = name_end;
+        ends &= ends - 1;
+        double value = 1.0;
+        if (*end == ':') {
+          if (!ends) break;
+          end = window + lowest_bit(ends);
+          ends &= ends - 1;
+          if (!read_plain_value(name_end + 1, end, value)) break;
+        }
+        if ((*end != ' ' && *end != '\n') || name_end == p) break;
+        row.add(slot_of(p, name_end), value * scale_);
+        p = end;
+        if (*p == '\n') break;
+        ++p;
+      }
+      if (p == window || *p == '\n') break;
+    }
+    so_far = row;
+    return p;
+  }
+
+  static bool read_plain_value(const char *digit, const char *end, double &value) {
+    const bool minus = *digit == '-';
+    digit += minus;
+    if (!is_digit(*digit)) return false;
+    value = *digit - '0';
+    if (end != digit + 1) {
+      const unsigned n = static_cast<unsigned>(end - digit) - 2;
+      if (digit[1] != '.' || n - 1 >= 8) return false;
+      const uint64_t chars = eight_chars(digit + 2);
+      if (leading_digits(chars) < n) return false;
+      // Below 10^9, so exact; then the only rounding is the division's.
+      int32_t w =
+          (*digit - '0') * kSmallPowersOfTen[n] + static_cast<int32_t>(digits_to_number(chars, n));
+      value = w / kPowersOfTen[n];
+    }
+    if (minus) value = -value;
+    return true;
+  }
+
+  const char *bad_value(const char *feature, const char *value) {
+    if (is_not_finite(value)) return bad(feature, "a value is not finite");
+    return bad(feature, "a value is not a number");
+  }
+
+  // ---- names ------------------------------------------------------------------------------------
+
+  uint64_t slot_of(const char *name, const char *end) {
+    const size_t size = static_cast<size_t>(end - name);
+    if (prefix_ == 0) return slot(name, size);
+    if (size <= kShort) {
+      std::memcpy(&name_[prefix_], name, kShort);  // reads ahead, which is faster than to look
+    } else {
+      name_.resize(std::max(name_.size(), prefix_ + size));
+      std::memcpy(&name_[prefix_], name, size);
+    }
+    return slot(name_.data(), prefix_ + size);
+  }
+  uint64_t slot_of_unnamed() {
+    const std::string name = std::to_string(unnamed_++);
+    std::string all(name_, 0, prefix_);
+    all += name;
+    return slot(all.data(), all.size());
+  }
+  uint64_t slot(const char *name, size_t size) {
+    const int64_t slot = hashing::slot(hashing::hash_bytes(name, size), bits_);
+    if (with_names_) remember(rows.names, slot, {name, size});
+    return static_cast<uint64_t>(slot);
+  }
+
+  static bool is_finite(Value value) {
+    return std::fabs(value) <= std::numeric_limits<Value>::max();
+  }
+
+  static constexpr size_t kShort = 32;
+  const int bits_;
+  const bool need_labels_;
+  const bool with_names_;
+  SlotOrder<Index, Value> order_;
+  std::string name_;   // the namespace and ^, then room for a feature
+  size_t prefix_ = 0;  // how much of that is the namespace's
+  double scale_ = 1.0;
+  int64_t unnamed_ = 0;
+};
+
+template <class Value>
+Rows<Value> parse(LineSource &source, const Options &options) {
+  Parser<Value> parser(options);
+  parser.run(source);
+  return std::move(parser.rows);
+}
+
+}  // namespace polyak::vw

@@ -1,0 +1,100 @@
+"""``polyak convert``: any source to a file that is read fast later."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from polyak.cli.arguments import Parser, add_json, add_source
+from polyak.cli.columns import add_columns, columns_of
+from polyak.cli.errors import UsageError, say
+from polyak.cli.memory import keep_freed_memory
+from polyak.cli.outputs import check_outputs
+
+if TYPE_CHECKING:
+    from polyak.data.stream import Stream
+
+EPILOG = """\
+A model learned from the file that is written is the one learned from the source.
+  .parquet  rows as lists of indices and values, tables as the columns they are
+  .npz      compressed sparse rows as scipy saves them, with y and weights: the fastest to read
+  .svm      svmlight text, for other programs; no weights, and no classes but numbers
+"""
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("convert", "Write a source as a file that is read fast later.", epilog=EPILOG)
+    add_source(parser)
+    parser.add_argument("output", metavar="FILE", help="the .parquet, .npz or .svm file to write")
+    parser.add_argument(
+        "--for",
+        dest="model",
+        metavar="MODEL",
+        help="write the rows of features that this model reads, for programs it was exported to",
+    )
+    add_json(parser)
+    add_columns(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    keep_freed_memory()
+    from polyak.cli.counting import counting
+    from polyak.cli.output import print_figures
+    from polyak.data.write.convert import convert, format_of
+    from polyak.storage.container import check_writable
+    from polyak.training.interrupts import Interrupts
+
+    try:
+        format_of(options.output)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
+    check_writable(options.output)
+    with (
+        Interrupts(),  # so that a file that is not complete is taken away
+        _open(options) as stream,
+        counting(quiet=options.quiet or options.json) as watch,
+    ):
+        convert(stream, options.output, watch, unlabelled=options.model is not None)
+    for line in stream.first_bad_lines:
+        say(f"skipped {line}")
+    print_figures(_figures(stream, options.output), options.json)
+    return 0
+
+
+def _open(options: Namespace) -> Stream:
+    if options.model is not None:
+        from polyak.cli.source import open_for
+        from polyak.model.linear import LinearModel
+
+        return open_for(LinearModel.load(options.model), options.source, options, targets=False)
+    from polyak.data.write.convert import open_source
+
+    try:
+        columns = columns_of(options)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return open_source(
+        options.source,
+        options.output,
+        format=options.format,
+        columns=columns,
+        zero_based="auto" if options.zero_based is None else options.zero_based,
+        skip_bad_lines=options.skip_bad_lines,
+        longest_line=options.longest_line,
+        threads=options.threads,
+    )
+
+
+def _figures(stream: Stream, path: str) -> dict[str, Any]:
+    figures: dict[str, Any] = {"file": path, "rows": stream.rows_read}
+    if stream.rows_without_target:
+        figures["rows_without_target"] = stream.rows_without_target
+    if stream.bad_lines:
+        figures["bad_lines"] = stream.bad_lines
+    return figures | {"megabytes": round(os.path.getsize(path) / 1e6, 1)}

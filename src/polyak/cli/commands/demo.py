@@ -1,0 +1,20 @@
+"""``polyak demo``: the main job on data made on the spot."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from polyak.cli.arguments import Parser
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    return Parser("demo", "Learn from a data set made on the spot, and show what comes of it.")
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.paper.demo import main
+
+    main()
+    return 0

@@ -1,0 +1,49 @@
+"""``polyak export``: a model for other programs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from polyak.cli.arguments import Parser, add_model
+from polyak.cli.errors import UsageError, say
+from polyak.cli.outputs import check_outputs
+
+FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("export", "Write a model for other programs, or its weights as a table.")
+    add_model(parser)
+    parser.add_argument(
+        "output",
+        nargs="?",
+        metavar="FILE",
+        help="the file to write, or - for standard output (MODEL's name with --to's ending)",
+    )
+    parser.add_argument("--to", choices=FORMATS, help="the format, if FILE's name does not tell")
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.exports import export, format_of
+    from polyak.storage.container import check_writable
+    from polyak.training.interrupts import Interrupts
+
+    output = options.output
+    if output is None:
+        if options.to is None:
+            raise UsageError(f"name a file to write, or --to {'|'.join(FORMATS)}")
+        output = f"{options.model.removesuffix('.polyak')}.{options.to}"
+    to = options.to or format_of(output)
+    check_outputs({"export": output}, {"model": options.model})
+    if output != "-":
+        check_writable(output)
+    with Interrupts():  # so that a file that is not complete is taken away
+        remarks = export(options.model, output, to)
+    for remark in remarks:
+        say(remark)
+    if options.output is None:
+        say(f"the model is in {output}")
+    return 0

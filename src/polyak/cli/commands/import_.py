@@ -1,0 +1,30 @@
+"""``polyak import``: a model that another program learned."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from polyak.cli.arguments import Parser
+from polyak.cli.outputs import check_outputs
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("import", "Make a model of one that LIBLINEAR wrote.")
+    parser.add_argument("file", metavar="FILE", help="a model file of LIBLINEAR's")
+    parser.add_argument("model", metavar="MODEL", help="the model file to write")
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    from polyak.model.linear import LinearModel
+    from polyak.storage.container import check_writable
+    from polyak.training.interrupts import Interrupts
+
+    check_outputs({"model": options.model}, {"file": options.file})
+    check_writable(options.model)
+    model = LinearModel.from_liblinear(options.file)
+    with Interrupts():  # so that a file that is not complete is taken away
+        model.save(options.model)
+    return 0

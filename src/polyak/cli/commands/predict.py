@@ -1,0 +1,117 @@
+"""``polyak predict``: a line of text, or a row of a table, for every row of a source."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from polyak.cli.arguments import Parser, add_model, add_source
+from polyak.cli.errors import UsageError, say
+from polyak.cli.memory import keep_freed_memory
+from polyak.cli.outputs import check_outputs
+from polyak.cli.reading import begin_reading
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
+    from polyak.rows.batch import Batch
+
+TABLES = ("csv", "jsonl", "parquet")
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("predict", "Predict labels, scores or probabilities, one line a row.")
+    add_model(parser)
+    add_source(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="the file to write (standard output); .csv, .jsonl and .parquet make it a table",
+    )
+    parser.add_argument(
+        "--to", choices=("lines", *TABLES), help="what to write, if FILE's name does not tell"
+    )
+    parser.add_argument(
+        "--keep",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="COLUMNS",
+        help="columns of the source to write beside the predictions, apart by commas",
+    )
+    parser.add_argument(
+        "--what",
+        choices=("labels", "scores", "proba"),
+        default="labels",
+        help="what to write for each row (labels, or the value in regression)",
+    )
+    return parser
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    keep_freed_memory()
+    check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
+    begin_reading(options, targets=False)
+    format = _format(options)
+    from polyak.cli.source import open_for
+    from polyak.model.linear import LinearModel
+    from polyak.training.interrupts import Interrupts
+
+    model = LinearModel.load(options.model)
+    with (
+        Interrupts(),  # so that a file that is not complete is taken away
+        open_for(model, options.source, options, targets=False, keep=options.keep) as stream,
+        _written(model, options, format) as write,
+    ):
+        if options.keep and stream.schema is None:
+            raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
+        for batch in stream:
+            write(batch)
+        for line in stream.first_bad_lines:
+            say(f"skipped {line}")
+        if stream.bad_lines:
+            say(f"warning: {stream.bad_lines:,} bad lines have no prediction")
+    return 0
+
+
+def _format(options: Namespace) -> str:
+    """Tell what to write: lines of text, or which table."""
+    from polyak.data.write.prediction_tables import table_format
+
+    format: str = options.to or table_format(options.output) or "lines"
+    if not options.keep or format != "lines":
+        return format
+    if options.output == "-" and options.to is None:
+        return "csv"
+    raise UsageError("lines of text have no columns beside them: --keep needs a table, say .csv")
+
+
+@contextmanager
+def _written(
+    model: LinearModel, options: Namespace, format: str
+) -> Iterator[Callable[[Batch], None]]:
+    """Open what is written, and give what writes a batch."""
+    from polyak.storage.container import check_writable, replacing
+
+    if options.output != "-":
+        check_writable(options.output)
+    if format == "lines":
+        from polyak.data.write.predictions import line_writer
+
+        lines = line_writer(model, options.what)
+        with replacing(options.output) as file:
+
+            def write_lines(batch: Batch) -> None:
+                file.write(lines(batch.rows))
+
+            yield write_lines
+        return
+    from polyak.data.write.prediction_tables import table_maker, table_sink
+
+    table = table_maker(model, options.what)
+    with table_sink(options.output, format) as write:
+        yield lambda batch: write(table(batch.rows, batch.kept))

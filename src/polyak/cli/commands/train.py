@@ -1,0 +1,365 @@
+"""``polyak train``: from a source to a model file."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from polyak.cli.arguments import (
+    Parser,
+    add_json,
+    add_source,
+    averaging,
+    not_negative,
+    number_or_auto,
+    positive,
+    rows_or_seconds,
+)
+from polyak.cli.columns import add_columns, columns_of
+from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.cli.memory import give_gaps_back, keep_freed_memory
+from polyak.cli.outputs import check_folder_is_no_source, check_outputs
+from polyak.cli.reading import begin_reading
+from polyak.data.head_start import BLOCK_BYTES
+
+if TYPE_CHECKING:
+    from polyak.training.job import Job, Outcome
+
+
+def parser() -> Parser:
+    """Read the arguments."""
+    parser = Parser("train", "Learn a model from a source, each row once, as it streams by.")
+    add_source(parser)
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="FILE", help="the model file to write"
+    )
+    parser.add_argument(
+        "--test", action="append", metavar="FILE", help="evaluate the model on this in the end"
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a page about the model, to look at in a browser"
+    )
+    add_json(parser)
+    parser.add_argument(
+        "--no-progress",
+        dest="progress",
+        action="store_false",
+        help="on a terminal too, a line each time the rows double instead of a live one",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    add_columns(parser)
+    _add_learning(parser)
+    _add_data(parser)
+    _add_engine(parser)
+    return parser
+
+
+def _add_learning(parser: Parser) -> None:
+    how = parser.add_argument_group("learning (what is auto is found from the data)")
+    how.add_argument(
+        "--loss",
+        choices=("squared_hinge", "log_loss", "hinge", "squared_error"),
+        default="squared_hinge",
+        help="what to minimise (squared_hinge)",
+    )
+    how.add_argument(
+        "--recipe",
+        choices=("auto", "sgd", "paper"),
+        default="auto",
+        help="auto lets methods and settings race in the same pass, sgd only those of averaged "
+        "SGD; paper follows the paper (auto)",
+    )
+    for name, what in {
+        "--alpha": "the strength of the penalty",
+        "--eta0": "the first learning rate",
+        "--decay": "how fast the learning rate falls: a",
+        "--power": "the learning rate's exponent: c",
+    }.items():
+        how.add_argument(name, type=number_or_auto, default="auto", metavar="X|auto", help=what)
+    how.add_argument(
+        "--average",
+        type=averaging,
+        default="auto",
+        metavar="auto|off|ROWS",
+        help="average the iterates from where it pays, never, or after so many rows",
+    )
+    how.add_argument(
+        "--step",
+        choices=("auto", "explicit", "implicit"),
+        default="auto",
+        help="implicit steps never overshoot",
+    )
+    how.add_argument(
+        "--precondition",
+        type=number_or_auto,
+        default="auto",
+        metavar="P|auto",
+        help="move features by their mean square to the power -P",
+    )
+    how.add_argument(
+        "--no-intercept", dest="intercept", action="store_false", help="learn no intercept"
+    )
+    how.add_argument(
+        "--intervals",
+        action="store_true",
+        help="learn replicas in the same pass, for standard errors and confidence intervals",
+    )
+    how.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of what is random")
+
+
+def _add_data(parser: Parser) -> None:
+    data = parser.add_argument_group("data and checkpoints")
+    data.add_argument(
+        "--passes", type=positive, default=1, metavar="N", help="read the source so often (1)"
+    )
+    data.add_argument(
+        "--classes", metavar="A,B,...", help="all labels; else those of the first 1000 rows"
+    )
+    data.add_argument(
+        "--n-features", type=positive, metavar="N", help="refuse features beyond so many"
+    )
+    data.add_argument(
+        "--shuffle-buffer",
+        type=not_negative,
+        default=0,
+        metavar="ROWS",
+        help="shuffle within so many rows; for files that are sorted",
+    )
+    data.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="keep checkpoints there, and go on from the last if there is one",
+    )
+    data.add_argument(
+        "--checkpoint-every",
+        type=rows_or_seconds,
+        default=(None, 30.0),
+        metavar="ROWS|TIME",
+        help="how often, such as 100000 or 5m (30s)",
+    )
+    data.add_argument(
+        "--block-bytes",
+        type=positive,
+        default=BLOCK_BYTES,
+        metavar="N",
+        help="text parsed at a time",
+    )
+
+
+def _add_engine(parser: Parser) -> None:
+    engine = parser.add_argument_group("several machines or processes")
+    engine.add_argument(
+        "--engine", choices=("dask",), help="have the workers of a cluster learn, each its share"
+    )
+    engine.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of the cluster, such as tcp://host:8786"
+    )
+    engine.add_argument(
+        "--workers", type=positive, metavar="N", help="start so many here (one a processor)"
+    )
+    engine.add_argument(
+        "--rounds", type=positive, metavar="N", help="how often workers compare notes (found out)"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Do it."""
+    keep_freed_memory()
+    _check_files(options)
+    if not options.engine:  # whose workers read
+        begin_reading(options)
+    from polyak.storage.container import check_writable
+
+    job = _job(options)
+    if options.engine or options.scheduler or options.workers or options.rounds:
+        from polyak.cli.distributed import check
+
+        check(job, options)
+    check_writable(options.model)
+    if options.report:
+        check_writable(options.report)
+    from polyak.training.interrupts import Interrupts
+
+    with Interrupts():
+        return _finish(job, _train(job, options), options)
+
+
+def _check_files(options: Namespace) -> None:
+    """Refuse to write over what is read."""
+    kept: list[str] = []
+    if options.checkpoint:
+        from polyak.training.checkpoint import CheckpointFolder
+
+        check_folder_is_no_source(options.checkpoint, options.source)
+        kept = CheckpointFolder(options.checkpoint).files()
+    check_outputs(
+        {"checkpoint": kept, "model": options.model, "report": options.report},
+        {"source": options.source, "test set": options.test},
+    )
+
+
+def _job(options: Namespace) -> Job:
+    from polyak.learn.recipes import Recipe
+    from polyak.training.job import Job
+
+    every_rows, every_seconds = options.checkpoint_every
+    try:
+        return Job(
+            source=options.source,
+            recipe=Recipe(
+                loss=options.loss,
+                recipe=options.recipe,
+                alpha=options.alpha,
+                eta0=options.eta0,
+                decay=options.decay,
+                power_t=options.power,
+                average=options.average,
+                step=options.step,
+                precondition=options.precondition,
+                fit_intercept=options.intercept,
+                intervals=options.intervals,
+                seed=options.seed,
+            ),
+            classes=None if options.classes is None else _labels(options.classes),
+            passes=options.passes,
+            format=options.format,
+            n_features=options.n_features,
+            zero_based="auto" if options.zero_based is None else options.zero_based,
+            skip_bad_lines=options.skip_bad_lines,
+            threads=options.threads,
+            shuffle_buffer=options.shuffle_buffer,
+            block_bytes=options.block_bytes,
+            longest_line=options.longest_line,
+            columns=columns_of(options),
+            checkpoint=options.checkpoint,
+            every_rows=every_rows,
+            every_seconds=every_seconds,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _train(job: Job, options: Namespace) -> Outcome:
+    if options.engine:
+        from polyak.cli.distributed import train as train_on_cluster
+
+        return train_on_cluster(job, options)
+    from polyak.cli.progress import display
+    from polyak.training.job import Progress, train
+
+    shown = display(quiet=options.quiet or options.json, live=options.progress)
+    batches = 0
+
+    def watch(progress: Progress) -> None:
+        nonlocal batches
+        if batches == 0 and progress.rows_before:
+            say(f"going on from row {progress.rows_before:,}")
+        batches += 1
+        if batches % (64 if "-" in options.source else 512) == 0:  # a tenth of a pipe's time
+            give_gaps_back()
+        shown(progress)
+
+    try:
+        return train(job, watch)
+    finally:
+        shown.close()
+
+
+def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
+    """Write the model, say what was learned, and give the exit code."""
+    from polyak.cli.output import print_figures
+    from polyak.training.job import clear_checkpoints
+
+    _report_bad_lines(outcome)
+    _report_missing_targets(outcome)
+    figures = _figures(outcome, options.json)
+    if outcome.model is not None:
+        outcome.model.save(options.model)
+        figures = {"model": options.model} | figures
+        if options.report:
+            from polyak.cli.commands.report import write
+
+            write(outcome.model, options.model, options.report)
+            figures = {"model": options.model, "report": options.report} | figures
+    if outcome.interrupted:
+        print_figures(figures, options.json)
+        kept = [] if outcome.model is None else [f"the model is in {options.model}"]
+        if job.checkpoint is not None and outcome.progress.checkpoints:
+            kept.append(f"the same command goes on from the checkpoint in {job.checkpoint}")
+        say(f"stopped at row {outcome.progress.rows:,}: {'; '.join(kept) or 'nothing to save'}")
+        return STOPPED
+    clear_checkpoints(job)
+    if options.test:
+        from polyak.cli.commands.evaluate import measure
+
+        measured = measure(outcome.model, options.test, options)
+        if options.json:
+            figures["test"] = measured
+        else:
+            figures |= {f"test_{name}": value for name, value in measured.items()}
+    print_figures(figures, options.json)
+    return 0
+
+
+def _report_bad_lines(outcome: Outcome) -> None:
+    for line in outcome.progress.first_bad_lines:
+        say(f"skipped {line}")
+    more = outcome.progress.bad_lines - len(outcome.progress.first_bad_lines)
+    if more > 0:
+        say(f"skipped {more:,} more bad lines")
+
+
+def _report_missing_targets(outcome: Outcome) -> None:
+    about = {} if outcome.model is None else outcome.model.about
+    if about.get("rows_without_target"):
+        target = about["schema"]["target"]["name"] if "schema" in about else "label"
+        say(f"left out {about['rows_without_target']:,} rows whose {target} is missing")
+
+
+def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
+    from polyak.cli.progress import speeds
+    from polyak.cli.race import recent_words, winner, winner_words
+
+    progress = outcome.progress
+    rate, megabytes = speeds(progress)
+    figures: dict[str, Any] = {"rows": progress.rows}
+    if outcome.model is not None:
+        about = outcome.model.about
+        figures |= {
+            "features": outcome.model.n_features,
+            "progressive_loss": about.get("progressive_loss"),
+            "progressive_error": about.get("progressive_error"),
+        }
+        if as_json:
+            figures |= {"recent": about.get("recent"), "winner": winner(about)}
+            figures |= {"rows_needed": (about.get("rows_needed") or {}).get("rows")}
+        else:
+            figures |= recent_words(about) | winner_words(about) | _when_averaging_pays(about)
+    if progress.rows_before:
+        figures["resumed_at_row"] = progress.rows_before
+    if progress.bad_lines:
+        figures["bad_lines"] = progress.bad_lines
+    return figures | {
+        "seconds": progress.seconds,
+        "rows_per_second": round(rate),
+        "megabytes_per_second": round(megabytes, 1),
+    }
+
+
+def _when_averaging_pays(about: dict[str, Any]) -> dict[str, str]:
+    needed = about.get("rows_needed")
+    return {"averaging_pays_after": f"about {needed['rows']:,} rows"} if needed else {}
+
+
+def _labels(text: str) -> Any:
+    """Read classes: numbers if all of them are, otherwise words."""
+    import numpy as np
+
+    words = [word.strip() for word in text.split(",")]
+    try:
+        labels = np.unique([float(word) for word in words])
+    except ValueError:
+        labels = np.unique(words)
+    if len(labels) < 2 or len(labels) < len(words):
+        raise ValueError(f"--classes needs two labels or more, each once, not {text!r}")
+    return labels

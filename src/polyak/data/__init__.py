@@ -1,0 +1,1 @@
+"""From files, tables and arrays to batches of rows."""

@@ -1,0 +1,1 @@
+"""The formats there are: one module each, and one list of them."""

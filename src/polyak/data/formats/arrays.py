@@ -1,0 +1,230 @@
+"""Rows from arrays, in memory or mapped from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.options import Options
+from polyak.data.stream import Mark, Position
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+from polyak.rows.huge_values import huge_value
+from polyak.rows.sparse import Rows, SparseRows, as_rows
+
+
+def open_arrays(source: Any, options: Options) -> ArrayReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    return ArrayReader(rows, options.y if y is None else y, weights, options)
+
+
+class ArrayFile:
+    """What a file that holds arrays is told of the reading; one in memory need not know."""
+
+    def begin(self) -> None:
+        """Say that reading begins."""
+
+    def before_batch(self, last: bool) -> None:
+        """Say that a batch is to be read, and whether it is the last; refuse what is damaged."""
+
+    def after_batch(self) -> None:
+        """Say that the rows so far are no longer needed."""
+
+    def end(self) -> None:
+        """Say that reading has ended, perhaps early."""
+
+
+class ArrayReader:
+    """Cuts arrays into batches, and checks them.
+
+    Parameters
+    ----------
+    rows, y, weights : arrays, of which ``y`` and ``weights`` may be None
+    options : Options
+    format, name : str
+    bytes_total : int, optional
+        The size on the disk.
+    file : ArrayFile, optional
+        The file that holds the arrays, which is told how far the reading has come.
+    origin : dict, optional
+        What `polyak.data.origin` says of the source that the arrays were made of.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        y: Any,
+        weights: Any,
+        options: Options,
+        *,
+        format: str = "arrays",
+        name: str = "the array",
+        bytes_total: int | None = None,
+        file: ArrayFile | None = None,
+        origin: dict[str, int] | None = None,
+    ) -> None:
+        self.format = format
+        self.name = name
+        self.bytes_total = bytes_total
+        width = int(rows.shape[1])
+        origin = origin or {}
+        self.hashed_bits: int | None = origin.get("hashed_bits")
+        self._place: Position = {"format": format}
+        if "first_id" in origin:
+            self._place["base"] = origin["first_id"]
+        self._rows = rows
+        self._targets = self._one_each(y, "targets")
+        self._weights = self._one_each(weights, "weights")
+        self._batch_rows = options.batch_rows
+        self._dtype = options.dtype
+        self._file = file or ArrayFile()
+        if options.n_features is not None and options.n_features < width:
+            raise DataError(
+                f"{name} has {width} features, more than the {options.n_features} given"
+            )
+        if options.n_features is not None and isinstance(rows, SparseRows):
+            width = options.n_features
+        self._width = width
+        self.n_features: int | None = width
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data: the shape, the first rows and the last."""
+        import hashlib
+
+        n = len(self._rows)
+        digest = hashlib.sha256(f"{self._rows.shape}".encode())
+        for begin, end in (0, min(n, 64)), (max(0, n - 64), n):
+            batch = self._batch(begin, end)
+            rows = batch.rows
+            parts = (
+                [rows.indptr, rows.indices, rows.values] if isinstance(rows, SparseRows) else [rows]
+            )
+            for part in [*parts, batch.targets, batch.weights]:
+                digest.update(repr(part.tolist() if part is not None else None).encode())
+        return digest.hexdigest()[:32]
+
+    def begin(self, start: Position | None) -> Mark:
+        """Say where reading begins."""
+        if start is None:
+            return Mark(self._place | {"rows": 0})
+        if start.get("format") != self.format or start["rows"] > len(self._rows):
+            raise DataError(f"the place to go on from is not one in {self.name}")
+        return self._mark(start["rows"])
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark."""
+        n = len(self._rows)
+        self._file.begin()
+        try:
+            for begin in range(mark.rows, n, self._batch_rows):
+                end = min(n, begin + self._batch_rows)
+                self._file.before_batch(last=end == n)
+                batch = self._batch(begin, end)
+                check_batch(batch, self.name, begin)
+                yield batch, self._mark(end)
+                self._file.after_batch()
+        finally:
+            self._file.end()
+
+    def _mark(self, rows: int) -> Mark:
+        share = rows / max(len(self._rows), 1)
+        return Mark(self._place | {"rows": rows}, rows, round((self.bytes_total or 0) * share))
+
+    def _batch(self, begin: int, end: int) -> Batch:
+        part = slice(begin, end)
+        return Batch(
+            self._part_of_rows(begin, end),
+            None if self._targets is None else _aligned(self._targets[part]),
+            None if self._weights is None else _aligned(self._weights[part]),
+        )
+
+    def _part_of_rows(self, begin: int, end: int) -> Rows:
+        if not isinstance(self._rows, SparseRows):
+            return _aligned(self._rows[begin:end], self._float(self._rows))
+        indptr = _aligned(self._rows.indptr[begin : end + 1])
+        first, last = int(indptr[0]), int(indptr[-1])
+        indices, values = self._rows.indices[first:last], self._rows.values[first:last]
+        wide = indices.dtype not in (np.int32, np.int64)
+        rows = SparseRows(
+            indptr - first,
+            _aligned(indices, np.dtype(np.int64) if wide else None),
+            _aligned(values, self._float(values)),
+            self._width,
+        )
+        # A damaged file must not lead the core astray.
+        if np.any(np.diff(rows.indptr) < 0) or len(rows.indices) != last - first:
+            raise DataError(f"{self.name} is damaged: its indptr does not fit its indices")
+        if len(indices) and not (indices.min() >= 0 and indices.max() < self._width):
+            raise DataError(f"{self.name} has a feature beyond its {self._width} columns")
+        return rows
+
+    def _float(self, values: NDArray[Any]) -> np.dtype[Any]:
+        if self._dtype is not None:
+            return np.dtype(self._dtype)
+        return values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+
+    def _one_each(self, numbers: Any, what: str) -> Any:
+        """Give one number a row, or None: an array, or one that is unpacked as it is read."""
+        if numbers is None:
+            return None
+        array: Any = numbers if hasattr(numbers, "whole") else np.asarray(numbers)
+        if array.ndim != 1 and hasattr(array, "whole"):
+            array = array.whole()
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.shape != (len(self._rows),):
+            raise DataError(
+                f"{self.name} has {len(self._rows)} rows, but {what} of shape {array.shape}"
+            )
+        return array
+
+
+def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
+    # What is mapped from the middle of a file may begin at any byte.
+    return np.require(array, dtype or array.dtype.newbyteorder("="), ["ALIGNED", "C_CONTIGUOUS"])
+
+
+def check_batch(batch: Batch, name: str, begin: int) -> None:
+    """Refuse what cannot be learned from; ``begin`` is the number of the first row."""
+    rows = batch.rows
+    if isinstance(rows, SparseRows):
+        bad = _first_not_finite(rows.values)
+        if bad is not None:
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            raise DataError(f"{name}, row {begin + row}: a value is not finite")
+    else:
+        bad = _first_not_finite(rows.reshape(-1))
+        if bad is not None:
+            row = begin + bad // rows.shape[1]
+            raise DataError(f"{name}, row {row}: a value is not finite")
+    for what, numbers in ("target", batch.targets), ("weight", batch.weights):
+        if numbers is not None and numbers.dtype.kind == "f":
+            bad = _first_not_finite(numbers)
+            if bad is not None:
+                raise DataError(f"{name}, row {begin + bad}: the {what} is not finite")
+    if batch.weights is not None and np.any(batch.weights < 0):
+        bad = int(np.argmax(batch.weights < 0))
+        raise DataError(f"{name}, row {begin + bad}: the weight is negative")
+    huge = huge_value(rows, batch.targets)
+    if huge is not None:
+        raise DataError(f"{name}, row {begin + huge[0]}: {huge[1]}")
+
+
+def _first_not_finite(numbers: NDArray[Any]) -> int | None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One sum instead of a test for each; it may be infinite without any of them being so.
+        if np.isfinite(np.sum(numbers)):
+            return None
+        finite = np.isfinite(numbers)
+    return None if finite.all() else int(np.argmin(finite))

@@ -1,0 +1,45 @@
+"""Tables in files: which reader each format has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyak.data.options import Options
+from polyak.data.sources.files import File, Pipe
+from polyak.data.stream import Reader
+from polyak.data.tables.arrow_types import pyarrow
+from polyak.data.tables.reader import Source, TableReader
+
+
+def open_table(format: str, files: Sequence[File | Pipe], options: Options) -> Reader:
+    """Open files of a format of tables; Parquet may also hold rows that were converted."""
+    if holds_rows(format, files):
+        from polyak.data.formats.row_parquet import RowParquetReader
+
+        return RowParquetReader(files, options)
+    return TableReader(open_source(format, files, options), options)
+
+
+def holds_rows(format: str, files: Sequence[File | Pipe]) -> bool:
+    """Tell files of rows, as they are converted to, from tables."""
+    pyarrow()
+    if format != "parquet":
+        return False
+    from polyak.data.formats.row_parquet import is_row_file
+
+    return is_row_file(files[0])
+
+
+def open_source(format: str, files: Sequence[File | Pipe], options: Options) -> Source:
+    """Open the columns of tables as they are."""
+    pyarrow()
+    if format in ("parquet", "arrow"):
+        from polyak.data.tables.parquet import BinarySource
+
+        return BinarySource(files, format, options)
+    from polyak.data.tables.csv import CsvFormat
+    from polyak.data.tables.jsonl import JsonFormat
+    from polyak.data.tables.text import TextSource
+
+    text = JsonFormat() if format == "jsonl" else CsvFormat(format)
+    return TextSource(files, text, options)

@@ -1,0 +1,1 @@
+"""Bytes from files, pipes and stores, compressed or not."""

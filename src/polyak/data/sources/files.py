@@ -1,0 +1,328 @@
+"""Bytes from wherever they lie: files, compressed files, several files, pipes."""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+from collections.abc import Iterable
+from typing import Any, BinaryIO, cast
+
+from polyak.data.sources.compression import compression_of, decompressed
+from polyak.errors import DataError
+
+HEAD_BYTES = 1 << 16
+
+
+class Opened:
+    """Bytes being read: decompressed, with a count of those taken from the disk."""
+
+    def __init__(
+        self, name: str, file: BinaryIO, compression: str | None, size: int | None = None
+    ) -> None:
+        self._name = name
+        self._counted = _Counted(file, name, size)
+        self._compression = compression
+        self._file = cast(BinaryIO, self._counted)
+        if compression:
+            buffered = io.BufferedReader(self._counted, 1 << 18)
+            self._file = decompressed(cast(BinaryIO, buffered), compression)
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the file were read, as they lie on the disk."""
+        return self._counted.count
+
+    def fill(self, buffer: memoryview) -> int:
+        """Fill the whole buffer unless the file ends first; return how much was filled.
+
+        Never less for want of patience: how a pipe portions its bytes must not show.
+        """
+        filled = 0
+        try:
+            while filled < len(buffer):
+                n = self._file.readinto(buffer[filled:])  # type: ignore[attr-defined]
+                if not n:
+                    break
+                filled += n
+        except EOFError as error:
+            raise DataError(f"{self._name} is cut short: its compressed data has no end") from error
+        except DataError:
+            raise
+        except Exception as error:
+            if self._compression:
+                raise DataError(
+                    f"{self._name} is not sound {self._compression} data: {error}"
+                ) from error
+            raise DataError(f"{self._name} cannot be read: {reason(error)}") from error
+        return filled
+
+    def skip(self, n: int) -> None:
+        """Go on by ``n`` bytes: by a leap where the file allows it, otherwise by reading."""
+        if not self._compression and self._counted.leap(n):
+            return
+        buffer = memoryview(bytearray(min(n, 1 << 20)))
+        while n > 0:
+            got = self.fill(buffer[: min(n, len(buffer))])
+            if not got:
+                raise DataError(f"{self._name} ends before the place to go on from")
+            n -= got
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        self._counted.close()
+
+
+class _Counted(io.RawIOBase):
+    """A file that knows how much of it was read.
+
+    Of a file on the disk, ``size`` is how much there was to read when it was opened: what is added
+    later is not read, and less than that is an error, not its end.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, size: int | None) -> None:
+        self._file = file
+        self._name = name
+        self._size = size
+        self._readinto = getattr(file, "readinto", None)
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._size is not None:
+            buffer = memoryview(buffer)[: max(0, self._size - self.count)]
+        if self._readinto is not None:
+            n = self._readinto(buffer) or 0
+        else:
+            data = self._file.read(len(buffer))
+            n = len(data)
+            buffer[:n] = data
+        if n == 0 and len(buffer) and self._size is not None:
+            now = os.fstat(self._file.fileno()).st_size
+            before = self._file.tell() + self._size - self.count
+            raise DataError(
+                f"{self._name} became shorter while it was read: it had {before} bytes, and now "
+                f"has {now}"
+            )
+        self.count += n
+        return n
+
+    def leap(self, n: int) -> bool:
+        if self._size is not None and self.count + n > self._size:
+            return False
+        try:
+            self._file.seek(n, io.SEEK_CUR)
+        except (AttributeError, OSError):
+            return False
+        self.count += n
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+class File:
+    """A file on the disk, which can be opened any number of times.
+
+    Attributes
+    ----------
+    name : str
+        The path, as errors give it.
+    size : int or None
+        How many bytes it takes on the disk; None for a pipe.
+    keys : dict
+        What the names of its folders say, where they are as in ``year=2013/month=1``.
+    """
+
+    def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
+        self.name = path
+        self.keys = keys or {}
+        self._pipe: Pipe | None = None
+        try:
+            state = os.stat(path)
+            if os.path.isdir(path):
+                raise DataError(f"{path} is a folder, not a file")
+            self.is_regular = os.path.isfile(path)
+            self.size = state.st_size if self.is_regular else None
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {reason(error)}") from error
+
+    def head(self) -> bytes:
+        """Return the first 64 KiB; of a pipe, they will be read again."""
+        if not self.is_regular:
+            return self._as_pipe().head()
+        with self._raw() as raw:
+            return _read_head(raw)
+
+    def lines_before(self) -> int:
+        """Count the lines before it, where it is only some lines of a file."""
+        return 0
+
+    def is_plain(self) -> bool:
+        """Say whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
+        if not self.is_regular:
+            return False
+        with self._raw() as raw:
+            return compression_of(self.name, raw.read(8) or b"") is None
+
+    def open(self) -> Opened:
+        """Begin to read."""
+        if not self.is_regular:
+            return self._as_pipe().open()
+        raw = self._raw()
+        head = raw.read(8) or b""
+        raw.seek(0)
+        size = os.fstat(raw.fileno()).st_size
+        return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head), size)
+
+    def _as_pipe(self) -> Pipe:
+        if self._pipe is None:
+            self._pipe = Pipe(self._raw(), self.name)
+        return self._pipe
+
+    def _raw(self) -> io.FileIO:
+        try:
+            return open(self.name, "rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
+
+
+class Pipe:
+    """Bytes that come once: standard input, or a file object that someone else opened.
+
+    The first 64 KiB are kept, since the compression and the identity of the data show in them.
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        if isinstance(file, io.TextIOBase):
+            raise DataError(f"{name} is open for text; open it in binary mode, as with 'rb'")
+        self.name = name
+        self.size: int | None = None
+        self._file = file
+        self._head: bytes | None = None
+        self._is_open = False
+
+    @classmethod
+    def of_standard_input(cls) -> Pipe:
+        """Read standard input, past Python's own buffer, which a blocked read would lock."""
+        return cls(io.FileIO(0, closefd=False), "standard input")
+
+    def head(self) -> bytes:
+        """Return the first 64 KiB; they will be read again."""
+        if self._head is None:
+            try:
+                self._head = _read_head(self._file)
+            except OSError as error:
+                raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
+        return self._head
+
+    def lines_before(self) -> int:
+        """Say that no line comes before it."""
+        return 0
+
+    def open(self) -> Opened:
+        """Begin to read; possible once."""
+        if self._is_open:
+            raise DataError(f"{self.name} can be read once only")
+        head = self.head()
+        self._is_open = True
+        joined = cast(BinaryIO, _Joined(head, self._file))
+        return Opened(self.name, joined, compression_of(self.name, head))
+
+
+class _Joined(io.RawIOBase):
+    """A head that was read already, then the rest."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        self._head = memoryview(head)
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head[: len(buffer)] or self._file.read(len(buffer)) or b""
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _read_head(file: Any) -> bytes:
+    head = b""
+    while len(head) < HEAD_BYTES:
+        data = file.read(HEAD_BYTES - len(head))
+        if not data:
+            break
+        head += data
+    return head
+
+
+def find_files(source: Any) -> list[File | Pipe]:
+    """Turn a path, a pattern, ``-``, a file object or a list of them into files, in order.
+
+    The matches of a pattern come in the order of their names.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if path == "-":
+            return [Pipe.of_standard_input()]
+        if not os.path.exists(path) and glob.has_magic(path):
+            matches = sorted(glob.glob(path, recursive=True))
+            if not matches:
+                raise DataError(f"no file matches {path}")
+            return [File(match) for match in matches]
+        if "://" in path or os.path.isdir(path):
+            from polyak.data.sources.folders import files_of_folder_or_url
+
+            return files_of_folder_or_url(path)
+        return [File(path)]
+    if isinstance(source, File):
+        return [source]
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        return [Pipe(source, name if isinstance(name, str) else "the file object")]
+    files = [file for part in source for file in find_files(part)]
+    if not files:
+        raise DataError("no file was named")
+    return files
+
+
+def total_size(files: Iterable[File | Pipe]) -> int | None:
+    """Add up the sizes on the disk; None if one is not known."""
+    sizes = [file.size for file in files]
+    return None if None in sizes else sum(cast(list[int], sizes))
+
+
+def fingerprint(files: Iterable[File | Pipe]) -> str:
+    """Tell this data from other data, cheaply: the sizes, and how the first files begin.
+
+    Neither names nor dates count, so a copy elsewhere is the same data. A pipe shows how it begins
+    only if it is the first: nobody may write to the next ones before this one is read.
+    """
+    import hashlib
+
+    digest = hashlib.sha256()
+    for i, file in enumerate(files):
+        digest.update(f"{file.size} ".encode())
+        if i == 0 or (i < 16 and file.size is not None):
+            digest.update(file.head())
+    return digest.hexdigest()[:32]
+
+
+def is_utf8(name: str) -> bool:
+    """Tell whether a file's name has no bytes that are not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def reason(error: Exception) -> str:
+    """Say what an error says, without its number and without repeating the file's name."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

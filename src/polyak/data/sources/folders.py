@@ -1,0 +1,128 @@
+"""Folders of files, partitioned or not, and files in the stores that pyarrow knows by a URL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, cast
+from urllib.parse import unquote
+
+from polyak.data.sources.compression import compression_of, without_suffix
+from polyak.data.sources.files import HEAD_BYTES, File, Opened, Pipe, reason
+from polyak.data.tables.arrow_types import pyarrow
+from polyak.errors import DataError
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""How others write a folder's name where the value is missing."""
+
+
+def files_of_folder_or_url(path: str) -> list[File | Pipe]:
+    """List the files of a folder, in the order of their names, or open a URL.
+
+    Folders called ``key=value`` give their files a column. What begins with a dot or an underscore
+    is left alone, as programs keep their own notes in such files.
+    """
+    if "://" in path:
+        return _files_of_url(path)
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    found.sort()
+    chosen = _of_known_format(found)
+    if not chosen:
+        raise DataError(f"{path} is a folder without any file to read")
+    return [File(name, keys_of(os.path.relpath(name, path))) for name in chosen]
+
+
+def _of_known_format(names: list[str]) -> list[str]:
+    from polyak.data.formats.registry import SUFFIXES
+
+    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix in SUFFIXES]
+    return known or names
+
+
+def keys_of(path: str) -> dict[str, str | None]:
+    """Read the keys that a path's folders are called by.
+
+    Examples
+    --------
+    >>> keys_of("year=2013/month=1/part-0.parquet")
+    {'year': '2013', 'month': '1'}
+    """
+    keys: dict[str, str | None] = {}
+    for part in path.replace(os.sep, "/").split("/")[:-1]:
+        name, equals, value = part.partition("=")
+        if equals and name:
+            keys[unquote(name)] = None if value == NO_VALUE else unquote(value)
+    return keys
+
+
+class RemoteFile:
+    """A file in a store that pyarrow knows."""
+
+    is_regular = True
+
+    def __init__(self, store: Any, info: Any, name: str, keys: dict[str, str | None]) -> None:
+        self.name = name
+        self.size: int | None = info.size
+        self.keys = keys
+        self._store = store
+        self._path = info.path
+
+    def head(self) -> bytes:
+        """Return the first 64 KiB."""
+        with self.raw() as file:
+            return bytes(file.read(HEAD_BYTES))
+
+    def lines_before(self) -> int:
+        """Say that no line comes before it."""
+        return 0
+
+    def open(self) -> Opened:
+        """Begin to read."""
+        compression = compression_of(self.name, self.head()[:8])
+        return Opened(self.name, cast(BinaryIO, self.raw()), compression)
+
+    def raw(self) -> Any:
+        """Open the file as it is, for random access."""
+        try:
+            return self._store.open_input_file(self._path)
+        except OSError as error:
+            raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
+
+
+def _files_of_url(url: str) -> list[File | Pipe]:
+    pyarrow()
+    from pyarrow import fs
+
+    try:
+        store, path = fs.FileSystem.from_uri(url)
+        info = store.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise DataError(f"{url} cannot be read: there is no such file")
+        if info.type == fs.FileType.File:
+            return cast(list[File | Pipe], [RemoteFile(store, info, url, {})])
+        inside = store.get_file_info(fs.FileSelector(path, recursive=True))
+    except (OSError, ValueError, NotImplementedError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{url} cannot be read: {str(error).lower()}") from error
+    begin = len(path.rstrip("/")) + 1
+    files = {
+        part.path: part
+        for part in inside
+        if part.type == fs.FileType.File
+        and not any(name[0] in "._" for name in part.path[begin:].split("/"))
+    }
+    chosen = _of_known_format(sorted(files))
+    if not chosen:
+        raise DataError(f"{url} is a folder without any file to read")
+    base = url.rstrip("/")
+    return cast(
+        list[File | Pipe],
+        [
+            RemoteFile(store, files[name], f"{base}/{name[begin:]}", keys_of(name[begin:]))
+            for name in chosen
+        ],
+    )

@@ -1,0 +1,238 @@
+"""A stream: the batches of a source one after the other, and where the reading stands."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from polyak.data.order import ROWS_TO_TELL, sorted_by_class
+from polyak.data.shuffle import shuffled
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
+
+Position = dict[str, Any]
+"""Where a batch ended: what JSON can hold, and only the reader that made it understands."""
+
+
+class BadLine(NamedTuple):
+    """A line that could not be read and was skipped."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
+
+
+class NoRowsError(DataError):
+    """The source can be read, but there is no row in it."""
+
+
+class Mark(NamedTuple):
+    """Where the reading stands at the end of a batch."""
+
+    position: Position
+    rows: int = 0
+    bytes_read: int = 0
+    bad_lines: int = 0
+    first_bad_lines: tuple[BadLine, ...] = ()
+
+
+class Reader(Protocol):
+    """What a format provides; `Stream` adds what all formats share."""
+
+    format: str
+    name: str
+    bytes_total: int | None
+    n_features: int | None
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+
+    def begin(self, start: Position | None) -> Mark:
+        """Say where reading begins: at the source's beginning, or at a position."""
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark; a batch may be empty."""
+
+
+class Stream:
+    """An iterator of batches, and a context manager that ends the reading.
+
+    Made by `polyak.data.open.open_stream`. All that it tells is about the batches delivered so
+    far, whatever was read ahead of them.
+
+    Attributes
+    ----------
+    name : str
+        What errors call the source.
+    format : str
+    n_features : int or None
+        The number of features, where it is known before all is read.
+    bytes_total : int or None
+        The size on the disk.
+    bytes_read : int
+        How much of that was read.
+    rows_read : int
+        How many rows, those before ``start`` included.
+    bad_lines : int
+        How many lines were skipped.
+    first_bad_lines : tuple of BadLine
+        The first ten of them.
+    position : dict
+        Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
+    schema : Schema or None
+        What the columns mean, where the source is a table.
+    hashed_bits : int or None
+        Where the source names its features and they were hashed, into how many slots: 2 to this.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        shuffle_buffer: int = 0,
+        seed: int = 0,
+        start: Position | None = None,
+        warn_if_sorted: bool = True,
+    ) -> None:
+        self._reader = reader
+        self.name = reader.name
+        self.format = reader.format
+        self.bytes_total = reader.bytes_total
+        self.n_features = reader.n_features
+        self.schema: Schema | None = getattr(reader, "schema", None)
+        self.hashed_bits: int | None = getattr(reader, "hashed_bits", None)
+        self._shuffle_buffer = shuffle_buffer
+        self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
+
+    def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
+        """Begin elsewhere, as long as no batch was asked for.
+
+        Whoever has to look at a source to know where to go on must not open it again to do so: a
+        pipe would have moved on.
+        """
+        reader, size = self._reader, self._shuffle_buffer
+        if start is not None and not size:
+            self._check_position(start)
+        if size:
+            begin = reader.begin(None)
+            self._batches = shuffled(reader.read(begin), size, seed, start)
+            here = start or {"shuffle_buffer": size, "seed": seed, "rows": 0}
+            self._mark = begin._replace(position=here, rows=int(here["rows"]))
+        else:
+            self._mark = reader.begin(start)
+            self._batches = reader.read(self._mark)
+        self._first_targets: list[Any] | None = (
+            [] if warn_if_sorted and not size and start is None else None
+        )
+
+    def _check_position(self, start: Position) -> None:
+        """Refuse a position that lacks what this reader's own have."""
+        for name, value in self._reader.begin(None).position.items():
+            if type(start.get(name)) is not type(value):
+                raise DataError(f"the place to go on from is not one in {self.name}")
+
+    @property
+    def bytes_read(self) -> int:  # noqa: D102
+        return self._mark.bytes_read
+
+    @property
+    def rows_read(self) -> int:  # noqa: D102
+        return self._mark.rows
+
+    @property
+    def bad_lines(self) -> int:  # noqa: D102
+        return self._mark.bad_lines
+
+    @property
+    def first_bad_lines(self) -> tuple[BadLine, ...]:  # noqa: D102
+        return self._mark.first_bad_lines
+
+    @property
+    def rows_without_target(self) -> int:
+        """How many rows of a table were left out because their target is missing."""
+        return int(self._mark.position.get("without_target", 0))
+
+    @property
+    def position(self) -> Position:  # noqa: D102
+        return self._mark.position
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this data from other data: sizes and first bytes, neither names nor dates."""
+        return self._reader.fingerprint()
+
+    def names(self) -> dict[int, str]:
+        """Give the names of hashed features, by their index, if they were to be remembered."""
+        return {index: name.decode(errors="replace") for index, name in self.raw_names().items()}
+
+    def raw_names(self) -> dict[int, bytes]:
+        """Give the same as bytes: of two in a slot the first stays, which words would not tell."""
+        names = getattr(self._reader, "names", None)
+        return {} if names is None else dict(names())
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Batch:
+        try:
+            # A part of the source without rows still moves the position and counts bad lines.
+            batch, self._mark = next(self._batches)
+            while not len(batch):
+                batch, self._mark = next(self._batches)
+        except StopIteration:
+            if self._mark.rows == 0:
+                raise NoRowsError(f"{self._reader.name} has no rows{self._left_out()}") from None
+            raise
+        if self._first_targets is not None:
+            self._look_at_order(batch)
+        return batch
+
+    def _left_out(self) -> str:
+        """Say what there is instead of rows."""
+        left_out = []
+        if self.rows_without_target:
+            left_out.append(f"{self.rows_without_target} without a target")
+        if self.bad_lines:
+            left_out.append(f"{self.bad_lines} bad lines")
+        return f" but {' and '.join(left_out)}" if left_out else ""
+
+    def close(self) -> None:
+        """End the reading and its threads."""
+        self._batches.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _look_at_order(self, batch: Batch) -> None:
+        """Warn, once, if the first rows look sorted by class."""
+        assert self._first_targets is not None
+        if batch.targets is not None:
+            self._first_targets.extend(batch.targets[:ROWS_TO_TELL].tolist())
+            if self._mark.rows < ROWS_TO_TELL:
+                return
+            if sorted_by_class(self._first_targets):
+                warnings.warn(
+                    f"the rows of {self._reader.name} seem to be sorted by class, and one pass "
+                    "over sorted rows learns poorly: shuffle the file, or read it with "
+                    "shuffle_buffer=100000 or as many rows as memory allows",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        self._first_targets = None

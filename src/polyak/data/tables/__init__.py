@@ -1,0 +1,1 @@
+"""Tables: what their columns mean, and how their cells become numbers."""

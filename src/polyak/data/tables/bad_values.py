@@ -1,0 +1,152 @@
+"""Which values of a column cannot be read, found for all its rows at once.
+
+pyarrow says of a column only that something is wrong with it, and of one value which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import odd_numbers
+from polyak.data.tables.arrow_types import pyarrow
+
+
+def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:
+    """Tell which words are neither numbers to pyarrow nor stand for a missing one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> not_numbers(pa.array([b"1.5", b"x", b" -2e3 ", b"NA", b"inf"]), {b"NA"}).tolist()
+    [1]
+    """
+    _, offsets, text = words.buffers()
+    begin = words.offset
+    places = np.frombuffer(offsets, np.int32)[begin : begin + len(words) + 1]
+    odd = odd_numbers(b"" if text is None else text, places)
+    return odd[_wrong(words.take(odd), lambda word: word in missing or _is_number(word))]
+
+
+def not_among(words: Any, known: set[bytes]) -> NDArray[np.int64]:
+    """Tell which words are none of those known."""
+    return _wrong(words, lambda word: word in known)
+
+
+def not_utf8(array: Any) -> NDArray[np.int64]:
+    r"""Tell which texts, or lists of texts, are not UTF-8.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> not_utf8(pa.array([b"a", None, b"\xff"])).tolist(), not_utf8(pa.array(["a"])).tolist()
+    ([2], [])
+    """
+    pa = pyarrow()
+    is_a = pa.types
+    none = np.empty(0, np.int64)
+    if is_a.is_dictionary(array.type):
+        wrong = not_utf8(array.dictionary)
+        if not len(wrong):
+            return none
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.flatnonzero(np.isin(codes, wrong))
+    if is_a.is_list(array.type) or is_a.is_large_list(array.type):
+        wrong = not_utf8(array.flatten())
+        if not len(wrong):
+            return none
+        import pyarrow.compute as pc
+
+        return np.unique(pc.list_parent_indices(array).to_numpy()[wrong]).astype(np.int64)
+    if not (is_a.is_string(array.type) or is_a.is_large_string(array.type)):
+        if not (is_a.is_binary(array.type) or is_a.is_large_binary(array.type)):
+            return none
+    elif _is_sound(array):
+        return none
+    return _wrong(array.cast(pa.large_binary()), _is_utf8)
+
+
+def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
+    r"""Make texts that are not UTF-8 missing; say in which rows, and of which column.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table, odd = without_odd_text(pa.table({"a": [b"x", b"\xff"]}))
+    >>> table.column("a").to_pylist(), odd
+    ([b'x', None], {1: 'a'})
+    """
+    pa = pyarrow()
+    odd: dict[int, str] = {}
+    for number, field in enumerate(table.schema):
+        if not _may_be_odd(field.type):
+            continue
+        column = table.column(number)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            rows = not_utf8(chunk)
+            words = chunk.dictionary if pa.types.is_dictionary(chunk.type) else None
+            if not len(rows) and (words is None or not len(not_utf8(words))):
+                continue
+            odd |= {row: odd.get(row, field.name) for row in rows.tolist()}
+            table = table.set_column(number, field.name, _with_holes(chunk, rows))
+    return table, odd
+
+
+def _with_holes(array: Any, rows: NDArray[np.int64]) -> Any:
+    pa = pyarrow()
+    if pa.types.is_dictionary(array.type):  # else the words would stay, though nobody had them
+        words = _with_holes(array.dictionary, not_utf8(array.dictionary))
+        return pa.DictionaryArray.from_arrays(array.indices, words)
+    every = np.arange(len(array))
+    return array.take(pa.array(every, mask=np.isin(every, rows)))
+
+
+def _may_be_odd(kind: Any) -> bool:
+    is_a = pyarrow().types
+    if is_a.is_dictionary(kind) or is_a.is_list(kind) or is_a.is_large_list(kind):
+        return _may_be_odd(kind.value_type)
+    return bool(
+        is_a.is_string(kind)
+        or is_a.is_large_string(kind)
+        or is_a.is_binary(kind)
+        or is_a.is_large_binary(kind)
+    )
+
+
+def _is_sound(array: Any) -> bool:
+    try:
+        array.validate(full=True)
+    except pyarrow().ArrowInvalid:
+        return False
+    return True
+
+
+def _wrong(words: Any, is_right: Callable[[bytes], bool]) -> NDArray[np.int64]:
+    """Judge each word once, however many rows have it."""
+    encoded = words.dictionary_encode()
+    verdicts = [is_right(word) for word in encoded.dictionary.to_pylist()]
+    wrong = np.flatnonzero(~np.array(verdicts, dtype=bool))
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.isin(codes, wrong)).astype(np.int64)
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_number(word: bytes) -> bool:
+    pa = pyarrow()
+    try:
+        pa.array([word.strip(b" \t").decode()]).cast(pa.float64())
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return False
+    return True

@@ -1,0 +1,265 @@
+"""CSV and TSV: a block of lines to columns, by pyarrow's parser; its errors in our words."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import csv_end, csv_rows
+from polyak.data.sources.blocks import LineEnds
+from polyak.data.stream import BadLine
+from polyak.data.tables.arrow_types import MISSING_WORDS, pyarrow
+from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8
+from polyak.data.tables.text_rows import (
+    OLD_LINE_ENDS,
+    BadRow,
+    Lines,
+    has_old_line_ends,
+    leave_out,
+    short,
+    without,
+)
+from polyak.errors import DataError
+
+_QUOTED = 2
+"""The core's state of a text that ends inside quotation marks."""
+
+
+class CsvEnds(LineEnds):
+    """Finds where rows end: at newlines that are not inside quotation marks."""
+
+    def __init__(self, format: str, delimiter: str) -> None:
+        self._format = format
+        self._delimiter = delimiter
+        self._state = 0
+
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        """Whether the text so far ends inside quotation marks."""
+        return self._state == _QUOTED
+
+    def begin_file(self, head: memoryview) -> None:
+        """Look at how a file begins."""
+        self._delimiter = _first_line(head, self._format)[2]
+
+    def begin_block(self) -> None:
+        """Expect the beginning of a row."""
+        self._state = 0
+
+    def last(self, text: memoryview) -> int:
+        """Give the end of the last row that ends in the next bytes; 0 if none does."""
+        end, self._state = csv_end(text, self._delimiter, self._state)
+        return end
+
+
+class CsvFormat:
+    """How CSV is read; a TSV has tabs."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def ends(self, delimiter: str) -> LineEnds:
+        """Line breaks inside quotation marks end no row."""
+        return CsvEnds(self.name, delimiter)
+
+    def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
+        """Read the names of the columns; say where the rows begin, and what is between fields."""
+        head, end, delimiter = _first_line(text, self.name)
+        if has_old_line_ends(head):
+            raise DataError(f"{file}, line 1: {OLD_LINE_ENDS}")
+        try:
+            line = head.decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{file}, line 1: the header is not UTF-8") from error
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        if not any(names):
+            raise DataError(f"{file} is empty: it has no header")
+        if all(_is_number(name) for name in names):
+            raise DataError(
+                f"{file} has no header: its first line is numbers, not the names of columns"
+            )
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise DataError(f"{file} has two columns called {name!r}")
+            seen.add(name)
+        return names, end, delimiter
+
+    def rows(self, lines: Lines) -> Any:
+        """Say where rows begin and end, on which lines, and how many fields each has."""
+        return csv_rows(lines.text, lines.delimiter)
+
+    def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
+        """Parse lines, finding the types of columns out."""
+        from pyarrow import csv as arrow
+
+        pa = pyarrow()
+        # Dates and times are found in words, as in every other format.
+        convert = arrow.ConvertOptions(
+            strings_can_be_null=True, timestamp_parsers=["%no such format%"]
+        )
+        table = self._read(lines, {}, convert, [], skip_bad_lines)
+        # Words that are not UTF-8 are taken for bytes; as words, they say on which line they are.
+        words_after_all = [name for name, kind in _kinds(table) if pa.types.is_binary(kind)]
+        if words_after_all:
+            convert.column_types = dict.fromkeys(words_after_all, pa.string())
+            types = dict.fromkeys(words_after_all, "string")
+            table = self._read(lines, types, convert, [], skip_bad_lines)
+        temporal = [name for name, kind in _kinds(table) if pa.types.is_temporal(kind)]
+        words = self.parse(lines, dict.fromkeys(temporal, "string"), [], False) if temporal else {}
+        columns: dict[str, Any] = {}
+        for (name, kind), column in zip(_kinds(table), table.columns, strict=True):
+            if pa.types.is_temporal(kind):
+                column = words[name]
+            elif pa.types.is_integer(kind):
+                column = column.cast(pa.float64(), safe=False)
+            columns[name] = column
+        return pa.table(columns)
+
+    def parse(
+        self, lines: Lines, types: dict[str, str], bad: list[BadLine], skip_bad_lines: bool
+    ) -> Any:
+        """Parse lines into these columns."""
+        from pyarrow import csv as arrow
+
+        pa = pyarrow()
+        arrow_types = {"number": pa.float64(), "boolean": pa.bool_()}
+        convert = arrow.ConvertOptions(
+            column_types={name: arrow_types.get(kind, pa.string()) for name, kind in types.items()},
+            include_columns=list(types),
+            null_values=[*arrow.ConvertOptions().null_values, *MISSING_WORDS],
+        )
+        return self._read(lines, types, convert, bad, skip_bad_lines)
+
+    def _read(
+        self, lines: Lines, types: dict[str, str], convert: Any, bad: list[BadLine], skip: bool
+    ) -> Any:
+        """Parse lines; where that fails, once more without those that cannot be read."""
+        pa = pyarrow()
+        try:
+            return _parsed(lines.text, lines, convert)
+        except pa.ArrowInvalid as error:
+            rows = _bad_rows(lines, types, convert)
+            if rows:
+                leave_out(lines, rows, bad, skip, error)
+            try:
+                return _parsed(lines.text, lines, convert)
+            except pa.ArrowInvalid as again:
+                what = str(again).split("\n")[0]
+                raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from again
+
+
+def _first_line(text: memoryview, format: str) -> tuple[bytes, int, str]:
+    """Give the header, where it ends, and what stands between its fields."""
+    head = bytes(text[: 1 << 16])
+    if b"\n" not in head:
+        head = bytes(text)
+    end = head.find(b"\n") + 1 or len(head)
+    while head[:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
+        end = head.find(b"\n", end) + 1
+    line = head[:end]
+    delimiter = "\t" if format == "tsv" else ","
+    if format == "csv" and b"," not in line:  # as where a comma is the decimal point
+        delimiter = ";" if b";" in line else "\t" if b"\t" in line else ","
+    return line, end, delimiter
+
+
+def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
+    from pyarrow import csv as arrow
+
+    pa = pyarrow()
+    if not len(text):
+        text = memoryview(b"\n")
+    parse = arrow.ParseOptions(
+        delimiter=lines.delimiter,
+        newlines_in_values=bool(np.any(np.frombuffer(text, np.uint8) == ord('"'))),
+    )
+    read = arrow.ReadOptions(use_threads=False, block_size=len(text) + 16, column_names=lines.names)
+    return arrow.read_csv(
+        pa.BufferReader(pa.py_buffer(text)),
+        read_options=read,
+        parse_options=parse,
+        convert_options=convert,
+    )
+
+
+def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]:
+    """Find all rows with too many or too few fields, or with values that are not of their type."""
+    begins, ends, numbers, fields = csv_rows(lines.text, lines.delimiter)
+
+    def row(place: int, reason: str, show: bool) -> BadRow:
+        return BadRow(int(begins[place]), int(ends[place]), int(numbers[place]), reason, show)
+
+    expected = len(lines.names)
+    uneven = np.flatnonzero(fields != expected).tolist()
+    found = [row(place, _fields(int(fields[place]), expected), True) for place in uneven]
+    even = np.flatnonzero(fields == expected)
+    reasons: dict[int, tuple[str, bool]] = {}
+    if types and len(even):
+        text = without(lines.text, found)
+        table = _words(text, lines, types)
+        if table.num_rows != len(even):  # then pyarrow sees other rows: its own error must do
+            return found
+        for name, kind in types.items():
+            (column,) = table.column(name).chunks
+            for place in _wrong_values(column, kind, convert).tolist():
+                if place not in reasons:
+                    reasons[place] = _reason(name, kind, column[place].as_py())
+    return found + [row(int(even[place]), *reason) for place, reason in reasons.items()]
+
+
+def _words(text: memoryview, lines: Lines, types: dict[str, str]) -> Any:
+    """Parse columns as the bytes that they are written in."""
+    from pyarrow import csv as arrow
+
+    binary = pyarrow().binary()
+    convert = arrow.ConvertOptions(
+        column_types=dict.fromkeys(types, binary), include_columns=list(types)
+    )
+    return _parsed(text, lines, convert).combine_chunks()
+
+
+def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
+    missing = {word.encode() for word in convert.null_values}
+    if kind == "number":
+        return not_numbers(column, missing)
+    if kind == "boolean":
+        known = (*convert.true_values, *convert.false_values)
+        return not_among(column, missing | {word.encode() for word in known})
+    return not_utf8(column)
+
+
+def _reason(name: str, kind: str, value: bytes) -> tuple[str, bool]:
+    """Say what is wrong, and whether that still leaves the row to be shown."""
+    if kind not in ("number", "boolean"):
+        return f"the column {name} is not UTF-8", True
+    was = "a number" if kind == "number" else "true or false"
+    shown = repr(short(value.decode(errors="replace")))
+    return (
+        f"the column {name} was {was} so far, but here it is {shown}; "
+        f"categorical={name} reads it as words",
+        False,
+    )
+
+
+def _kinds(table: Any) -> Iterator[tuple[str, Any]]:
+    return zip(table.column_names, table.schema.types, strict=True)
+
+
+def _fields(there: int, expected: int) -> str:
+    if there < 0:
+        return "a quotation mark opens a field that is not closed"
+    more = "too many" if there > expected else "too few"
+    return f"{there} fields where the header has {expected}, {more}"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,123 @@
+"""Tables in memory: pandas and polars frames, Arrow tables and batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from typing import Any
+
+from polyak.data.options import Options
+from polyak.data.stream import BadLine
+from polyak.data.tables.arrow_types import pyarrow
+from polyak.data.tables.inference import SAMPLE_ROWS
+from polyak.data.tables.reader import Piece, TableReader
+from polyak.errors import DataError
+
+BATCH_ROWS = 1 << 14
+
+
+def is_frame(source: Any) -> bool:
+    """Tell whether something is a table in memory, without importing any library of tables.
+
+    Examples
+    --------
+    >>> is_frame([[1, 2], [3, 4]])
+    False
+    """
+    if hasattr(source, "__arrow_c_stream__"):
+        return hasattr(source, "columns") or hasattr(source, "schema")
+    pandas = sys.modules.get("pandas")
+    return (pandas is not None and isinstance(source, pandas.DataFrame)) or hasattr(
+        source, "__arrow_c_array__"
+    )
+
+
+def as_table(frame: Any) -> Any:
+    """Give a frame as an Arrow table, its memory shared where that is possible."""
+    pa = pyarrow()
+    if isinstance(frame, pa.Table):
+        return frame
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is not None and isinstance(frame, pandas.DataFrame):
+            frame = frame.rename(columns=str)
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        what = "; ".join(map(str, error.args)).split("\n")[0]
+        raise DataError(f"the frame cannot be read: {what}") from error
+
+
+def open_frame(frame: Any, options: Options) -> TableReader:
+    """Read a frame."""
+    table = as_table(frame)
+    if options.y is not None:
+        table = _with_target(table, options.y)
+        if options.schema is None:
+            from dataclasses import replace
+
+            options = options._replace(columns=replace(options.columns, target=TARGET))
+    return TableReader(FrameSource(table), options)
+
+
+TARGET = "target"
+"""The name of the column that targets given apart become."""
+
+
+def _with_target(table: Any, y: Any) -> Any:
+    pa = pyarrow()
+    if TARGET in table.column_names:
+        raise DataError(f"the frame has a column {TARGET} already; name it as the target")
+    column = y if isinstance(y, (pa.Array, pa.ChunkedArray)) else pa.array(y)
+    if len(column) != table.num_rows:
+        raise DataError(f"the frame has {table.num_rows} rows, but there are {len(column)} targets")
+    return table.append_column(TARGET, column)
+
+
+class FrameSource:
+    """Cuts a table into batches."""
+
+    format = "frame"
+    name = "the frame"
+    bytes_total: int | None = None
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._columns: list[str] = table.column_names
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data: the shape, the first rows and the last."""
+        import hashlib
+
+        table = self._table
+        ends = [table.slice(0, 64), table.slice(max(0, table.num_rows - 64))]
+        text = f"{table.schema} {table.num_rows} {[end.to_pydict() for end in ends]}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def sample(self) -> Any:
+        """Give the first rows."""
+        return self._table.slice(0, SAMPLE_ROWS)
+
+    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+        """Hear which columns to read."""
+        self._columns = columns
+
+    def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
+        """Cut the table into batches."""
+        row = int(place.get("row", 0))
+        table = self._table.select(self._columns).slice(row)
+        for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+            begin, row = row, row + batch.num_rows
+            yield Piece((batch, begin), {"row": row})
+
+    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
+        """Give the batch."""
+        return piece.data[0]
+
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns as they are."""
+        return table.select(names)
+
+    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
+        """Name a row."""
+        return self.name, piece.data[1] + row + 1, "row"

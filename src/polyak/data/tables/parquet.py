@@ -1,0 +1,193 @@
+"""Tables in Parquet files and in Arrow's own (Feather): only the columns asked for are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from polyak.data.options import Options
+from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.stream import BadLine
+from polyak.data.tables.arrow_types import pyarrow, stored_as
+from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
+from polyak.data.tables.partitions import key_types, with_keys
+from polyak.data.tables.reader import Piece
+from polyak.errors import DataError
+
+BATCH_ROWS = 1 << 15
+
+
+class BinarySource:
+    """Reads Parquet or Arrow files one after the other, a batch of rows at a time."""
+
+    def __init__(self, files: Sequence[File | Pipe], format: str, options: Options) -> None:
+        if any(isinstance(file, Pipe) for file in files):
+            raise DataError(f"{format} files cannot be read from a pipe")
+        self.format = format
+        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.bytes_total = total_size(files)
+        self._files = files
+        self._options = options
+        self._key_types = key_types(files)
+        self._columns: list[str] = []
+        self._words: list[str] = []
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+        return fingerprint(self._files)
+
+    def sample(self) -> Any:
+        """Read the first rows of all columns, of as many files as it takes."""
+        pa = pyarrow()
+        found: list[Any] = []
+        rows = 0
+        for file in self._files:
+            with _Opened(file, self.format) as opened:
+                for batch in opened.batches(0, None, [], SAMPLE_ROWS):
+                    part = with_keys(pa.table(batch), self._keys(file), self._key_types)
+                    if found and part.schema != found[0].schema:
+                        return pa.concat_tables(found)  # the reading will tell what is wrong
+                    found.append(part.slice(0, SAMPLE_ROWS - rows))
+                    rows += len(found[-1])
+                    if rows == SAMPLE_ROWS:
+                        return pa.concat_tables(found)
+                if not found:
+                    empty = opened.schema.empty_table()
+        return pa.concat_tables(found) if found else empty
+
+    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+        """Hear which columns to read; words are best read as codes of a dictionary."""
+        self._columns = columns
+        self._words = [name for name, stored in types.items() if stored == "string"]
+
+    def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
+        """Read batches of the columns, from a place on."""
+        before = sum(file.size or 0 for file in self._files[: place.get("file", 0)])
+        row = int(place.get("row", 0))
+        for number in range(place.get("file", 0), len(self._files)):
+            file = self._files[number]
+            keys = self._keys(file)
+            with _Opened(file, self.format) as opened:
+                names = [name for name in self._columns if name not in keys]
+                there, wanted = set(opened.schema.names), set(names)
+                for name in names:
+                    if name not in there:
+                        raise no_such_column(name, opened.schema.names, file.name)
+                words = [name for name in self._words if name in wanted]
+                total = max(opened.rows, 1)
+                for batch in opened.batches(row, names, words, BATCH_ROWS):
+                    begin, row = row, row + batch.num_rows
+                    share = round((file.size or 0) * min(1.0, row / total))
+                    at = {"file": number, "row": row}
+                    yield Piece((batch, file, begin), at, before + share)
+            before += file.size or 0
+            row = 0
+
+    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
+        """Give the batch with the columns that the folders' names add."""
+        batch, file, _ = piece.data
+        keys = self._keys(file)
+        if not keys:
+            return batch.select(self._columns)
+        table = with_keys(pyarrow().table(batch), keys, self._key_types)
+        return table.select(self._columns).combine_chunks().to_batches()[0]
+
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns as they are."""
+        return table.select(names)
+
+    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
+        """Name a row by its file and number."""
+        _, file, begin = piece.data
+        return file.name, begin + row + 1, "row"
+
+    def _keys(self, file: Any) -> dict[str, str | None]:
+        keys: dict[str, str | None] = getattr(file, "keys", {})
+        return keys
+
+
+class _Opened:
+    """One file being read; what pyarrow finds wrong with it becomes a sentence."""
+
+    def __init__(self, file: Any, format: str) -> None:
+        pa = pyarrow()
+        self._name = file.name
+        self._format = format
+        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
+        try:
+            if format == "parquet":
+                from pyarrow import parquet
+
+                self._file = parquet.ParquetFile(self._source)
+                self.schema = self._file.schema_arrow
+                self.rows = self._file.metadata.num_rows
+            else:
+                self._file = self._open_arrow()
+                self.schema = self._file.schema
+                self.rows = 0
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from error
+
+    def __enter__(self) -> _Opened:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._source.close()
+
+    def _open_arrow(self) -> Any:
+        pa = pyarrow()
+        if self._source.read(6) == b"ARROW1":
+            self._source.seek(0)
+            return pa.ipc.open_file(self._source)
+        self._source.seek(0)
+        return pa.ipc.open_stream(self._source)
+
+    def batches(
+        self, skip: int, columns: list[str] | None, words: list[str], size: int
+    ) -> Iterator[Any]:
+        """Read batches of columns, past the first ``skip`` rows."""
+        pa = pyarrow()
+        try:
+            read = self._parquet if self._format == "parquet" else self._arrow
+            for batch in read(skip, columns, words, size):
+                for begin in range(0, batch.num_rows, size):
+                    yield batch.slice(begin, size)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise self._damaged(error) from error
+
+    def _parquet(
+        self, skip: int, columns: list[str] | None, words: list[str], size: int
+    ) -> Iterator[Any]:
+        from pyarrow import parquet
+
+        metadata = self._file.metadata
+        groups = list(range(metadata.num_row_groups))
+        while groups and skip >= metadata.row_group(groups[0]).num_rows:
+            skip -= metadata.row_group(groups.pop(0)).num_rows
+        coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
+        file = parquet.ParquetFile(self._source, read_dictionary=coded) if coded else self._file
+        for batch in file.iter_batches(size, row_groups=groups, columns=columns):
+            left = batch.slice(min(skip, batch.num_rows))
+            skip -= batch.num_rows - left.num_rows
+            if left.num_rows:
+                yield left
+
+    def _arrow(
+        self, skip: int, columns: list[str] | None, words: list[str], size: int
+    ) -> Iterator[Any]:
+        count = getattr(self._file, "num_record_batches", None)
+        every = self._file if count is None else map(self._file.get_batch, range(count))
+        for batch in every:
+            batch.validate(full=True)  # the core trusts what it is given
+            left = batch.slice(min(skip, batch.num_rows))
+            skip -= batch.num_rows - left.num_rows
+            if left.num_rows:
+                yield left if columns is None else left.select(columns)
+
+    def _damaged(self, error: Exception) -> DataError:
+        kind = "Parquet" if self._format == "parquet" else "Arrow"
+        what = str(error).split("\n")[0].rstrip(".")
+        return DataError(f"{self._name} is not a sound {kind} file, or cut short: {what}")

@@ -1,0 +1,72 @@
+"""Targets and weights from columns of a table: numbers or words, and which are missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import column_numbers
+from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
+    core_form,
+    pyarrow,
+    single_column,
+    stored_as,
+)
+from polyak.model.schema import Target
+from polyak.rows.labels import label_text
+
+
+def numbers_of(array: Any) -> NDArray[np.float64]:
+    """Read a column as numbers, NaN where it is missing; dates and times as days."""
+    if array.type == pyarrow().float64():  # as most are: without the way through the core
+        whole = array.to_numpy(zero_copy_only=False)
+        return np.asarray(whole, dtype=np.float64)
+    numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
+    return numbers
+
+
+def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Read a column as words, numbers as people write them; and tell which are there.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> words_of(pa.array([1.0, None, 2.5]))
+    (array(['1', None, '2.5'], dtype=object), array([ True, False,  True]))
+    """
+    encoded = core_form(array, "category")
+    if not hasattr(encoded.type, "value_type"):
+        encoded = encoded.dictionary_encode()
+    if hasattr(encoded, "combine_chunks") and hasattr(encoded, "num_chunks"):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+        if hasattr(encoded, "num_chunks"):
+            encoded = encoded.chunk(0)
+    known: list[Any] = [
+        None if word is None or word in MISSING_WORDS else word
+        for word in encoded.dictionary.to_pylist()
+    ]
+    words = np.array([*known, None], dtype=object)
+    codes = encoded.indices.cast("int64").fill_null(len(known)).to_numpy(zero_copy_only=False)
+    there = np.array([word is not None for word in words], dtype=bool)
+    return words[codes], there[codes]
+
+
+def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Give targets, and which rows have one."""
+    if target.positive is not None:
+        words, there = words_of(array)
+        is_positive = words == target.positive
+        return np.where(is_positive, target.positive, str(target.negative)), there
+    if target.kind == "class" or stored_as(array.type) == "string":
+        words, there = words_of(array)
+        return np.where(there, words, "").astype(str), there
+    numbers = numbers_of(array)
+    return numbers, ~np.isnan(numbers)
+
+
+def target_text(value: Any) -> str:
+    """Write a target for a sentence."""
+    return label_text(value)

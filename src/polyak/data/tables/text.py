@@ -1,0 +1,275 @@
+"""Tables of text, CSV and JSON lines: cut into blocks of whole lines, each parsed by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyak.data.head_start import BLOCK_BYTES
+from polyak.data.options import Options
+from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
+from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.stream import BadLine
+from polyak.data.tables.arrow_types import pyarrow, stored_as
+from polyak.data.tables.csv import CsvFormat
+from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
+from polyak.data.tables.jsonl import JsonFormat
+from polyak.data.tables.partitions import key_types, with_keys
+from polyak.data.tables.reader import Piece
+from polyak.data.tables.text_rows import Lines
+from polyak.errors import DataError
+
+LEAST_ROWS = 256
+"""How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
+each column of a block costs is more than what its rows do."""
+SAMPLE_BYTES = 1 << 20
+"""How much text is looked at to find the types of columns, whatever the size of blocks."""
+
+
+class TextSource:
+    """Reads CSV, TSV or JSON lines."""
+
+    def __init__(
+        self, files: Sequence[File | Pipe], text: CsvFormat | JsonFormat, options: Options
+    ) -> None:
+        self.format = text.name
+        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.bytes_total = total_size(files)
+        self._files = files
+        self._text = text
+        self._options = options
+        self._begun: tuple[list[Block], Iterator[Block]] | None = None
+        self._types: dict[str, str] = {}
+        self._columns: list[str] = []
+        self._key_types = key_types(files)
+        self._as_written: set[str] = set()
+        self._twice: list[str] = []
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+        return fingerprint(self._files)
+
+    def sample(self) -> Any:
+        """Parse the first megabyte, its types found out."""
+        blocks = self._blocks(0, 0, ",")
+        held: list[Block] = []
+        size = rows = 0
+        while (block := self._next(blocks, held)) is not None:
+            held.append(block)
+            size += len(block.text)
+            rows += _count_newlines(block.text) - (block.end == len(block.text))
+            if size >= SAMPLE_BYTES or (block.file > 0 and rows > SAMPLE_ROWS):
+                break
+        self._begun = (held, blocks)
+        if not held:
+            raise DataError(f"{self.name} is empty")
+        text = memoryview(b"".join(block.text for block in held if block.file == 0))
+        if len(text) > SAMPLE_BYTES:
+            ends = self._text.ends("")
+            ends.begin_file(text)
+            text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
+        lines = self._lines(held[0]._replace(text=text, end=len(text)), _Place())
+        lines, table = self._inferred(lines)
+        if self._options.keep and self.format != "jsonl":
+            numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
+            words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
+            self._as_written = {name for name in numbers if _loses(words.column(name))}
+        table = with_keys(table, lines.keys, self._key_types)
+        later = [block for block in held if block.file > 0]
+        return self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
+
+    def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
+        """Add rows of the next files, where the first has only a few."""
+        place = _Place()
+        for block in blocks:
+            if table.num_rows >= SAMPLE_ROWS:
+                break
+            place = place.of_file(block.file)
+            lines = self._lines(block, place)
+            place = place.behind(block, lines)
+            names = lines.names
+            types = {name: self._types[name] for name in table.column_names if name in self._types}
+            if names and not set(types) <= set(names):
+                break  # the reading will tell what is wrong
+            skip = self._options.skip_bad_lines
+            part = with_keys(self._text.parse(lines, types, [], skip), lines.keys, self._key_types)
+            if not set(table.column_names) <= set(part.column_names):
+                break
+            table = pyarrow().concat_tables([table, part.select(table.column_names)])
+        return table
+
+    def _inferred(self, lines: Lines) -> tuple[Lines, Any]:
+        """Find types from the first rows; from all of the sample where they are all missing.
+
+        From the first rows only, so that one wrong value further down is an error, rather than
+        the reason to read a column of numbers as words.
+        """
+        pa = pyarrow()
+        skip = self._options.skip_bad_lines
+        first = replace(lines, text=self._first_rows(lines))
+        table = self._text.infer(first, skip)
+        kinds = {f.name: f.type for f in table.schema if not pa.types.is_null(f.type)}
+        unknown = len(kinds) < table.num_columns
+        wider = self._text.infer(replace(lines), skip) if unknown else table
+        for name, kind in zip(wider.column_names, wider.schema.types, strict=True):
+            kind = kinds.get(name, kind)
+            stored = stored_as(kind)
+            if pa.types.is_null(kind):
+                stored = "number" if name == self._options.columns.target else "string"
+            if stored is not None:
+                self._types[name] = stored
+        if unknown:
+            known = {n: self._types[n] for n in wider.column_names if n in self._types}
+            table = self._text.parse(first, known, [], skip)
+        return first, table
+
+    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+        """Hear which columns to read, and as what."""
+        self._types |= dict.fromkeys(self._as_written, "string") | types
+        self._columns = columns
+        self._twice = [name for name in self._as_written if types.get(name) == "number"]
+
+    def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
+        """Cut the files into lines, from a place on."""
+        at = self._place(place)
+        begun, self._begun = self._begun, None
+        # What was looked at is not read again; but where one can leap to the place, one does.
+        if begun is None or (place and all(getattr(f, "is_regular", False) for f in self._files)):
+            blocks = self._blocks(at.file, at.offset, at.delimiter)
+        else:
+            blocks = blocks_from(at.file, at.offset, *begun, self.name)
+        while (block := self._next(blocks, at)) is not None:
+            at = at.of_file(block.file)
+            lines = self._lines(block, at)
+            at = at.behind(block, lines)
+            yield Piece(lines, at._asdict(), block.bytes_read)
+
+    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
+        """Parse lines into a record batch."""
+        lines: Lines = piece.data
+        wanted = [name for name in self._columns if name not in lines.keys]
+        if lines.names:
+            there = set(lines.names)
+            for name in wanted:
+                if name not in there:
+                    raise no_such_column(name, lines.names, lines.file)
+        types = {name: self._types.get(name, "number") for name in wanted}
+        table = self._text.parse(lines, types, bad, self._options.skip_bad_lines)
+        table = with_keys(table, lines.keys, self._key_types).select(self._columns)
+        combined = table.combine_chunks().to_batches()
+        if not combined:
+            pa = pyarrow()
+            return pa.RecordBatch.from_pylist([], schema=table.schema)
+        return combined[0]
+
+    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
+        """Give columns, those as they are written whose digits would not survive as numbers."""
+        found = table.select(names)
+        if not self._twice or not len(found):
+            return found
+        types = dict.fromkeys(self._twice, "string")
+        words = self._text.parse(piece.data, types, [], self._options.skip_bad_lines)
+        (again,) = words.combine_chunks().to_batches()
+        columns = [again.column(n) if n in types else found.column(n) for n in names]
+        return pyarrow().RecordBatch.from_arrays(columns, names)
+
+    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
+        """Name a row by its file and line."""
+        lines: Lines = piece.data
+        numbers = self._text.rows(lines)[2]
+        line = int(numbers[row]) if row < len(numbers) else 0
+        return lines.file, lines.first_line + line, "line"
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _place(self, place: dict[str, Any]) -> _Place:
+        """Make a place of what a position holds, which may have been written by anybody."""
+        try:
+            at = _Place(**place)
+            sound = 0 <= at.file < len(self._files) and at.offset >= 0 and len(at.delimiter) <= 1
+        except TypeError:
+            sound = False
+        if not sound:
+            raise DataError(f"the place to go on from is not one in {self.name}")
+        return at
+
+    def _blocks(self, file: int, offset: int, delimiter: str) -> Generator[Block]:
+        options = self._options
+        return read_blocks(
+            self._files,
+            options.block_bytes,
+            file,
+            offset,
+            longest=options.longest_line,
+            least=LEAST_ROWS if options.block_bytes >= BLOCK_BYTES else 0,
+            ends=self._text.ends(delimiter),
+        )
+
+    def _next(self, blocks: Iterator[Block], before: _Place | list[Block]) -> Block | None:
+        """Give the next block, behind a place or some blocks."""
+        try:
+            return next(blocks, None)
+        except LongLineError as error:
+            if isinstance(before, _Place):
+                line = before.of_file(error.file).line
+            else:
+                texts = [block.text for block in before if block.file == error.file]
+                line = 1 + sum(map(_count_newlines, texts))
+            name, longest = self._files[error.file].name, self._options.longest_line
+            raise DataError(error.sentence(name, line, longest)) from error
+
+    def _lines(self, block: Block, at: _Place) -> Lines:
+        file = self._files[block.file]
+        text, line, names, delimiter = block.text, at.line, at.names, at.delimiter
+        if names is None:
+            names, header, delimiter = self._text.header(text, file.name)
+            line += _count_newlines(text[:header])
+            text = text[header:]
+        return Lines(text, file.name, names, getattr(file, "keys", {}), line, delimiter)
+
+    def _first_rows(self, lines: Lines) -> memoryview:
+        ends = self._text.rows(lines)[1]
+        return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
+
+
+class _Place(NamedTuple):
+    """Where a block begins: the file, the byte, the line's number, and what its header says."""
+
+    file: int = 0
+    offset: int = 0
+    line: int = 1
+    names: list[str] | None = None
+    delimiter: str = ","
+
+    def of_file(self, file: int) -> _Place:
+        """Begin a file, unless this is in it."""
+        return self if file == self.file else _Place(file)
+
+    def behind(self, block: Block, lines: Lines) -> _Place:
+        """Go on behind a block."""
+        line = self.line + _count_newlines(block.text)
+        return _Place(self.file, block.end, line, lines.names, lines.delimiter)
+
+
+def _loses(words: Any) -> bool:
+    """Tell whether ids written like these are not what they are once they are numbers.
+
+    Examples
+    --------
+    >>> _loses(pyarrow().array(["12", "-3", "0", "0.5"]))
+    False
+    >>> _loses(pyarrow().array(["007"])), _loses(pyarrow().array(["9007199254740993"]))
+    (True, True)
+    """
+    for word in words.to_pylist():
+        digits = (word or "").strip().lstrip("+-")
+        if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
+            return True
+    return False
+
+
+def _count_newlines(text: memoryview) -> int:
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))

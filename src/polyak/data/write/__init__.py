@@ -1,0 +1,1 @@
+"""Files that are written: rows that are read fast later, and predictions."""

@@ -1,0 +1,122 @@
+"""Any source to a file that is read fast later: parsed once, and the same model from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from polyak.data.open import open_stream
+from polyak.data.options import Columns
+from polyak.data.stream import Stream
+from polyak.rows.batch import Batch
+
+Write = Callable[[Batch], None]
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+def format_of(path: str) -> str:
+    """Tell from a file's name what is to be written.
+
+    Examples
+    --------
+    >>> format_of("rows.npz"), format_of("rows.svm")
+    ('npz', 'svmlight')
+    >>> format_of("rows.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: rows.csv is to be written as what? its name must end with .parquet, .npz or .svm
+    """
+    format = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    if format is None:
+        raise ValueError(
+            f"{path} is to be written as what? its name must end with .parquet, .npz or .svm"
+        )
+    return format
+
+
+def open_source(
+    source: str | list[str],
+    path: str,
+    *,
+    format: str | None = None,
+    columns: Columns | None = None,
+    **how: Any,
+) -> Stream:
+    """Open files, patterns or ``-`` to be converted to a file.
+
+    Tables become Parquet files of the same columns; whatever else is written holds rows. ``how``
+    are options of `polyak.data.open.open_stream`.
+    """
+    from polyak.data.formats.registry import TABLES
+    from polyak.data.formats.registry import format_of as format_of_files
+    from polyak.data.sources.files import find_files
+
+    columns = columns or Columns()
+    if format_of(path) == "parquet":
+        files = find_files(source)
+        known = format or format_of_files(files)
+        if known in TABLES:
+            from polyak.data.formats.tables import holds_rows
+
+            if not holds_rows(known, files):
+                from polyak.data.options import Options
+                from polyak.data.write.tables import open_columns
+
+                return open_columns(files, known, Options(columns=columns, **how))
+    return open_stream(source, format=format, columns=columns, warn_if_sorted=False, **how)
+
+
+def convert(
+    stream: Stream,
+    path: str,
+    watch: Callable[[Stream], None] = lambda stream: None,
+    *,
+    unlabelled: bool = False,
+) -> None:
+    r"""Write all rows of a stream to a file, and call ``watch`` after every batch.
+
+    The file takes its place when it is complete, and not at all if that fails. ``unlabelled`` rows
+    are to be predicted, not learned from: where text needs a target, they have 0.
+
+    Examples
+    --------
+    >>> import io, os, tempfile
+    >>> from polyak.data.open import open_stream
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "rows.npz")
+    >>> with open_stream(io.BytesIO(b"1 | a b:0.5\n-1 | c\n"), format="vw") as stream:
+    ...     convert(stream, path)
+    >>> with open_stream(path) as stream:
+    ...     print(next(stream).targets)
+    [ 1. -1.]
+    >>> folder.cleanup()
+    """
+    with _opened(stream, path, unlabelled) as write:
+        for batch in stream:
+            write(batch)
+            watch(stream)
+
+
+def _opened(stream: Stream, path: str, unlabelled: bool) -> AbstractContextManager[Write]:
+    format = format_of(path)
+    if format == "npz":
+        from polyak.data.write.npz import npz_writer
+
+        return npz_writer(stream, path)
+    if format == "svmlight":
+        from polyak.data.write.svmlight import svmlight_writer
+
+        return svmlight_writer(path, unlabelled)
+    from polyak.data.write.parquet import parquet_writer
+
+    return parquet_writer(stream, path)

@@ -1,0 +1,255 @@
+"""Predictions as tables: CSV, JSON lines or Parquet, a batch at a time.
+
+A table has the columns of the source that were asked for, then ``prediction``, then scores or
+probabilities if they were asked for. pyarrow writes it, and is imported only for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from polyak.data.write.predictions import What
+from polyak.extras import needed
+from polyak.rows.labels import exact_labels, label_text
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
+
+TableFormat = Literal["csv", "jsonl", "parquet"]
+SUFFIXES: dict[str, TableFormat] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
+"""A Parquet file's row group is as long as the first of these allows."""
+
+
+def table_format(path: str) -> TableFormat | None:
+    """Tell from a file's name which table it is to be, or None: lines of text.
+
+    Examples
+    --------
+    >>> table_format("out.csv"), table_format("out.pq"), table_format("out"), table_format("-")
+    ('csv', 'parquet', None, None)
+    """
+    return SUFFIXES.get(PurePath(path).suffix.lower())
+
+
+def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
+    """Give a function from rows, and the columns kept of them or None, to a record batch.
+
+    Examples
+    --------
+    >>> from polyak import LinearModel
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array(["no", "yes"]))
+    >>> table_maker(model, "scores")(np.array([[2.0], [-2.0]]), None).to_pydict()
+    {'prediction': ['yes', 'no'], 'score': [2.0, -2.0]}
+    """
+    pa = needed("pyarrow", "tables")
+    names = _names(model, what)
+    labels = None if model.classes is None else pa.array(exact_labels(model.classes).tolist())
+    if what == "proba":
+        model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
+
+    def make(rows: Any, kept: Any) -> Any:
+        scores = model.scores(rows)
+        columns: list[Any] = []
+        if labels is None:
+            columns += list(scores.T)
+        else:
+            columns.append(labels.take(pa.array(model.best(scores))))
+        if what == "proba":
+            columns += list(model.proba_from_scores(scores).T)
+        elif what == "scores" and labels is not None:
+            columns += list(scores.T)
+        arrays = [pa.array(column) for column in columns]
+        if kept is None:
+            return pa.RecordBatch.from_arrays(arrays, names)
+        _check_names(kept.schema.names, names)
+        beside = [_decoded(column) for column in kept.columns]
+        return pa.RecordBatch.from_arrays(beside + arrays, kept.schema.names + names)
+
+    return make
+
+
+def _names(model: LinearModel, what: What) -> list[str]:
+    outputs = len(model.intercept)
+    if model.classes is None:
+        return ["prediction"] if outputs == 1 else [f"prediction_{i}" for i in range(outputs)]
+    classes = [label_text(label) for label in model.classes]
+    if what == "proba":
+        return ["prediction", *(f"proba_{name}" for name in classes)]
+    if what == "scores":
+        several = [f"score_{name}" for name in classes]
+        return ["prediction", *(["score"] if outputs == 1 else several)]
+    return ["prediction"]
+
+
+def _decoded(column: Any) -> Any:
+    """Spell out what a reader may have found easier to read as codes."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+
+
+def _check_names(kept: list[str], ours: list[str]) -> None:
+    for name in kept:
+        if name in ours:
+            raise ValueError(f"the column {name!r} cannot be kept beside our own of that name")
+
+
+@contextmanager
+def table_sink(path: str, format: str) -> Iterator[Callable[[Any], None]]:
+    """Open a table to write: gives a function that takes record batches, all of one schema.
+
+    The file is put in place when the block ends well, and not at all when it does not.
+    """
+    from polyak.storage.container import replacing
+
+    if format == "parquet" and path == "-":
+        raise ValueError("a Parquet file cannot go to standard output; name a file with -o")
+    with replacing(path) as file:
+        writer: Any = {"csv": _Csv, "jsonl": _JsonLines, "parquet": _Parquet}[format](file)
+        yield writer.write
+        writer.close()
+
+
+class _Csv:
+    """Strings are quoted, and so differ from what is missing."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._begun = False
+
+    def write(self, batch: Any) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        if not self._begun:
+            self._begun = True
+            self._file.write((",".join(map(_quoted, batch.schema.names)) + "\n").encode())
+        columns = [_flat(column) for column in batch.columns]
+        flat = pa.RecordBatch.from_arrays(columns, batch.schema.names)
+        sink = pa.BufferOutputStream()
+        csv.write_csv(flat, sink, csv.WriteOptions(include_header=False))
+        self._file.write(sink.getvalue())
+
+    def close(self) -> None:
+        pass
+
+
+def _quoted(name: str) -> str:
+    """Spell a name in the head, where quotes are kept for the few that need them.
+
+    Examples
+    --------
+    >>> _quoted("origin"), _quoted('5" or more, so')
+    ('origin', '"5"" or more, so"')
+    """
+    plain = not any(mark in name for mark in ',"\r\n') and name.strip() == name and name
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _flat(column: Any) -> Any:
+    """Turn what CSV has no cells for, lists and the like, into JSON."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_nested(kind):
+        return pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())
+    return column
+
+
+class _JsonLines:
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, batch: Any) -> None:
+        import pyarrow.compute as pc
+
+        parts: list[Any] = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            parts += [("{" if not parts else ", ") + f"{_json(name)}: ", _json_cells(column)]
+        lines = pc.binary_join_element_wise(*parts, "}\n", "")
+        _, offsets, data = lines.buffers()
+        ends = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
+        self._file.write(memoryview(data)[ends[0] : ends[-1]])
+
+    def close(self) -> None:
+        pass
+
+
+_OTHER_LINE_ENDS = "\x85\u2028\u2029"
+"""They are allowed in JSON, but some programs take a line to end there."""
+
+
+def _json(value: Any) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, default=_spelled)
+    for end in _OTHER_LINE_ENDS:
+        text = text.replace(end, f"\\u{ord(end):04x}")
+    return text
+
+
+def _spelled(value: Any) -> str:
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+def _json_cells(column: Any) -> Any:
+    """Spell a column's values as JSON, at Arrow's speed where most tables have them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        cells = pc.if_else(column, "true", "false")
+    elif pa.types.is_integer(kind):
+        cells = column.cast(pa.string())
+    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        # JSON has no words for what is not finite.
+        cells = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
+    elif pa.types.is_nested(kind) or pa.types.is_null(kind):
+        cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())
+    else:  # each distinct value once: words, names, dates
+        coded = column.dictionary_encode()
+        words = [_json(value) for value in coded.dictionary.to_pylist()]
+        cells = pa.array(words, pa.string()).take(coded.indices)
+    return pc.fill_null(cells, "null")
+
+
+class _Parquet:
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._writer: Any = None
+        self._waiting: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: Any) -> None:
+        self._waiting.append(batch)
+        self._rows += len(batch)
+        self._bytes += batch.nbytes
+        if self._rows >= ROWS_A_GROUP or self._bytes >= BYTES_A_GROUP:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if self._writer is None:
+            self._writer = parquet.ParquetWriter(self._file, self._waiting[0].schema)
+        self._writer.write_table(pa.Table.from_batches(self._waiting))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def close(self) -> None:
+        if self._waiting:
+            self._write_group()
+        if self._writer is not None:
+            self._writer.close()

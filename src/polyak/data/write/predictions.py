@@ -1,0 +1,42 @@
+"""Predictions as lines of text, one a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from polyak._core import print_lines
+from polyak.model.linear import LinearModel
+from polyak.rows.labels import label_text
+
+What = Literal["labels", "scores", "proba"]
+
+
+def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
+    r"""Give a function from rows to lines: labels (or values), scores, or probabilities.
+
+    Several numbers a row are separated by spaces, in the order of the classes.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array([-1.0, 1.0]))
+    >>> line_writer(model, "labels")(np.array([[2.0], [-2.0]]))
+    b'1\n-1\n'
+    >>> line_writer(model, "proba")(np.array([[0.0]]))
+    b'0.5 0.5\n'
+    """
+    if what == "proba":
+        model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
+        return lambda rows: print_lines(model.predict_proba(rows))
+    if what == "scores" or model.classes is None:
+        return lambda rows: print_lines(model.scores(rows))
+    names = np.array([f"{label_text(label)}\n".encode() for label in model.classes], dtype=object)
+
+    def labels(rows: Any) -> bytes:
+        scores = model.scores(rows)
+        best = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return b"".join(names[best].tolist())
+
+    return labels

@@ -1,0 +1,36 @@
+"""Rows as svmlight text, each number with the digits that bring it back to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from polyak._core import print_svmlight
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+from polyak.rows.sparse import core_arrays
+from polyak.storage.container import replacing
+
+
+@contextmanager
+def svmlight_writer(path: str, unlabelled: bool) -> Iterator[Callable[[Batch], None]]:
+    """Open a file for rows; gives what writes a batch."""
+    with replacing(path) as file:
+
+        def write(batch: Batch) -> None:
+            targets = batch.targets
+            if unlabelled and targets is None:
+                targets = np.zeros(len(batch))
+            if targets is None or targets.dtype.kind not in "biuf":
+                what = "that the source has none of" if targets is None else "not words"
+                raise DataError(f"svmlight text needs targets that are numbers, {what}")
+            if not unlabelled and batch.weights is not None and np.any(batch.weights != 1):
+                raise DataError(
+                    "svmlight text has no place for the rows' weights; .npz and .parquet have"
+                )
+            indptr, indices, values = core_arrays(batch.rows)
+            file.write(print_svmlight(indptr, indices, values, targets.astype(np.float64)))
+
+        yield write

@@ -1,0 +1,74 @@
+"""Tables as they are: every column with its type, so that a schema finds in them what it would."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyak.data.formats.tables import open_source
+from polyak.data.options import Options
+from polyak.data.readahead import in_order
+from polyak.data.sources.files import File, Pipe
+from polyak.data.stream import BadLine, Mark, Position, Stream
+from polyak.data.tables.reader import Piece
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+
+
+def open_columns(files: Sequence[File | Pipe], format: str, options: Options) -> Stream:
+    """Open tables as batches that have no features, and all columns in ``Batch.kept``."""
+    return Stream(ColumnReader(files, format, options), warn_if_sorted=False)
+
+
+class ColumnReader:
+    """Reads all columns of tables, each of the type that the first rows show."""
+
+    def __init__(self, files: Sequence[File | Pipe], format: str, options: Options) -> None:
+        self._source = open_source(format, files, options)
+        self.format = format
+        self.name = self._source.name
+        self.bytes_total = self._source.bytes_total
+        self.n_features: int | None = 0
+        self._threads = options.number_of_threads()
+        sample = self._source.sample()
+        # What is to be read as words must not be taken for numbers on the way: 007 is not 7.
+        words = dict.fromkeys((*options.columns.categorical, *options.columns.text), "string")
+        self._source.plan(words, sample.column_names)
+        self._schema: Any = None
+
+    def fingerprint(self) -> str:
+        """Tell this data from other data."""
+        return self._source.fingerprint()
+
+    def begin(self, start: Position | None) -> Mark:
+        """Say where reading begins."""
+        return Mark({"format": self.format, "rows": 0})
+
+    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
+        """Read on from a mark."""
+        pieces = self._source.pieces({})
+        for piece, table, bad in in_order(self._parse, pieces, self._threads):
+            rows, all_bad = mark.rows + len(table), (*mark.first_bad_lines, *bad)[:10]
+            position = {"format": self.format, "rows": rows}
+            bad_lines = mark.bad_lines + len(bad)
+            mark = Mark(position, rows, piece.bytes_read, bad_lines, all_bad)
+            yield Batch(np.empty((len(table), 0)), kept=self._alike(table, piece)), mark
+
+    def _parse(self, piece: Piece) -> tuple[Piece, Any, list[BadLine]]:
+        bad: list[BadLine] = []
+        table = self._source.batch(piece, bad)
+        return piece, table, sorted(bad, key=lambda line: line.line)
+
+    def _alike(self, table: Any, piece: Piece) -> Any:
+        """Give every batch the types of the first."""
+        self._schema = table.schema if self._schema is None else self._schema
+        for mine, first in zip(table.schema, self._schema, strict=True):
+            if mine.type != first.type:
+                file, _, _ = self._source.where(piece, 0)
+                raise DataError(
+                    f"{file}: the column {mine.name} holds {mine.type}, but it was {first.type} "
+                    "before"
+                )
+        return table.cast(self._schema)

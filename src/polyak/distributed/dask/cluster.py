@@ -1,0 +1,129 @@
+"""A Dask cluster: reached or started, and fit for the work."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from polyak.errors import ClusterError
+from polyak.processors import processors
+
+CONNECT_SECONDS = 5
+ALLOWED_FAILURES = 10
+"""How many workers may die while they do a task, before the task is to blame."""
+
+
+def check_workers(client: Any) -> None:
+    """Refuse a cluster without workers, or with workers that have another polyak.
+
+    Workers whose processors have other kernels are warned of, not refused: the model is as good,
+    only the last bits then depend on which worker did what.
+
+    Raises
+    ------
+    ClusterError
+        In one sentence, with the worker's address.
+    """
+    from polyak import __version__
+
+    deadline = time.monotonic() + CONNECT_SECONDS
+    while not client.nthreads():
+        if time.monotonic() > deadline:
+            raise ClusterError(f"the scheduler at {scheduler_address(client)} has no workers")
+        time.sleep(0.1)
+    builds: dict[str, list[str]] = {}
+    for address, theirs in client.run(_build_asker(), on_error="return").items():
+        if isinstance(theirs, OSError):  # it has died meanwhile; who takes its place is asked
+            continue  # by the first task
+        version, build = theirs if isinstance(theirs, tuple) else (None, "")
+        if version != __version__:
+            has = f"polyak {version}" if isinstance(version, str) else "no polyak"
+            raise ClusterError(
+                f"the worker {address} has {has}, but this is polyak {__version__}; all must have "
+                "the same version"
+            )
+        builds.setdefault(build, []).append(address)
+    if len(builds) > 1:
+        warnings.warn(_of_several_kinds(builds), stacklevel=2)
+
+
+def _build_asker() -> Callable[[], tuple[str | None, str]]:
+    """Give a function that tells a worker's version, and its kernels and processor.
+
+    It goes to the workers by value: one may have no polyak to import it from.
+    """
+
+    def build() -> tuple[str | None, str]:
+        import platform
+
+        try:
+            from importlib.metadata import version
+
+            found = version("polyak")
+        except Exception:
+            return None, ""
+        try:
+            from polyak import _core
+
+            return found, f"{_core.kernels} on {platform.machine()}"
+        except Exception:
+            return found, "none that can be loaded"
+
+    return build
+
+
+def _of_several_kinds(builds: dict[str, list[str]]) -> str:
+    """Say which workers have which kernels.
+
+    Examples
+    --------
+    >>> print(_of_several_kinds({"avx2 on x86_64": ["tcp://a:1"], "portable on aarch64": ["b"]}))
+    the workers' kernels round differently (avx2 on x86_64: tcp://a:1; portable on aarch64: b), ...
+    """
+    kinds = "; ".join(f"{build}: {', '.join(some)}" for build, some in builds.items())
+    return (
+        f"the workers' kernels round differently ({kinds}), so another run may give a model whose "
+        "last bits differ: only machines of one kind give the same bits"
+    )
+
+
+def scheduler_address(client: Any) -> str:
+    """Say where the scheduler is."""
+    return str(getattr(client.scheduler, "address", client))
+
+
+@contextmanager
+def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """Connect to a scheduler, or start workers on this machine, and end it all in the end."""
+    import dask
+
+    from distributed import Client, LocalCluster
+
+    quiet = {"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise ClusterError(
+                f"the scheduler at {scheduler} cannot be reached: {words}"
+            ) from error
+        with client:
+            yield client
+        return
+    with (
+        dask.config.set(quiet),
+        LocalCluster(
+            n_workers=workers or processors(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

@@ -1,0 +1,438 @@
+"""The estimators on Dask: fit on a cluster's data where it lies, predict lazily.
+
+`DaskASGDClassifier` and `DaskASGDRegressor` take dask arrays, dask data frames, or the names of
+files that the workers open themselves. They need the extra ``polyak[dask]``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from polyak import __version__
+from polyak.distributed.dask.run import Result, run
+from polyak.distributed.dask.work import Progress
+from polyak.distributed.tasks import How
+from polyak.estimators import ASGDClassifier, ASGDRegressor
+from polyak.estimators.base import _AUTO, BaseASGD
+from polyak.estimators.run import Run
+from polyak.estimators.running import ClassTotals, TargetSpread
+
+__all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
+
+
+class _OnDask(BaseASGD):
+    """What both estimators do on Dask."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "rounds": [_AUTO, Interval(Integral, 1, None, closed="left")],
+        "chains": [_AUTO, Interval(Integral, 1, None, closed="left")],
+        "client": "no_validation",  # type: ignore[dict-item]
+    }
+
+    # One pass, each row once, in the order it lies in.
+    max_iter, shuffle, warm_start, class_weight = 1, False, False, None
+
+    def _fit_on_dask(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool
+    ) -> Result:
+        self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
+        seed = int(self._generator().randint(np.iinfo(np.int32).max))
+        source, width, outputs, names = _source(X, y, sample_weight, multi_output)
+        how = How(
+            version=__version__,
+            recipe=self._recipe(seed),
+            classes=None if classes is None else tuple(np.unique(classes).tolist()),
+            outputs=outputs,
+            n_features=width,
+        )
+        client = _client(self.client)
+        result = run(
+            source,
+            how,
+            client=client,
+            homes=None if client is None else _homes(client, X),
+            rounds=None if self.rounds == "auto" else self.rounds,
+            chains=None if self.chains == "auto" else self.chains,
+            watch=_printed() if self.verbose else (lambda progress: None),
+        )
+        learner = result.learner
+        assert learner.race is not None
+        self.n_features_in_ = width or learner.race.lanes[0].n_features
+        learner.n_features = learner.n_features or self.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        self.n_iter_ = 1
+        self.chains_, self.rounds_ = result.chains, result.rounds
+        return result
+
+    def _lazily(self, method: str, X: Any, columns: int | None) -> Any:
+        """Apply a method to every partition, when the result is asked for."""
+        call = partial(_predict, self._for_workers(), method)
+        dtype = getattr(self, "classes_", np.zeros(0)).dtype if method == "predict" else np.float64
+        if _is_frame(X):
+            import pandas as pd
+
+            if columns is None:
+                meta: Any = pd.Series(np.zeros(0, dtype), name=None)
+            else:
+                meta = pd.DataFrame(np.zeros((0, columns), dtype))
+            return X.map_partitions(partial(_like_frame, call), meta=meta)
+        X = _one_column_of_blocks(X)
+        if columns is None:
+            return X.map_blocks(call, drop_axis=1, dtype=dtype)
+        return X.map_blocks(call, chunks=(X.chunks[0], (columns,)), dtype=dtype)
+
+    def _for_workers(self) -> Any:
+        """Give an estimator that predicts as this one does, without its client and its learner."""
+        parent = ASGDClassifier if isinstance(self, ASGDClassifier) else ASGDRegressor
+        return parent.from_model(self.to_model())
+
+
+class DaskASGDClassifier(_OnDask, ASGDClassifier):
+    """`polyak.ASGDClassifier` on Dask: fits rows where they lie, in one pass.
+
+    Each worker learns its share of the rows, from the same state, and the workers' states are
+    merged. So rows are never moved, except for a few thousand with which it all begins.
+
+    Parameters
+    ----------
+    loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
+        As `polyak.ASGDClassifier` has them.
+    rounds : int or "auto", default="auto"
+        How many times the workers' states are merged and handed out again. "auto" finds out from
+        the first rows.
+    chains : int or "auto", default="auto"
+        How many learn at the same time, each its rows in order. "auto" is the number of the
+        workers' threads. The model depends on it and on no other trait of the cluster.
+    client : distributed.Client or None, default=None
+        Whose cluster to use: by default the current one, and if there is none, threads of this
+        process.
+    random_state : int, RandomState instance or None, default=None
+        Weighs the rows for ``intervals``; the rows' order is never changed.
+    verbose : int, default=0
+        Print how far it has come.
+
+    Attributes
+    ----------
+    chains_, rounds_ : int
+        How many there were.
+
+    All others are those of `polyak.ASGDClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(8000, 5), chunks=(1000, 5))
+    >>> classifier = DaskASGDClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    >>> classifier.predict(X)
+    dask.array<...shape=(8000,), dtype=bool, chunksize=(1000,)...>
+    >>> bool((classifier.predict(X) == (X[:, 0] > 0)).mean().compute() > 0.97)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ASGDClassifier._parameter_constraints,
+        **_OnDask._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_hinge",
+        alpha: Any = "auto",
+        recipe: str = "auto",
+        fit_intercept: bool = True,
+        eta0: Any = "auto",
+        decay: Any = "auto",
+        power_t: Any = "auto",
+        average: Any = "auto",
+        step: str = "auto",
+        precondition: Any = "auto",
+        intervals: bool = False,
+        rounds: Any = "auto",
+        chains: Any = "auto",
+        client: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.intervals = intervals
+        self.rounds = rounds
+        self.chains = chains
+        self.client = client
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Learn from all rows, each once.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame, path, pattern or list of paths
+            Files are opened by the workers, through `polyak.data.open`.
+        y : dask array or series
+            With as many partitions as X; None for files, which bring their targets.
+        sample_weight : dask array or series, optional
+        classes : array of shape (n_classes,), optional
+            All classes there can be. Otherwise they are those of the first rows of several
+            partitions, and a row of another class is an error.
+
+        Returns
+        -------
+        self
+        """
+        result = self._fit_on_dask(X, y, sample_weight, classes, multi_output=False)
+        learner = result.learner
+        assert learner.classes is not None
+        labels = learner.classes
+        learner.classes = np.arange(len(labels))  # as in one process: the run knows their names
+        self._totals = ClassTotals(len(labels))
+        self._run = Run(learner, labels=labels)
+        self.classes_ = labels
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Score rows, lazily if they are Dask's; otherwise as `polyak.ASGDClassifier` does."""
+        if not _is_dask(X):
+            return super().decision_function(X)
+        several = len(self.classes_) if len(self.classes_) > 2 else None
+        return self._lazily("decision_function", X, several)
+
+    def predict(self, X: Any) -> Any:
+        """Predict classes, lazily if the rows are Dask's."""
+        return self._lazily("predict", X, None) if _is_dask(X) else super().predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Give the probability of each class, lazily if the rows are Dask's."""
+        if not _is_dask(X):
+            return super().predict_proba(X)
+        return self._lazily("predict_proba", X, len(self.classes_))
+
+
+class DaskASGDRegressor(_OnDask, ASGDRegressor):
+    """`polyak.ASGDRegressor` on Dask: fits rows where they lie, in one pass.
+
+    Parameters
+    ----------
+    loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
+        As `polyak.ASGDRegressor` has them.
+    rounds, chains, client, random_state, verbose
+        As `DaskASGDClassifier` has them.
+
+    Attributes
+    ----------
+    chains_, rounds_ : int
+        How many there were.
+
+    All others are those of `polyak.ASGDRegressor`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(8000, 3), chunks=(1000, 3))
+    >>> DaskASGDRegressor(random_state=0).fit(X, X @ np.array([1.0, 2.0, 3.0])).coef_.round(2)
+    array([1., 2., 3.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ASGDRegressor._parameter_constraints,
+        **_OnDask._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_error",
+        alpha: Any = "auto",
+        recipe: str = "auto",
+        fit_intercept: bool = True,
+        eta0: Any = "auto",
+        decay: Any = "auto",
+        power_t: Any = "auto",
+        average: Any = "auto",
+        step: str = "auto",
+        precondition: Any = "auto",
+        intervals: bool = False,
+        rounds: Any = "auto",
+        chains: Any = "auto",
+        client: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.intervals = intervals
+        self.rounds = rounds
+        self.chains = chains
+        self.client = client
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from all rows, each once.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame, path, pattern or list of paths
+            Files are opened by the workers, through `polyak.data.open`.
+        y : dask array, series or data frame
+            With as many partitions as X; None for files, which bring their targets.
+        sample_weight : dask array or series, optional
+
+        Returns
+        -------
+        self
+        """
+        result = self._fit_on_dask(X, y, sample_weight, None, multi_output=True)
+        self._one_output_is_flat = getattr(y, "ndim", 1) == 1
+        self._spread = TargetSpread()
+        self._spread.shift, self._spread.sums = result.tally.shift, result.tally.sums
+        self._run = Run(result.learner)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict values, lazily if the rows are Dask's."""
+        if not _is_dask(X):
+            return super().predict(X)
+        return self._lazily("predict", X, None if self._one_output_is_flat else self._outputs())
+
+    def _outputs(self) -> int:
+        return len(self.intercept_)
+
+
+# -- what comes in ---------------------------------------------------------------------------------
+
+
+def _is_dask(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__")
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "map_partitions")
+
+
+def _client(client: Any) -> Any:
+    if client is not None:
+        return client
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _source(X: Any, y: Any, weights: Any, multi_output: bool) -> tuple[Any, int | None, int, Any]:
+    """Give the files or partitions, the width, the number of outputs and the columns' names."""
+    if not _is_dask(X):
+        if y is not None or weights is not None:
+            raise ValueError(
+                f"X is {type(X).__name__}, neither of Dask nor the names of files; files bring "
+                "their own targets and weights, so y and sample_weight are for Dask's arrays"
+            )
+        return X, None, 1, None
+    if y is None:
+        raise ValueError("y is needed: rows of Dask's do not bring their targets")
+    blocks = [_blocks(X)]
+    for name, numbers in ("y", y), ("sample_weight", weights):
+        if numbers is None:
+            blocks.append([None] * len(blocks[0]))
+            continue
+        if not _is_dask(numbers):
+            raise ValueError(f"{name} must be of Dask too, as X is, not {type(numbers).__name__}")
+        blocks.append(_blocks(numbers, like=X))
+        if len(blocks[-1]) != len(blocks[0]):
+            raise ValueError(f"X has {len(blocks[0])} partitions, but {name} has {len(blocks[-1])}")
+    outputs = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
+    if outputs > 1 and not multi_output:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead")
+    names = None
+    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
+        names = np.asarray(X.columns, dtype=object)
+    return list(zip(*blocks, strict=True)), int(X.shape[1]), outputs, names
+
+
+def _blocks(X: Any, like: Any = None) -> list[Any]:
+    """Give a delayed block for every partition."""
+    if _is_frame(X):
+        return list(X.to_delayed())
+    if X.ndim == 2:
+        X = _one_column_of_blocks(X)
+    rows = getattr(like, "chunks", None)
+    if rows is not None and not any(np.isnan([*rows[0], *X.chunks[0]])) and X.chunks[0] != rows[0]:
+        X = X.rechunk({0: rows[0]})
+    return list(X.to_delayed().reshape(-1))
+
+
+def _homes(client: Any, X: Any) -> list[str] | None:
+    """Say on which worker each partition lies, if all lie on some."""
+    if not _is_dask(X):
+        return None
+    who = client.who_has(X)
+    homes = [who.get(key) or who.get(str(key)) for key in _flat(X.__dask_keys__())]
+    return [home[0] for home in homes] if homes and all(homes) else None
+
+
+def _flat(keys: Any) -> list[Any]:
+    return [key for part in keys for key in _flat(part)] if isinstance(keys, list) else [keys]
+
+
+def _one_column_of_blocks(X: Any) -> Any:
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
+    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+
+
+def _predict(estimator: Any, method: str, block: Any) -> Any:
+    block = block.to_numpy() if hasattr(block, "to_numpy") else block
+    if block.shape[0] == 0:  # scikit-learn refuses to predict nothing
+        one = np.zeros((1, estimator.n_features_in_))
+        return getattr(estimator, method)(one)[:0]
+    return getattr(estimator, method)(block)
+
+
+def _like_frame(call: Any, block: Any) -> Any:
+    import pandas as pd
+
+    values = call(block)
+    kind = pd.Series if values.ndim == 1 else pd.DataFrame
+    return kind(values, index=block.index)
+
+
+def _printed() -> Any:
+    """Print a line whenever another piece is done."""
+    said = -1
+
+    def say(progress: Progress) -> None:
+        nonlocal said
+        if progress.pieces_done > said and progress.pieces:
+            said = progress.pieces_done
+            print(f"{said} of {progress.pieces} pieces, {progress.rows} rows learned")
+
+    return say

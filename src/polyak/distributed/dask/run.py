@@ -1,0 +1,305 @@
+"""A distributed run on Dask: the plan's tasks as a graph.
+
+Nothing is decided here about learning, nor about how tasks are done: see `dask_work`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polyak.distributed import plan
+from polyak.distributed import tasks as part
+from polyak.distributed.dask.work import Progress, Watch, Work
+from polyak.distributed.plan import Piece
+from polyak.distributed.tally import Tally
+from polyak.distributed.tasks import Block, How, Sample, Surveyed
+from polyak.errors import DataError
+from polyak.learn.learner import Learner
+from polyak.losses import get_loss
+from polyak.training.beginning import classes_of
+
+SECONDS_BETWEEN_WORDS = 0.3
+ROWS_A_CHAIN = 1000
+"""Fewer rows than this are not worth a chain of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a distributed run."""
+
+    learner: Learner
+    tally: Tally
+    how: How
+    first_id: int | None
+    progress: Progress
+    chains: int
+    rounds: int
+    bytes_read: int
+
+
+def run(
+    source: Any,
+    how: How,
+    *,
+    client: Any = None,
+    rounds: int | None = None,
+    chains: int | None = None,
+    homes: list[str] | None = None,
+    watch: Watch = lambda progress: None,
+) -> Result:
+    """Learn from files, or from partitions given as delayed (X, y, weights).
+
+    Parameters
+    ----------
+    source : path, pattern, list of them, or list of (X, y, weights)
+    how : How
+    client : distributed.Client, optional
+        Whose cluster does the work; threads of this process otherwise.
+    rounds : int, optional
+        How many; found from the first rows if not given.
+    chains : int, optional
+        How many learn at the same time; as many as there are threads of workers if not given. The
+        answer depends on it, and on no other trait of the cluster.
+    homes : list of str, optional
+        On which worker each partition lies, if they are there already.
+    watch : function
+        Called now and then with the progress.
+    """
+    with Work(client, watch) as work:
+        chains = chains or work.threads
+        if isinstance(source, list) and source and isinstance(source[0], tuple):
+            blocks: list[Any] | None = source
+            pieces = plan.pieces_of_partitions(len(source), homes)
+        else:
+            blocks = None
+            found: Surveyed = work.value(
+                work.task("survey", partial(_on_worker, part.survey, source, how))
+            )
+            how = _told_by(found, how)
+            pieces = plan.pieces_of_files(found.files, chains)
+        return _Run(work, how, pieces, blocks, homes, chains, rounds).result()
+
+
+def _told_by(found: Surveyed, how: How) -> How:
+    """Add what the files tell to how they are to be learned."""
+    classes = how.classes
+    if found.schema is not None:
+        of_table = classes_of(found.schema, get_loss(how.recipe.loss))
+        if classes is None and of_table is not None:
+            classes = tuple(of_table.tolist())
+    return replace(how, schema=found.schema, hashed_bits=found.hashed_bits, classes=classes)
+
+
+class _Run:
+    def __init__(
+        self,
+        work: Work,
+        how: How,
+        pieces: list[Piece],
+        blocks: list[Any] | None,
+        homes: list[str] | None,
+        chains: int,
+        rounds: int | None,
+    ) -> None:
+        self._work = work
+        self._how = how
+        self._pieces = pieces
+        self._blocks = blocks
+        self._homes = homes
+        self._chains = chains
+        self._rounds = rounds
+
+    def result(self) -> Result:
+        head, facts, (rows, start, size) = self._head()
+        self._work.progress.rows = rows
+        self._work.progress.note({"task": "head", "rows": rows, "done": False})
+        pieces, left = self._left(facts)
+        pieces = plan.joined(pieces, plan.PIECE_PER_STATE * size)
+        chains = min(self._chains, max(int(left / ROWS_A_CHAIN), 1))
+        ends = plan.ends_of_rounds(rows, left, start, self._rounds)
+        in_chains = plan.in_chains(pieces, chains) if pieces else []
+        parts = [plan.in_rounds(chain, ends) for chain in in_chains]
+        final = self._graph(head, parts, len(ends))
+        self._work.progress.pieces = sum(len(some) for chain in parts for some in chain)
+        learner, tally = part.unpacked(self._work.value(final))
+        assert learner.race is not None
+        learner.race.is_part = False
+        return Result(
+            learner,
+            tally,
+            self._how,
+            _first_id(facts),
+            self._work.progress,
+            chains=max(len(in_chains), 1),
+            rounds=len(ends) if pieces else 0,
+            bytes_read=0 if self._blocks else round(sum(piece.size for piece in self._pieces)),
+        )
+
+    def _head(self) -> tuple[Any, list[Sample], tuple[int, float | None, int]]:
+        """Learn the head; once more if it turns out that ids begin at 0 in some files only."""
+        chosen = plan.sampled(self._pieces)
+        quota = -(-plan.HEAD_ROWS // len(chosen))
+        while True:
+            samples = [
+                self._work.task(
+                    "sample",
+                    partial(_on_worker, part.sample, self._pieces[n], quota, self._how),
+                    *self._block(self._pieces[n]),
+                    home=self._home(self._pieces[n]),
+                )
+                for n in chosen
+            ]
+            head = self._work.keep(self._work.task("begin", partial(_begin, self._how), samples))
+            found, seen = self._work.value(self._work.task("look", _look, samples, head))
+            first_ids = {sample.first_id for sample in found}
+            if self._how.zero_based == "auto" and first_ids & {0, 1}:
+                self._how = replace(self._how, zero_based=0 in first_ids)
+                if first_ids >= {0, 1}:
+                    continue
+            self._warn_if_sorted(found)
+            return head, found, seen
+
+    def _warn_if_sorted(self, samples: list[Sample]) -> None:
+        for sample in samples:
+            if sample.sorted_by_class and self._how.classes != () and sample.piece is not None:
+                import warnings
+
+                warnings.warn(
+                    f"the rows of {sample.piece.name} seem to be sorted by class, and workers that "
+                    "see one class only learn poorly: shuffle the rows before",
+                    stacklevel=2,
+                )
+                return
+
+    def _left(self, samples: list[Sample]) -> tuple[list[Piece], float]:
+        """Give the pieces without the head, and about how many rows they have."""
+        chosen = dict(zip(plan.sampled(self._pieces), samples, strict=True))
+        read = sum(sample.rows_read for sample in samples)
+        if self._blocks is not None:  # partitions are measured in rows
+            lengths = [sample.rows_read / sample.share for sample in samples if sample.rows_read]
+            usual = max(float(np.mean(lengths)), 1.0) if lengths else 1.0
+            rows_by_size = 1.0
+        else:
+            usual = 0.0
+            size = sum(self._pieces[n].size * one.share for n, one in chosen.items())
+            rows_by_size = read / max(size, 1.0)
+        left = []
+        for n, piece in enumerate(self._pieces):
+            if n not in chosen:
+                left.append(replace(piece, size=usual) if usual else piece)
+            elif (rest := chosen[n].piece) is not None:
+                left.append(rest)
+        return left, rows_by_size * sum(piece.size for piece in left)
+
+    def _graph(self, head: Any, parts: list[list[list[Piece]]], rounds: int) -> Any:
+        base = head
+        for number in range(rounds):
+            tips = []
+            for chain, pieces_of_rounds in enumerate(parts):
+                state = base
+                for place, piece in enumerate(pieces_of_rounds[number]):
+                    name = f"{number}-{chain}-{place}"
+                    learn = partial(_learn, piece, self._how, self._work.topic, name)
+                    block = self._block(piece)
+                    home = self._home(piece) or self._work.place(chain)
+                    state = self._work.task("learn", learn, state, *block, name=name, home=home)
+                if state is not base:
+                    tips.append(state)
+            merges = plan.tree(len(tips))
+            for one, other in merges:
+                merge = partial(_merge, (one, other) == merges[-1])
+                tips[one] = self._work.task("merge", merge, tips[one], tips[other], base)
+            if len(tips) == 1:
+                base = self._work.task("settle", partial(_on_worker, part.settle), tips[0])
+            elif tips:
+                base = tips[0]
+        return base
+
+    def _block(self, piece: Piece) -> Sequence[Any]:
+        return () if self._blocks is None else self._blocks[piece.partition]
+
+    def _home(self, piece: Piece) -> str | None:
+        return None if self._homes is None else self._homes[piece.partition]
+
+
+def _first_id(samples: list[Sample]) -> int | None:
+    """Say where the ids of the features begin: at 0 if one does anywhere, where it shows."""
+    shown = {sample.first_id for sample in samples}
+    return 0 if 0 in shown else 1 if 1 in shown else None
+
+
+# -- what runs on the workers ----------------------------------------------------------------------
+
+
+def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Do a task; what goes wrong says on which worker."""
+    if len(arguments) > 3 and function is part.sample:
+        piece, rows, how, *block = arguments
+        arguments = (piece, rows, how, tuple(block))
+    with _where():
+        return function(*arguments)
+
+
+def _begin(how: How, samples: list[Sample]) -> bytes:
+    with _where():
+        return part.begin(samples, how)
+
+
+def _look(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
+    return [sample.facts() for sample in samples], part.look(head)
+
+
+def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
+    worker = _worker()
+
+    def tell(rows: int, done: bool = False) -> None:
+        if worker is not None:
+            worker.log_event(topic, {"task": name, "rows": rows, "done": done})
+
+    last, told = 0, time.monotonic()
+
+    def note(rows: int) -> None:
+        nonlocal last, told
+        last = rows
+        now = time.monotonic()
+        if now - told > SECONDS_BETWEEN_WORDS:  # each costs the scheduler and the client some work
+            told = now
+            tell(rows)
+
+    with _where():
+        given: Block | None = (block[0], block[1], block[2]) if block else None
+        learned = part.learn(state, piece, how, given, note)
+    tell(last, done=True)
+    return learned
+
+
+def _merge(last: bool, state: bytes, other: bytes, base: bytes) -> bytes:
+    with _where():
+        return part.merge(state, other, base, last=last)
+
+
+@contextmanager
+def _where() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        worker = _worker()
+        if worker is None:
+            raise
+        raise DataError(f"{error} (on the worker {worker.address})") from error
+
+
+def _worker() -> Any:
+    try:
+        from distributed import get_worker
+
+        return get_worker()
+    except (ImportError, ValueError):
+        return None

@@ -1,0 +1,184 @@
+"""Tasks done by Dask: on a client's cluster or, without one, in threads of this process.
+
+The latter is what Dask does by default.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from polyak.distributed.dask.cluster import ALLOWED_FAILURES, check_workers, scheduler_address
+from polyak.errors import ClusterError
+from polyak.processors import processors
+
+NO_WORKER_SECONDS = 60
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_SHOWS = 2.0, 0.1
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a distributed run has come."""
+
+    rows: int = 0
+    pieces: int = 0
+    pieces_done: int = 0
+    seconds: float = 0.0
+    _rows_of: dict[str, int] = field(default_factory=dict)
+    _done: set[str] = field(default_factory=set)
+
+    def note(self, event: dict[str, Any]) -> None:
+        """Take in what a task says; one that is done again says it again."""
+        self._rows_of[event["task"]] = event["rows"]
+        if event["done"]:
+            self._done.add(event["task"])
+        self.rows = sum(self._rows_of.values())
+        self.pieces_done = len(self._done)
+
+
+Watch = Callable[[Progress], None]
+
+
+class Work:
+    """Has tasks done, by a cluster or by threads; ends them if something goes wrong."""
+
+    def __init__(self, client: Any, watch: Watch) -> None:
+        self._client = client
+        self._watch = watch
+        self._run = uuid.uuid4().hex[:12]  # the files may have changed since an earlier run
+        self._number = 0
+        self._kept: list[Any] = []
+        self._places: list[str] = []
+        self._began = self._last_seen = time.monotonic()
+        self._next_look = self._began + SECONDS_BETWEEN_LOOKS
+        self.topic = f"polyak-{self._run}"
+        self.progress = Progress()
+        self.threads = processors()
+
+    def __enter__(self) -> Work:
+        if self._client is not None:
+            check_workers(self._client)
+            threads = self._client.nthreads()
+            self._places = [address for address, n in threads.items() for _ in range(n)]
+            self.threads = len(self._places)
+            self._client.subscribe_topic(self.topic, self._hear)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._client is not None:
+            if error[0] is None:
+                self._client.unsubscribe_topic(self.topic)
+            else:
+                # Tasks that still run go on telling of themselves; a client that is told of a
+                # topic it no longer knows loses its connection. Nobody wants their results, so the
+                # scheduler drops those not begun; it stumbles if told to cancel a task that others
+                # depend on.
+                for future in self._kept:
+                    future.release()
+        self._kept = []
+
+    def task(
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        name: str | None = None,
+        home: str | None = None,
+    ) -> Any:
+        """Describe a task; its arguments may be other tasks.
+
+        It is done by the worker ``home`` as long as there is one: the scheduler itself would
+        sooner move a partition than wait.
+        """
+        from dask import annotate, delayed
+
+        self._number += 1
+        key = f"polyak-{kind}-{self._run}-{name or f'n{self._number}'}"
+        call = delayed(function, name=f"{key}-function", pure=True, traverse=False)
+        if home is None:
+            return call(*arguments, dask_key_name=key)
+        with annotate(workers=[home], allow_other_workers=True):
+            return call(*arguments, dask_key_name=key)
+
+    def place(self, chain: int) -> str | None:
+        """Give a chain a worker to live on: all begin with a state that lies on one of them.
+
+        Left to itself, the scheduler would begin them all there, and the others would be idle.
+        """
+        return self._places[chain % len(self._places)] if self._places else None
+
+    def keep(self, task: Any) -> Any:
+        """Have a task done, and hold on to what comes of it for tasks to come."""
+        if self._client is None:
+            return self.value(task)
+        self._kept.append(self._client.compute(task))
+        return task  # known by its key from now on
+
+    def value(self, task: Any) -> Any:
+        """Have a task done and give what comes of it."""
+        if self._client is None:
+            (value,) = _in_threads(task)
+            return value
+        future = self._client.compute(task)
+        self._kept.append(future)
+        self._wait(future)
+        try:
+            return future.result()
+        except Exception as error:
+            raise _explained(error) from error
+        finally:
+            if future.status == "finished":
+                self._kept.remove(future)
+
+    def _wait(self, future: Any) -> None:
+        done = threading.Event()
+        future.add_done_callback(lambda future: done.set())
+        while not done.wait(SECONDS_BETWEEN_SHOWS):
+            self._show()
+            self._look_for_workers()
+        self._show()
+
+    def _look_for_workers(self) -> None:
+        """Give up if there has been no worker for a while: nothing else would ever happen."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + SECONDS_BETWEEN_LOOKS
+        if self._client.nthreads():
+            self._last_seen = now
+        elif now - self._last_seen > NO_WORKER_SECONDS:
+            raise ClusterError(
+                f"the scheduler at {scheduler_address(self._client)} has had no worker for "
+                f"{NO_WORKER_SECONDS} seconds"
+            )
+
+    def _hear(self, event: Any) -> None:
+        self.progress.note(event[1])
+
+    def _show(self) -> None:
+        self.progress.seconds = time.monotonic() - self._began
+        self._watch(self.progress)
+
+
+def _in_threads(task: Any) -> Any:
+    import dask
+
+    with dask.config.set(scheduler="threads"):
+        return dask.compute(task)
+
+
+def _explained(error: Exception) -> Exception:
+    from concurrent.futures import CancelledError
+
+    if type(error).__name__ == "KilledWorker":
+        return ClusterError(
+            f"{ALLOWED_FAILURES} workers died over the same task: they may be short of memory, or "
+            f"killed by something outside ({error})"
+        )
+    if isinstance(error, CancelledError | ConnectionError) or "Cancelled" in type(error).__name__:
+        return ClusterError(f"the connection to the scheduler was lost: {error}")
+    return error

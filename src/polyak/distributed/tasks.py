@@ -1,0 +1,465 @@
+"""The tasks of a distributed run: each is a function of its arguments and of nothing else.
+
+States go in and out as bytes, which any engine can carry. The same state, piece and options give
+the same bytes on any worker of one kind, so that a task whose worker died is done again elsewhere
+and nobody can tell.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.formats.registry import format_of
+from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
+from polyak.data.open import open_stream
+from polyak.data.options import Columns
+from polyak.data.order import sorted_by_class
+from polyak.data.sources.files import find_files
+from polyak.data.sources.spans import Span
+from polyak.data.stream import NoRowsError, Stream
+from polyak.distributed.plan import FileFacts, Piece
+from polyak.distributed.tally import Tally
+from polyak.errors import DataError
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.model.schema import Schema
+from polyak.rows.batch import Batch
+from polyak.rows.labels import distinct, label_text
+from polyak.rows.sparse import Rows, join_rows, take_rows
+from polyak.storage.container import pack, unpack
+
+KIND, FORMAT = "part", 1
+SAMPLE_BLOCK = 1 << 16
+SECONDS_BETWEEN_WORDS = 0.5
+
+Block = tuple[Any, Any, Any]
+"""A partition: rows, targets, and weights or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How pieces are read and learned: what all tasks of a run have in common.
+
+    Attributes
+    ----------
+    version : str
+        That of the polyak that made the plan; any other would do the tasks differently.
+    recipe : Recipe
+    classes : tuple or None
+        The labels there can be, if they were given.
+    outputs : int
+        How many numbers a target has.
+    format, n_features, zero_based, skip_bad_lines, block_bytes, longest_line, columns, schema
+    dtype
+        As `polyak.data.open.open_stream` takes them.
+    hashed_bits : int or None
+        Into how many slots the files' names are hashed, as they tell.
+    """
+
+    version: str
+    recipe: Recipe
+    classes: tuple[Any, ...] | None = None
+    outputs: int = 1
+    format: str | None = None
+    n_features: int | None = None
+    zero_based: bool | Literal["auto"] = "auto"
+    skip_bad_lines: bool = False
+    block_bytes: int = BLOCK_BYTES
+    longest_line: int = LONGEST_LINE
+    columns: Columns = field(default_factory=Columns)
+    schema: Schema | None = None
+    hashed_bits: int | None = None
+
+
+class Surveyed(NamedTuple):
+    """The files, and what the first of them tells about how its rows become features."""
+
+    files: list[FileFacts]
+    schema: Schema | None
+    hashed_bits: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The first rows of a piece, and what is left of it.
+
+    Attributes
+    ----------
+    piece : Piece
+        What is left; None if nothing is.
+    rows_read : int
+    share : float
+        About how much of the piece was read.
+    first_id : int or None
+        Whether the ids of its features begin at 0 or 1, where it shows.
+    sorted_by_class : bool
+        Whether its rows seem to be.
+    tally : Tally
+    batch : Batch or None
+    """
+
+    piece: Piece | None
+    rows_read: int
+    share: float
+    first_id: int | None
+    sorted_by_class: bool
+    tally: Tally
+    batch: Batch | None
+
+    def facts(self) -> Sample:
+        """Give what there is to know, without the rows."""
+        return replace(self, batch=None)
+
+
+# -- tasks -----------------------------------------------------------------------------------------
+
+
+def survey(source: Any, how: How) -> Surveyed:
+    """Find the files, and what a table's columns mean or how names are hashed."""
+    check_version(how)
+    files = find_files(source)
+    format = how.format or format_of(files)
+    facts = []
+    for file in files:
+        plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
+        facts.append(FileFacts(file.name, file.size, plain_text))
+    with _opened(Piece(facts[0].path, 1.0, facts[0].path), how) as stream:
+        return Surveyed(facts, stream.schema, stream.hashed_bits)
+
+
+def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sample:
+    """Read the first rows of a piece."""
+    check_version(how)
+    with _named(piece):
+        if block is not None:
+            return _sample_of_block(piece, rows, how, block)
+        tally, batches = Tally(), []
+        with _opened(piece, replace(how, block_bytes=SAMPLE_BLOCK)) as stream:
+            read, batch = 0, None
+            while read < rows and (batch := _next(stream)) is not None:
+                batches.append(_with_targets(batch, piece))
+                read += len(batch)
+            tally.add_lines(stream.bad_lines, stream.first_bad_lines)
+            tally.add_names(stream.names())
+            tally.without_target += stream.rows_without_target
+            rest = None if batch is None else _what_is_left(piece, stream)
+            share = 1.0 if batch is None else _share(stream)
+            first_id = stream.position.get("base")
+    whole = _joined(batches)
+    is_sorted = whole is not None and sorted_by_class(whole.targets)
+    return Sample(rest, read, share, first_id, is_sorted, tally, whole)
+
+
+def begin(samples: list[Sample], how: How) -> bytes:
+    """Learn the head: the samples' rows, one of each in turn, as one learner would."""
+    tally = Tally()
+    for one in samples:
+        tally.merge(one.tally, Tally())
+    batch = _in_turn([one.batch for one in samples if one.batch is not None])
+    if batch is None or batch.targets is None:
+        raise DataError("there are no rows to learn from")
+    classifies = Learner(how.recipe).loss.classifies
+    classes = None if how.classes is None else np.asarray(how.classes)
+    if classifies and classes is None:
+        classes = distinct(batch.targets)
+    if classes is not None and len(classes) < 2:
+        raise DataError(
+            f"the first rows of every part are all of class {label_text(classes[0])}; say which "
+            "classes there are with classes=, or shuffle the rows"
+        )
+    learner = Learner(how.recipe, classes=classes, n_features=how.n_features, outputs=how.outputs)
+    if classes is not None and not np.isin(batch.targets, classes).all():
+        unknown = label_text(batch.targets[~np.isin(batch.targets, classes)][0])
+        known = ", ".join(label_text(label) for label in classes[:10])
+        raise DataError(f"a row has the label {unknown}, which is not among {known}")
+    _learn(learner, batch, tally)
+    learner.finish()
+    return _packed(learner, tally)
+
+
+def learn(
+    state: bytes,
+    piece: Piece,
+    how: How,
+    block: Block | None = None,
+    tell: Callable[[int], None] = lambda rows: None,
+) -> bytes:
+    """Learn a piece, from a state to the next; call ``tell`` now and then with the rows done."""
+    check_version(how)
+    learner, tally = unpacked(state)
+    assert learner.race is not None
+    learner.race.is_part = True
+    told = time.monotonic()
+    rows = 0
+    with _named(piece):
+        for batch in _batches(piece, how, block, tally):
+            try:
+                _learn(learner, batch, tally)
+            except DataError as error:
+                unknown = _unknown_label(learner, batch, rows)
+                raise DataError(unknown or str(error)) from error
+            rows += len(batch)
+            if time.monotonic() - told > SECONDS_BETWEEN_WORDS:
+                told = time.monotonic()
+                tell(rows)
+    tell(rows)
+    return _packed(learner, tally)
+
+
+def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> bytes:
+    """Merge two states that both went on from the base; the last merge of a round ends it."""
+    (learner, tally), (second, count), (first, before) = map(unpacked, (state, other, base))
+    learner.merge([second], first)
+    tally.merge(count, before)
+    if last and learner.race is not None:
+        learner.race.settle()
+    return _packed(learner, tally)
+
+
+def settle(state: bytes) -> bytes:
+    """End a round of one chain: candidates that are behind drop out."""
+    learner, tally = unpacked(state)
+    assert learner.race is not None
+    learner.race.settle()
+    return _packed(learner, tally)
+
+
+def look(state: bytes) -> tuple[int, float | None, int]:
+    """Say how many rows were learned, after how many the last average began, and its own size."""
+    learner, _ = unpacked(state)
+    about = learner.about()
+    starts = about["average_start"]
+    never = isinstance(learner.recipe.average, bool) and not learner.recipe.average
+    if never or about["method"] == "newton":
+        return learner.rows_seen, 0.0, len(state)  # no average, so nothing to wait for
+    known = [start for start in starts if start is not None]
+    begun = float(max(known)) if len(known) == len(starts) else None
+    return learner.rows_seen, begun, len(state)
+
+
+def unpacked(state: bytes) -> tuple[Learner, Tally]:
+    """Take a state apart."""
+    page, arrays = unpack(state, "a part of a distributed run", KIND, FORMAT)
+    return Learner.from_state(page["learner"], arrays), Tally.from_state(page["tally"], arrays)
+
+
+def check_version(how: How) -> None:
+    """Refuse to work for a polyak of another version."""
+    from polyak import __version__
+
+    if __version__ != how.version:
+        raise DataError(
+            f"this worker has polyak {__version__}, but the run was begun by polyak "
+            f"{how.version}; all must have the same version"
+        )
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+
+def _packed(learner: Learner, tally: Tally) -> bytes:
+    learned, arrays = learner.state()
+    counts, more = tally.to_state()
+    return pack(
+        {"kind": KIND, "format": FORMAT, "learner": learned, "tally": counts}, arrays | more
+    )
+
+
+def _learn(learner: Learner, batch: Batch, tally: Tally) -> None:
+    targets, weights = batch.targets, batch.weights
+    assert targets is not None
+    if not learner.loss.classifies and len(targets):
+        tally.add_targets(targets, weights)
+    learner.learn(batch.rows, targets, weights)
+
+
+def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
+    if learner.classes is None or batch.targets is None:
+        return None
+    unknown = np.flatnonzero(~np.isin(batch.targets, learner.classes))
+    if not len(unknown):
+        return None
+    known = ", ".join(label_text(label) for label in learner.classes[:10])
+    return (
+        f"row {rows + int(unknown[0]) + 1} of those learned there has the label "
+        f"{label_text(batch.targets[unknown[0]])}, which is not among {known}; if it is right, "
+        "name all classes with classes="
+    )
+
+
+@contextmanager
+def _named(piece: Piece) -> Iterator[None]:
+    """Let what goes wrong say in which piece."""
+    try:
+        yield
+    except (DataError, ValueError) as error:
+        words = str(error)
+        if piece.name in words:
+            raise
+        raise DataError(f"{piece.name}: {words}") from error
+
+
+def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
+    if block is not None:
+        yield from _batches_of_block(piece, how, block)
+        return
+    with _opened(piece, how) as stream:
+        bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
+        without_before = stream.rows_without_target
+        while (batch := _next(stream)) is not None:
+            yield _with_targets(batch, piece)
+        tally.add_lines(stream.bad_lines - bad_before, stream.first_bad_lines[shown_before:])
+        tally.add_names(stream.names())
+        tally.without_target += stream.rows_without_target - without_before
+
+
+def _opened(piece: Piece, how: How) -> Stream:
+    assert piece.path is not None
+    source: Any = piece.path
+    if piece.begin is not None and piece.end is not None:
+        source = Span(piece.path, piece.begin, piece.end)
+    return open_stream(
+        source,
+        format=how.format,
+        n_features=how.n_features,
+        zero_based=how.zero_based,
+        skip_bad_lines=how.skip_bad_lines,
+        threads=0,  # there are as many workers as processors already
+        block_bytes=how.block_bytes,
+        longest_line=how.longest_line,
+        columns=how.columns,
+        schema=how.schema,
+        start=piece.start,
+        warn_if_sorted=False,
+    )
+
+
+def _next(stream: Stream) -> Batch | None:
+    try:
+        return next(stream, None)
+    except NoRowsError:  # the other pieces may have some
+        return None
+
+
+def _is_compressed(file: Any) -> bool:
+    from polyak.data.sources.compression import compression_of
+
+    return compression_of(file.name, file.head()) is not None
+
+
+def _with_targets(batch: Batch, piece: Piece) -> Batch:
+    if batch.targets is None:
+        raise DataError(f"{piece.name} has no targets to learn")
+    return batch
+
+
+def _share(stream: Stream) -> float:
+    return min(stream.bytes_read / stream.bytes_total, 1.0) if stream.bytes_total else 0.5
+
+
+def _what_is_left(piece: Piece, stream: Stream) -> Piece:
+    left = 1.0 - _share(stream)
+    if piece.end is None:
+        return replace(piece, start=stream.position, size=piece.size * left)
+    assert piece.path is not None
+    assert piece.begin is not None
+    first = Span(piece.path, piece.begin, piece.end).first + stream.position["offset"]
+    return replace(piece, begin=first, size=float(max(piece.end - first, 1)))
+
+
+def _joined(batches: list[Batch]) -> Batch | None:
+    if not batches:
+        return None
+    weights = None
+    if any(batch.weights is not None for batch in batches):
+        weights = np.concatenate(
+            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
+        )
+    rows: list[Rows] = [batch.rows for batch in batches]
+    targets = [batch.targets for batch in batches if batch.targets is not None]
+    return Batch(join_rows(rows), np.concatenate(targets), weights)
+
+
+def _in_turn(batches: list[Batch]) -> Batch | None:
+    """Join batches so that each is spread evenly over the whole."""
+    whole = _joined(batches)
+    if whole is None:
+        return None
+    places = np.concatenate([(np.arange(len(b)) + 0.5) / max(len(b), 1) for b in batches])
+    order = np.argsort(places, kind="stable")
+    assert whole.targets is not None
+    return Batch(
+        take_rows(whole.rows, order),
+        whole.targets[order],
+        None if whole.weights is None else whole.weights[order],
+    )
+
+
+# -- partitions ------------------------------------------------------------------------------------
+
+
+def _sample_of_block(piece: Piece, rows: int, how: How, block: Block) -> Sample:
+    n = _array(block[0]).shape[0]
+    take = min(rows, n)
+    head = replace(piece, share=(0.0, take / n if n else 0.0))
+    whole = _joined(list(_batches_of_block(head, how, block)))
+    left = replace(piece, skip=take, size=float(n - take)) if take < n else None
+    is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
+    is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]
+    return Sample(left, take, take / n if n else 1.0, None, is_sorted, Tally(), whole)
+
+
+def _batches_of_block(piece: Piece, how: How, block: Block) -> Iterator[Batch]:
+    X, y, weights = (_array(part) for part in block)
+    n = X.shape[0]
+    for what, numbers in ("targets", y), ("weights", weights):
+        if numbers is not None and len(numbers) != n:
+            raise DataError(f"{piece.name} has {n} rows, but {len(numbers)} {what}")
+    if n and how.n_features is not None and X.shape[1] != how.n_features:
+        raise DataError(
+            f"{piece.name} has {X.shape[1]} features, but there should be {how.n_features}"
+        )
+    first, last = (piece.skip + round(edge * (n - piece.skip)) for edge in piece.share)
+    if first >= last:
+        return
+    several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for
+    with open_stream(
+        (
+            X[:last],
+            None if several else y[:last].reshape(-1),
+            None if weights is None else weights[:last],
+        ),
+        n_features=how.n_features,
+        start={"format": "arrays", "rows": first},
+        warn_if_sorted=False,
+    ) as stream:
+        for batch in stream:
+            if several:
+                done = stream.rows_read
+                batch = replace(batch, targets=y[done - len(batch) : done])
+            yield batch
+
+
+def _array(part: Any) -> Any:
+    """Turn what a data frame's partition is made of into arrays."""
+    if part is None or hasattr(part, "tocsr"):
+        return part.tocsr() if part is not None else None
+    if hasattr(part, "to_numpy"):
+        part = part.to_numpy()
+    array: NDArray[Any] = np.asarray(part)
+    if array.dtype == object:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return array.astype(np.float64)
+            except (TypeError, ValueError):
+                return array.astype(str) if array.ndim == 1 else array
+    return array

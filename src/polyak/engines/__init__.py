@@ -1,6 +1,0 @@
-"""Past one machine: engines that run the learner on a cluster.
-
-`polyak.engines.plan` says which rows are learned by whom and in which order, and
-`polyak.engines.part` does one such task: state in, state out. Neither knows any engine. An engine
-is one module that has these tasks done: `polyak.engines.dask` is the first.
-"""

@@ -1,0 +1,1 @@
+"""Learning from rows: schedules, averaging, banks of models, the race and the learner."""

@@ -1,0 +1,444 @@
+"""The bank: K averaged linear models that learn from the same rows in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyak import _core
+from polyak.errors import DivergenceError
+from polyak.learn.averaging import Averaging
+from polyak.learn.merging import SUMS, merged_state
+from polyak.learn.schedules import Polynomial
+from polyak.losses import get_loss
+from polyak.rows.sparse import as_rows, core_arrays, core_rows
+
+Floats = NDArray[np.float64]
+Step = Literal["explicit", "implicit"]
+
+_NO_STOPS = np.empty(0, dtype=np.int64)
+_CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF64}
+
+
+class Bank:
+    """K linear models, learned side by side: each row is read once and serves them all.
+
+    All models share the loss, the rows and the clock; each may have its own penalty, learning
+    rate, target and random row weights. ``alpha``, ``schedule``, ``outputs`` and ``replicas`` are
+    one for all or a sequence with one entry a model.
+
+    Parameters
+    ----------
+    loss : str
+        "squared_hinge", "log_loss", "hinge" or "squared_error".
+    alpha : float or sequence
+        The penalty ``alpha / 2 * |theta|^2``; the intercept is never penalised.
+    schedule : Polynomial or sequence
+        The learning rate; all models share its power ``c``.
+    averaging : Averaging
+    step : "explicit" or "implicit"
+        An implicit step takes the slope at the new iterate, and cannot diverge.
+    precondition : float
+        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
+    capped : bool
+        Keep an explicit step on a row longer than any seen at calibration from overshooting.
+    fit_intercept : bool
+    n_features : int, optional
+        Refuse features beyond; without it the bank grows as features appear.
+    width : int, optional
+        For how many features to make room at once; for all ``n_features`` by default.
+    dtype : float64 or float32
+        The type of the weights. Rows of either type are learned from as they are.
+    progressive : bool
+        Score the averaged models on every row before it is learned.
+    one_vs_rest : bool
+        Targets are class numbers; a model's target is +1 for its own class and -1 otherwise.
+    outputs : int or sequence
+        Each model's column of the targets, or its class.
+    replicas : int or sequence
+        Models with a number of 0 or more see each row with a random weight, 0 or 2 with equal
+        chance, that depends on (seed, row, number) alone.
+    group : int
+        So many consecutive models are the classes of one classifier, whose confusion is counted.
+    seed : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=5000)
+    >>> bank = Bank(loss="squared_error", alpha=0.0, schedule=Polynomial(0.05, 0.01, 2 / 3))
+    >>> bank.learn(X, y)
+    >>> bank.coef.round(2)
+    array([[ 1. , -2. ,  0.5]])
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str,
+        alpha: float | Sequence[float] | Floats,
+        schedule: Polynomial | Sequence[Polynomial],
+        averaging: Averaging | None = None,
+        step: Step = "explicit",
+        precondition: float = 0.0,
+        capped: bool = True,
+        fit_intercept: bool = True,
+        n_features: int | None = None,
+        width: int | None = None,
+        dtype: Any = np.float64,
+        progressive: bool = True,
+        one_vs_rest: bool = False,
+        outputs: int | Sequence[int] | NDArray[np.int64] = 0,
+        replicas: int | Sequence[int] | NDArray[np.int64] = -1,
+        group: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.averaging = averaging or Averaging()
+        schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
+        columns = np.broadcast_arrays(
+            np.atleast_1d(np.asarray(alpha, float)),
+            [s.gamma0 for s in schedules],
+            [s.a for s in schedules],
+            outputs,
+            replicas,
+        )
+        self.alpha, gamma0, decay = (np.array(c, float) for c in columns[:3])
+        self.outputs, self.replicas = (np.array(c, np.int64) for c in columns[3:])
+        powers = {s.c for s in schedules}
+        if len(powers) != 1:
+            raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")
+        _check_choices(step, dtype, precondition, n_features, group)
+        _check_penalties(self.alpha, gamma0, step)
+        self.loss = get_loss(loss)
+        self.dtype = np.dtype(dtype)
+        self.one_vs_rest = one_vs_rest
+        self._settings: dict[str, Any] = {
+            "loss": loss,
+            "limit": n_features,
+            "power": powers.pop(),
+            "average_power": float(self.averaging.power),
+            "precondition": float(precondition),
+            "intercept": fit_intercept,
+            "implicit": step == "implicit",
+            "capped": capped,
+            "progressive": progressive,
+            "group": group,
+            "seed": seed,
+        }
+        self._make_core()
+        self._core.grow((n_features or 0) if width is None else width)
+        start = self.averaging.first_start
+        self._set_fields(
+            alpha=self.alpha,
+            gamma0=gamma0,
+            decay=decay,
+            start=start,
+            scale=1.0,
+            unit=1.0,
+            total=1.0 if start < 0 else 0.0,  # the detector's average begins with the zero model
+        )
+
+    def __len__(self) -> int:
+        return len(self.alpha)
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        order: ArrayLike | None = None,
+        scores: Floats | None = None,
+        again: bool = False,
+        stops: NDArray[np.int64] | None = None,
+    ) -> Floats | None:
+        """Learn from rows, one after the other.
+
+        Parameters
+        ----------
+        X : array, scipy sparse, SparseRows, or rows that ``check`` gave
+        y : array of shape (rows,) or (rows, outputs)
+            Or class numbers, where the bank is ``one_vs_rest``.
+        sample_weight : array of shape (rows,) or (rows, models), optional
+            A row whose weights are all zero is a row that was not there.
+        order : array of int, optional
+            Which rows to learn, in which order; all as they stand by default.
+        scores : float64 array of shape (rows to learn, models), optional
+            Receives the averaged models' scores of each row before it was learned.
+        again : bool
+            The rows were learned before, so the progressive scores leave them out.
+        stops : array of int, optional
+            After how many of the rows to note the numbers that each model keeps.
+
+        Returns
+        -------
+        notes : array of shape (stops, fields, models), or None without stops
+            What ``fields`` would have given at each stop.
+
+        Raises
+        ------
+        ValueError
+            For anything that cannot be learned from, with the row and the value; the bank is then
+            as it was before the call.
+        DivergenceError
+            If the weights overflow, which takes a learning rate far too large.
+        """
+        targets, classes = None, None
+        if self.one_vs_rest:
+            classes = _class_numbers(y)
+        else:
+            targets = np.ascontiguousarray(y, dtype=np.float64)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
+        rows_in_order = None if order is None else np.ascontiguousarray(order, dtype=np.int64)
+        rows = core_rows(X)
+        honest = {name: self.field(name) for name in SUMS} if again else {}
+        try:
+            notes = self._core.learn(
+                *rows,
+                targets,
+                classes,
+                weights,
+                rows_in_order,
+                scores,
+                _NO_STOPS if stops is None else stops,
+            )
+        except ArithmeticError as error:
+            raise DivergenceError(str(error)) from error
+        if again:
+            self._set_fields(**honest)
+        return None if stops is None else notes
+
+    def check(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> _core.CheckedRows:
+        """Refuse what ``learn`` would refuse, without learning; make room for new features.
+
+        Gives the rows as something that only the core can make, and that neither this bank nor
+        another looks through again. Rows that a parser of polyak's made are that already.
+        """
+        targets = None if self.one_vs_rest else np.ascontiguousarray(y, dtype=np.float64)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
+        return self._core.check(*core_rows(X), targets, weights)
+
+    def look(self, X: Any) -> None:
+        """Show the preconditioner some rows before any is learned.
+
+        Otherwise its first means are of a row or two, and a value that happens to be close to
+        zero makes its feature's first step enormous.
+        """
+        self._core.look(*core_arrays(as_rows(X)))
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    @property
+    def clock(self) -> int:
+        """How many rows of non-zero weight were learned."""
+        return int(self._core.clock)
+
+    @property
+    def n_features(self) -> int:
+        """How many features the bank holds now."""
+        return int(self._core.features)
+
+    @property
+    def coef(self) -> NDArray[Any]:
+        """The averaged weights, a row a model; the iterate's, where averaging has not begun."""
+        return self._whole(self._core.weights(last=False)).T
+
+    @property
+    def intercept(self) -> Floats:
+        """The averaged intercepts."""
+        return self._core.intercepts(last=False)
+
+    @property
+    def last_coef(self) -> NDArray[Any]:
+        """The weights of the last iterate."""
+        return self._whole(self._core.weights(last=True)).T
+
+    @property
+    def last_intercept(self) -> Floats:
+        """The intercepts of the last iterate."""
+        return self._core.intercepts(last=True)
+
+    @property
+    def average_start(self) -> Floats:
+        """Each model's t0; NaN where averaging has not begun."""
+        start = self.field("start")
+        return np.where((start < 0) | (start >= max(self.clock, 1)), np.nan, start)
+
+    @property
+    def progressive_loss(self) -> Floats:
+        """Each averaged model's mean loss on rows it had not learned yet; NaN before any."""
+        return self._progressive("loss")
+
+    @property
+    def progressive_error(self) -> Floats:
+        """Each averaged model's share of wrong signs, or its mean absolute error."""
+        return self._progressive("error")
+
+    @property
+    def progressive_confusion(self) -> Floats:
+        """Each classifier's share of rows where a wrong class scored highest; one a group."""
+        return self._progressive("confusion")[:: self._settings["group"]]
+
+    def decision_function(self, X: Any, *, last: bool = False) -> NDArray[Any]:
+        """Score rows: one column a model. Features the bank has never seen count nothing."""
+        matrix = self._core.weights(last=last)
+        scores: NDArray[Any] = _core.score_rows(*core_arrays(as_rows(X)), matrix)
+        return scores + self._core.intercepts(last=last)
+
+    # -- the state, whole ----------------------------------------------------------------------
+
+    def fields(self) -> Floats:
+        """All the numbers each model keeps, a row a field; `field` has one of them by its name."""
+        return self._core.models()
+
+    def field(self, name: str) -> Floats:
+        """One of the numbers each model keeps; ``polyak._core.model_fields`` lists them."""
+        models: Floats = self.fields()[_core.model_fields.index(name)]
+        return models
+
+    def state(self) -> dict[str, Any]:
+        """Read out everything that learning changes; ``set_state`` puts it back bit for bit."""
+        state: dict[str, Any] = self._core.state()
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state that ``state`` gave."""
+        self._core.set_state(
+            state["lines"], state["squares"], state["models"], state["clock"], state["looked"]
+        )
+
+    def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
+        """Give a bank of only these models, each as it stands."""
+        keep = np.arange(len(self))[list(models)]
+        state = self.state()
+        state["lines"] = np.ascontiguousarray(state["lines"][:, np.r_[keep, len(self) + keep]])
+        state["models"] = np.ascontiguousarray(state["models"][:, keep])
+        chosen = Bank.__new__(Bank)
+        chosen.__dict__.update(self.__dict__)
+        for name in ("alpha", "outputs", "replicas"):
+            setattr(chosen, name, getattr(self, name)[keep])
+        chosen._make_core()
+        chosen.set_state(state)
+        return chosen
+
+    def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:
+        """Become what this bank and others learned together, each from rows of its own.
+
+        Averages and iterates are averaged, each counting as many times as its bank saw rows;
+        clocks, sums of squares and progressive sums add up. Learning goes on as after that many
+        rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
+        what that one knew counts once; see `polyak.learn.merging`.
+
+        Examples
+        --------
+        >>> def learned(X, y):
+        ...     bank = Bank(loss="squared_error", alpha=0.0, schedule=Polynomial(0.5, 0.0, 0.0))
+        ...     bank.learn(X, y)
+        ...     return bank
+        >>> bank = learned(np.eye(2), np.ones(2))
+        >>> bank.merge([learned(np.eye(2), 3 * np.ones(2))])
+        >>> bank.clock, bank.last_coef
+        (4, array([[1. , 0.5]]))
+        """
+        for other in [*others, *([] if base is None else [base])]:
+            if other._of_its_kind() != self._of_its_kind():
+                raise ValueError("only banks of the same models and settings can be merged")
+        banks = [self, *others]
+        if not any(bank.clock - (0 if base is None else base.clock) for bank in banks):
+            return
+        state, fields = merged_state(banks, base)
+        self.set_state(state)
+        self._set_fields(**fields)
+
+    def __getstate__(self) -> dict[str, Any]:
+        attributes = self.__dict__.copy()
+        attributes["_core"] = self.state()
+        return attributes
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._make_core()
+        self.set_state(attributes["_core"])
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _of_its_kind(self) -> tuple[Any, ...]:
+        arrays = (self.alpha, self.outputs, self.replicas)
+        return self._settings, self.averaging, self.dtype, *(array.tolist() for array in arrays)
+
+    def _make_core(self) -> None:
+        self._core = _CORES[self.dtype](
+            models=len(self),
+            output=self.outputs.tolist(),
+            replica=self.replicas.tolist(),
+            **self._settings,
+        )
+
+    def _whole(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Add the features that are known to exist but were not met yet: they weigh nothing."""
+        missing = (self._settings["limit"] or 0) - len(weights)
+        return weights if missing <= 0 else np.pad(weights, ((0, missing), (0, 0)))
+
+    def _set_fields(self, **values: Any) -> None:
+        models = self._core.models()
+        for name, value in values.items():
+            models[_core.model_fields.index(name)] = value
+        self._core.set_models(models)
+
+    def _progressive(self, name: str) -> Floats:
+        weight = self.field("weight")
+        sums = self.field(name)
+        mean = np.full(len(self), np.nan)
+        np.divide(sums, weight, out=mean, where=weight > 0)
+        return mean
+
+
+def _class_numbers(y: ArrayLike) -> NDArray[np.int64]:
+    classes = np.asarray(y)
+    if classes.dtype.kind == "f":
+        wrong = np.flatnonzero(classes != np.round(classes))  # NaN differs from itself
+        wrong = wrong if len(wrong) else np.flatnonzero(np.isinf(classes))
+        if len(wrong):
+            row = int(wrong[0])
+            raise ValueError(f"row {row} has the class {classes[row]}, which is no whole number")
+    return np.ascontiguousarray(classes, dtype=np.int64)
+
+
+def _check_choices(
+    step: str, dtype: Any, precondition: float, n_features: int | None, group: int
+) -> None:
+    if step not in ("explicit", "implicit"):
+        raise ValueError(f"a step is 'explicit' or 'implicit', not {step!r}")
+    if np.dtype(dtype) not in _CORES:
+        raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
+    if not (np.isfinite(precondition) and precondition >= 0):
+        raise ValueError(f"precondition must be at least zero, not {precondition}")
+    if n_features is not None and n_features < 0:
+        raise ValueError(f"n_features must be at least zero, not {n_features}")
+    if group < 1:
+        raise ValueError(f"a group has at least one model, not {group}")
+
+
+def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
+    for a in alpha:
+        if not (np.isfinite(a) and a >= 0):
+            raise ValueError(f"alpha must be finite and at least zero, not {a}")
+    if step == "implicit":
+        return  # an implicit penalty shrinks the weights by 1 / (1 + alpha gamma), never past zero
+    for a, g in zip(alpha, gamma0, strict=True):
+        if a * g >= 1:
+            raise ValueError(
+                f"alpha * gamma0 must be below 1 for explicit steps, but alpha = {a} and "
+                f"gamma0 = {g}: the penalty alone would push the weights past zero"
+            )

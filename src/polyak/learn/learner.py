@@ -1,0 +1,531 @@
+"""The learner: one pass over batches, from the first row to the model.
+
+It keeps the first 1000 rows back, looks at them to set the learning rate, and then learns every
+row once, in order. Its result never depends on how the rows were split into batches.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import asdict
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import DataError, RowError
+from polyak.learn.race import Race
+from polyak.learn.race.lane import Problem
+from polyak.learn.race.leader import Leader
+from polyak.learn.race.storing import merge_races, race_from_state, race_state
+from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
+from polyak.learn.rows_needed import rows_needed_by, second_moments
+from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
+from polyak.losses import get_loss
+from polyak.model.linear import LinearModel
+from polyak.rows.huge_values import huge_value
+from polyak.rows.labels import distinct, label_text, labels_from_json, labels_to_json
+from polyak.rows.sparse import (
+    Rows,
+    SparseRows,
+    as_rows,
+    check_rows,
+    join_rows,
+    row_widths,
+    take_rows,
+)
+from polyak.threads import Lock, changes, reads
+
+Floats = NDArray[np.float64]
+
+
+class Learner:
+    """Learns a linear model from batches, each row once.
+
+    Threads may share it: what one of them reads is as of the end of some batch, whoever learns
+    meanwhile.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    classes : array, optional
+        The labels there can be. Without it they are those of the first 1000 rows.
+    n_features : int, optional
+        Refuse features beyond; without it the model grows as features appear.
+    outputs : int
+        How many numbers a target has, for regression.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 5))
+    >>> learner = Learner(Recipe(loss="log_loss"))
+    >>> for part in np.array_split(np.arange(2000), 10):
+    ...     learner.learn(X[part], np.where(X[part, 0] > 0, "yes", "no"))
+    >>> learner.model().predict(np.eye(5)[:1])
+    array(['yes'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        classes: NDArray[Any] | None = None,
+        n_features: int | None = None,
+        outputs: int = 1,
+    ) -> None:
+        self.recipe = recipe
+        self.loss = get_loss(recipe.loss)
+        self.classes = None if classes is None else np.asarray(classes)
+        self.n_features = n_features
+        self.outputs = outputs
+        self.race: Race | None = None
+        self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
+        self._moments: Floats | None = None  # of the first rows: what the theory is asked with
+        self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
+        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.lock = Lock()
+        self.version = 0  # counts what was learned, in batches
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        other = Learner.__new__(Learner)
+        memo[id(self)] = other
+        with self.lock:
+            fields = {name: value for name, value in self.__dict__.items() if name != "lock"}
+            other.__setstate__(copy.deepcopy(fields, memo))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = copy.deepcopy(self).__dict__  # all as of the same batch
+        del fields["lock"]
+        return fields
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self.lock = Lock()
+
+    @property
+    @reads
+    def rows_seen(self) -> int:
+        """How many rows of non-zero weight have come, those still kept back included."""
+        kept = sum(len(rows) for rows, _, _ in self._kept)
+        return kept + (self.race.clock if self.race else 0)
+
+    @changes
+    def learn(
+        self,
+        X: Any,
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None = None,
+        *,
+        order: NDArray[np.int64] | None = None,
+        again: bool = False,
+    ) -> None:
+        """Learn from rows, once each, in the order they stand or in ``order``.
+
+        ``again`` says that they were all learned before: they still teach, but no longer tell how
+        good the model is on rows it does not know.
+        """
+        rows = as_rows(X)
+        targets = np.asarray(targets)
+        if len(targets) != len(rows):
+            raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
+        huge = None if again else huge_value(rows, None if self.loss.classifies else targets)
+        if huge is not None:
+            raise RowError(huge[0], f": {huge[1]}")
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if not weights.all():  # a row of weight zero is a row that was not there
+                order = np.arange(len(rows)) if order is None else order
+                order = order[weights[order] != 0]
+        if self.race is not None:
+            self.race.threads = self.threads
+            self.race.learn(
+                rows,
+                self._encode(targets, self.classes),
+                self._relative(weights, len(rows), self.weight_unit),
+                order,
+                again=again,
+            )
+            return
+        taken = np.arange(len(rows)) if order is None else order
+        few = self.rows_seen + len(taken) < CALIBRATION_ROWS
+        if few or self._kept:
+            self._check(rows, targets, weights)
+            part = _take(rows, targets, weights, taken)
+            if few:
+                self._kept += [part] if len(taken) else []
+                return
+            before = self.rows_seen
+            try:
+                self._begin(*_join([*self._kept, part]), None)
+            except RowError as error:  # none of those before: they tell which labels there are
+                raise RowError(int(taken[error.row - before]), error.what) from error
+        else:
+            self._begin(rows, targets, weights, order)
+
+    @changes
+    def finish(self) -> None:
+        """Learn the rows kept back, should there have been fewer than calibration waits for."""
+        if self.race is None and self._kept:
+            self._begin(*_join(self._kept), None)
+
+    @reads
+    def model(self) -> LinearModel:
+        """Give the model as it stands now; learning may go on afterwards."""
+        if self.race is None:
+            if not self._kept:
+                raise DataError("there are no rows to learn from")
+            provisional = copy.deepcopy(self)
+            provisional.finish()
+            return provisional.model()
+        leader = self.race.leader()
+        sigmoids = leader.sigmoids()
+        coef, intercept = leader.weights()
+        return LinearModel(
+            weights=np.ascontiguousarray(coef.T),
+            intercept=intercept,
+            loss=self.recipe.loss,
+            classes=self.classes,
+            sigmoids=sigmoids,
+            replicas=leader.replicas(),
+            about=self._about(leader, sigmoids),
+        )
+
+    @reads
+    def about(self) -> dict[str, Any]:
+        """Say in plain numbers what was found and how well it did on rows not yet learned."""
+        if self.race is None:
+            return {"rows": self.rows_seen}
+        leader = self.race.leader()
+        return self._about(leader, leader.sigmoids())
+
+    def _about(self, leader: Leader, sigmoids: Floats | None) -> dict[str, Any]:
+        assert self.race is not None
+        start = leader.average_start()
+        count, loss, _, errors = self.race.sums()[leader.number]
+        return {
+            "rows": self.race.clock,
+            "recipe": asdict(self.recipe),
+            **_settings(leader.candidate),
+            "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
+            "progressive_loss": _mean(loss, count),
+            "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
+            "progressive_error": _mean(errors, count),
+            "recent": self.race.recent(leader.number),
+            "calibration": leader.reliability(sigmoids),
+            "best_candidate": leader.number,
+            "candidates": self.race.table(),
+            "rows_needed": self._rows_needed(leader.candidate),
+        }
+
+    def _rows_needed(self, candidate: AnyCandidate) -> dict[str, Any] | None:
+        """Ask the theory after how many rows averaging pays off, learning like this."""
+        if self._moments is None or isinstance(candidate, NewtonCandidate):
+            return None
+        needed = rows_needed_by(
+            self._moments,
+            self.recipe.loss,
+            candidate.alpha,
+            candidate.schedule.gamma0,
+            precondition=candidate.precondition,
+            implicit=candidate.step == "implicit",
+            fit_intercept=self.recipe.fit_intercept,
+        )
+        return needed.as_dict()
+
+    @property
+    def progressive_loss(self) -> float:
+        """The model's mean loss on rows it had not learned yet, summed over outputs."""
+        return self._progressive(1)
+
+    @property
+    def progressive_error(self) -> float:
+        """The share of rows it would have got wrong, or its mean absolute error."""
+        return self._progressive(3)
+
+    @reads
+    def _progressive(self, what: int) -> float:
+        if self.race is None:
+            return float("nan")
+        sums = self.race.sums()[self.race.leader().number]
+        return _mean(sums[what], sums[0])
+
+    @reads
+    def recent(self) -> dict[str, float]:
+        """Say how the leader has done over the later half of the rows, each before it was learned.
+
+        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``.
+        """
+        if self.race is None:
+            return {"rows": 0, "loss": nan, "loss_std_err": nan, "error": nan}
+        return self.race.recent(self.race.leader().number)
+
+    # -- stopping, going on, and learning in parts ---------------------------------------------
+
+    @reads
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out everything there is to know: what JSON holds, and arrays.
+
+        A learner made of it by `from_state` goes on as this one would, to the last bit.
+        """
+        page: dict[str, Any] = {
+            "recipe": asdict(self.recipe),
+            "n_features": self.n_features,
+            "outputs": self.outputs,
+            "classes": None if self.classes is None else labels_to_json(self.classes),
+            "weight_unit": self.weight_unit,
+        }
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.race is not None:
+            page["race"], arrays = race_state(self.race)
+        if self._moments is not None:
+            arrays["moments"] = self._moments
+        if self._kept:
+            rows, targets, weights = _join(self._kept)
+            if isinstance(rows, SparseRows):
+                page["kept_width"] = rows.n_features
+                arrays["kept.indptr"], arrays["kept.indices"] = rows.indptr, rows.indices
+                arrays["kept.values"] = rows.values
+            else:
+                arrays["kept.rows"] = rows
+            if targets.dtype.kind in "biuf":
+                arrays["kept.targets"] = targets
+            else:
+                page["kept_targets"] = labels_to_json(targets)
+            if weights is not None:
+                arrays["kept.weights"] = weights
+        return page, arrays
+
+    @classmethod
+    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
+        """Undo ``state``."""
+        learner = cls(
+            Recipe(**page["recipe"]),
+            classes=None if page["classes"] is None else labels_from_json(page["classes"]),
+            n_features=page["n_features"],
+            outputs=page["outputs"],
+        )
+        if "race" in page:
+            learner.race = race_from_state(page["race"], arrays, learner.recipe, page["n_features"])
+        learner.weight_unit = float(page.get("weight_unit", 1.0))
+        learner._moments = arrays.get("moments")
+        targets = arrays.get("kept.targets")
+        if "kept_targets" in page:
+            targets = labels_from_json(page["kept_targets"])
+        if targets is not None:
+            rows: Rows
+            if "kept.rows" in arrays:
+                rows = arrays["kept.rows"]
+            else:
+                indptr, indices, values = (
+                    arrays[f"kept.{name}"] for name in ("indptr", "indices", "values")
+                )
+                rows = SparseRows(indptr, indices, values, page["kept_width"])
+            learner._kept = [(rows, targets, arrays.get("kept.weights"))]
+        return learner
+
+    @changes
+    def merge(self, others: list[Learner], base: Learner | None = None) -> None:
+        """Become what this learner and others learned together, each from rows of its own.
+
+        Averages and iterates are averaged, each counting as many times as it saw rows; clocks and
+        progressive sums add up. Rows still kept back are learned afterwards. Where all of them
+        went on from copies of one learner, give it as ``base``: what it knew then counts once.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(4000, 3))
+        >>> parts = [Learner(Recipe(loss="squared_error")) for _ in range(2)]
+        >>> for part, half in zip(parts, (X[:2000], X[2000:])):
+        ...     part.learn(half, half @ [1.0, 2.0, 3.0])
+        >>> parts[0].merge(parts[1:])
+        >>> parts[0].rows_seen, parts[0].model().predict(np.eye(3)).round(1)
+        (4000, array([1., 2., 3.]))
+        """
+        learners = [self, *others]
+        kept = [rows for learner in learners for rows in learner._kept]
+        started = [learner for learner in learners if learner.race is not None]
+        self._kept = []
+        if started:
+            first = started[0]
+            for other in started[1:]:
+                if not _same(first.classes, other.classes):
+                    raise DataError("the learners know different classes; give them all classes")
+            if first is not self:
+                copied = Learner.from_state(*first.state())
+                self.classes, self.race = copied.classes, copied.race
+                self._moments, self.weight_unit = copied._moments, copied.weight_unit
+            assert self.race is not None
+            merge_races(
+                self.race,
+                [other.race for other in started[1:] if other.race is not None],
+                None if base is None else base.race,
+            )
+        for rows, targets, weights in kept:
+            self.learn(rows, targets, weights)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _check(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Refuse rows that could never be learned from, before they are kept back."""
+        if not len(rows):
+            return
+        check_rows(rows, self.n_features)
+        if not self.loss.classifies or self.classes is not None:
+            finite = np.isfinite(self._encode(targets, self.classes)).reshape(len(rows), -1)
+            if not finite.all():
+                row = int(np.argmin(finite.all(axis=1)))
+                raise DataError(f"row {row} has the target {targets[row]}")
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+            row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+            raise DataError(f"row {row} has the weight {weights[row]}")
+
+    def _begin(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+    ) -> None:
+        """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
+        first = slice(None) if order is None else order[:CALIBRATION_ROWS]
+        sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
+        sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
+        unit = 1.0
+        if weights is not None and self.recipe.eta0 == "auto":  # else steps are as the user says
+            unit = _mean_weight(weights[first][:CALIBRATION_ROWS])
+        classes = self._classes_of(labels)
+        usual = self._usual(sample)
+        race = self._new_race(sample, usual, classes)
+        race.threads = self.threads
+        relative = self._relative(weights, len(rows), unit)
+        race.learn(rows, self._encode(targets, classes), relative, order)
+        self.race, self.classes, self.weight_unit = race, classes, unit
+        self._moments = second_moments(usual, fit_intercept=self.recipe.fit_intercept)
+        self._kept = []
+
+    def _classes_of(self, labels: NDArray[Any]) -> NDArray[Any] | None:
+        if self.classes is not None or not self.loss.classifies:
+            return self.classes
+        classes = distinct(labels)
+        if len(classes) < 2:
+            raise DataError(
+                f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
+                "which classes there are with classes=, or shuffle the rows"
+            )
+        return classes
+
+    def _new_race(self, sample: Rows, usual: Rows, classes: NDArray[Any] | None) -> Race:
+        several = self.loss.classifies and classes is not None and len(classes) > 2
+        outputs = len(classes) if several and classes is not None else self.outputs
+        values = sample.values if isinstance(sample, SparseRows) else sample
+        problem = Problem(
+            outputs=outputs,
+            one_vs_rest=several,
+            classifies=self.loss.classifies,
+            n_features=self.n_features,
+            width=int(row_widths(sample).max(initial=0)),
+            dtype=values.dtype,
+        )
+        race = Race(self.recipe.candidates(usual, outputs), self.recipe, problem)
+        race.look(usual)
+        return race
+
+    def _usual(self, rows: Rows) -> Rows:
+        """Leave rows out that would set every learning rate by their length alone."""
+        if self.recipe.recipe == "paper":
+            return rows
+        far = unusual_rows(rows)
+        if not len(far):
+            return rows
+        more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
+        warnings.warn(
+            f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
+            "the learning rate is found without it, but the model may still follow it",
+            stacklevel=2,
+        )
+        return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
+
+    def _encode(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
+        """Turn labels into class numbers, or into -1 and +1 where there are two classes."""
+        if not self.loss.classifies:
+            return targets
+        assert classes is not None
+        if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
+            positive, negative = targets == classes[1], targets == classes[0]
+            if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
+                return np.where(positive, 1.0, -1.0)
+        order = np.argsort(classes)  # they may be in an order that someone asked for
+        number = np.searchsorted(classes, targets, sorter=order)
+        number[number == len(classes)] = 0
+        number = order[number]
+        unknown = classes[number] != targets
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            known = ", ".join(label_text(label) for label in classes[:10])
+            label = label_text(targets[row])
+            raise RowError(row, f" has the label {label}, which is not among {known}")
+        return number if len(classes) > 2 else 2.0 * number - 1.0
+
+    @staticmethod
+    def _relative(weights: Floats | None, rows: int, unit: float) -> Floats | None:
+        """Give weights in units of the mean of the first ones: only their ratios matter."""
+        if unit == 1.0:
+            return weights
+        relative = np.ones(rows) if weights is None else weights
+        # Even the heaviest row may be counted and squared without overflow.
+        return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
+
+
+def _settings(candidate: AnyCandidate) -> dict[str, Any]:
+    """Say what a candidate learns with; what its method does not have is None."""
+    if isinstance(candidate, NewtonCandidate):
+        none = dict.fromkeys(("alpha", "learning_rate", "step", "precondition"))
+        return {"method": "newton", "penalty": candidate.penalty, **none}
+    return {
+        "method": "averaged SGD",
+        "alpha": candidate.alpha,
+        "learning_rate": asdict(candidate.schedule) | {"M": candidate.largest_squared_length},
+        "step": candidate.step,
+        "precondition": candidate.precondition,
+    }
+
+
+def _mean(total: float, count: float) -> float:
+    return float(total / count) if count > 0 else float("nan")
+
+
+def _mean_weight(weights: Floats) -> float:
+    largest = float(weights.max())  # so that sums of the largest numbers there are stay finite
+    return largest * float(np.mean(weights / largest))
+
+
+def _are_numbers(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "biuf"
+
+
+def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
+    if some is None or others is None:
+        return some is others
+    return np.array_equal(some, others)
+
+
+def _take(
+    rows: Rows, targets: NDArray[Any], weights: Floats | None, order: NDArray[np.int64]
+) -> tuple[Rows, NDArray[Any], Floats | None]:
+    return take_rows(rows, order), targets[order], None if weights is None else weights[order]
+
+
+def _join(
+    parts: list[tuple[Rows, NDArray[Any], Floats | None]],
+) -> tuple[Rows, NDArray[Any], Floats | None]:
+    weighted = any(weights is not None for _, _, weights in parts)
+    weights = [np.ones(len(y)) if w is None else w for _, y, w in parts]
+    return (
+        join_rows([rows for rows, _, _ in parts]),
+        np.concatenate([targets for _, targets, _ in parts]),
+        np.concatenate(weights) if weighted else None,
+    )

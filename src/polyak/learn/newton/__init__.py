@@ -1,0 +1,1 @@
+"""The lane of block Newton steps, for rows of few features."""

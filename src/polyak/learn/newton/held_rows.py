@@ -1,0 +1,121 @@
+"""Rows that are held until their block is full, in standard units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.standardize import Standard
+from polyak.rows.sparse import Rows
+
+Floats = NDArray[np.float64]
+
+BLOCK, WIDE_BLOCK, WIDE = 4096, 2048, 512
+"""A block has so many rows; where it begins with more than WIDE columns, fewer: memory is bounded.
+
+Up to a few thousand, the more rows a block has the better; in time it makes little difference.
+"""
+
+
+class HeldRows:
+    """Room for a block of rows, some of it taken.
+
+    Attributes
+    ----------
+    count : int
+        How many rows are held.
+    block : int
+        How many make a block, from the width at its beginning.
+    """
+
+    def __init__(self, outputs: int, *, fit_intercept: bool) -> None:
+        self.first = int(fit_intercept)  # the column where features begin
+        self.count, self.block = 0, BLOCK
+        self._Z: Floats = np.zeros((0, 0))
+        self._targets: Floats = np.zeros((BLOCK, outputs))
+        self._weights: Floats = np.ones(BLOCK)
+        self._fresh: Floats = np.ones(BLOCK)  # zero for rows that were learned before
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the rows that are held take."""
+        return int(self.count * (self._Z.shape[1] + self._targets.shape[1]) * 8)
+
+    def make_room(self, features: int, most: int) -> None:
+        """Have room for a block of rows with so many features, of which there may be ``most``."""
+        width = self.first + features
+        if not self.count:
+            self.block = WIDE_BLOCK if width > WIDE else BLOCK
+        rows, columns = self._Z.shape
+        if rows >= self.block and columns >= width:
+            return
+        if columns:  # with some to spare: features come one by one
+            width = max(min(width + width // 8, self.first + most), columns)
+        wider = np.zeros((self.block, width))
+        wider[: self.count, :columns] = self._Z[: self.count]
+        self._Z = wider
+
+    def add(
+        self,
+        rows: Rows,
+        targets: Floats,
+        weights: Floats | None,
+        standard: Standard,
+        *,
+        fresh: bool,
+    ) -> None:
+        """Take rows in."""
+        place = slice(self.count, self.count + len(rows))
+        self._Z[place, : self.first] = 1.0
+        standard.fill(rows, self._Z[place, self.first : self.first + len(standard)])
+        self._targets[place] = targets
+        self._weights[place] = 1.0 if weights is None else weights
+        self._fresh[place] = float(fresh)
+        self.count += len(rows)
+
+    def forget(self) -> None:
+        """Make room for the next block."""
+        self.count = 0
+
+    def part(self, begin: int, end: int, columns: int) -> Floats:
+        """Give so many columns of some rows, the constant first; there may be none in them yet."""
+        return self._Z[begin:end, :columns]
+
+    def features(self) -> Floats:
+        """Give the held rows without the constant, to be changed in place."""
+        return self._Z[: self.count, self.first :]
+
+    def targets(self, begin: int = 0) -> Floats:
+        """Give the targets of the held rows from one on, a column an output."""
+        return self._targets[begin : self.count]
+
+    def weights(self) -> Floats | None:
+        """Give the weights of the held rows, where they are not all one."""
+        weights = self._weights[: self.count]
+        return None if (weights == 1.0).all() else weights
+
+    def scoring_weights(self, begin: int) -> Floats:
+        """Give the weights of rows from one on, zero for those that tell nothing new."""
+        return self._weights[begin : self.count] * self._fresh[begin : self.count]
+
+    def state(self, columns: int) -> dict[str, NDArray[Any]]:
+        """Read out the rows that are held."""
+        held = slice(self.count)
+        return {
+            "held.rows": self._Z[held, :columns].copy(),
+            "held.targets": self._targets[held].copy(),
+            "held.weights": self._weights[held].copy(),
+            "held.fresh": self._fresh[held].copy(),
+        }
+
+    def set_state(self, arrays: dict[str, NDArray[Any]], block: int) -> None:
+        """Go on from what ``state`` gave, in a block of so many rows."""
+        rows = arrays["held.rows"]
+        self.count, self.block = len(rows), block
+        self._Z = np.zeros((block, rows.shape[1]))
+        self._Z[: self.count] = rows
+        self._targets[: self.count] = arrays["held.targets"]
+        self._weights[: self.count] = arrays["held.weights"]
+        self._fresh[: self.count] = arrays["held.fresh"]

@@ -1,0 +1,51 @@
+"""Progressive validation: what scores of rows not yet learned add up to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.step import value_and_slope
+
+Floats = NDArray[np.float64]
+
+SUMS = ("weight", "loss", "loss_squared", "error", "confusion")
+"""Each model's sums: rows, losses, their squares, errors, and, a group's first model's, rows where
+a wrong class scored highest."""
+LARGEST_LOSS = 20.0
+"""What a row may say against a penalty, at most."""
+
+
+def progressive_sums(
+    loss: str, scores: Floats, targets: Floats, weights: Floats, *, one_vs_rest: bool
+) -> tuple[Floats, Floats]:
+    """Add up over rows what each model's scores say, and each penalty's losses, capped.
+
+    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs).
+
+    Examples
+    --------
+    >>> scores, targets = np.array([[[2.0]], [[-1.0]]]), np.array([[3.0], [1.0]])
+    >>> progressive_sums("squared_error", scores, targets, np.ones(2), one_vs_rest=False)
+    (array([[2. ],
+           [2.5 ],
+           [4.25],
+           [3. ],
+           [0. ]]), array([2.5]))
+    """
+    rows, penalties, outputs = scores.shape
+    own = targets[:, None, :]
+    values, slopes = value_and_slope(loss, scores, own)
+    if loss == "squared_error":
+        error = np.abs(slopes)
+    else:
+        error = ((scores > 0) != (own > 0)).astype(np.float64)
+    flat = values.reshape(rows, -1)
+    sums = np.zeros((len(SUMS), penalties * outputs))
+    sums[0] = weights.sum()
+    sums[1] = weights @ flat
+    sums[2] = weights @ np.square(flat)
+    sums[3] = weights @ error.reshape(rows, -1)
+    if one_vs_rest:
+        sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
+    return sums, weights @ np.minimum(values, LARGEST_LOSS).sum(axis=2)

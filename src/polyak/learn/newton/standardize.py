@@ -1,0 +1,251 @@
+"""Centre and spread: rows in units of their own, and exactly back.
+
+A column is measured from its median, in units of the typical distance of the rows that differ from
+it. So a column of zeros and ones, however rare the ones, is left as it is; one of continuous values
+comes out between -3 and 3 or so; a few absurd values change little; and a column in other units or
+counted from elsewhere comes out the same. The map is affine: a linear model of what comes out is a
+linear model of what went in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.rows.sparse import Rows, SparseRows
+
+Floats = NDArray[np.float64]
+
+FAR_BEYOND = 10.0
+"""How many medians, or spreads, a value counts at most."""
+ROWS_FOR_SIZE = 1000
+"""After so many rows that differ from the centre, the size of a column is known."""
+
+
+class Standard:
+    """The features seen so far, each with its centre and its spread.
+
+    A feature is a column as soon as it occurs: of dense rows every feature, of sparse rows those
+    that they store. Columns stand in the order in which they came. The spread is zero as long as a
+    column has not varied; then all its rows are zero, and any unit will do when one is found. The
+    share says how many of the rows differed from the centre, where the spread was found.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Without an intercept nothing could undo a shift, so the centres are zero.
+
+    Examples
+    --------
+    >>> standard = Standard()
+    >>> standard.calibrate(np.array([[1990.0, 0.0], [2000.0, 0.0], [2010.0, 5.0]]))
+    >>> out = np.empty((1, 2))
+    >>> standard.fill(np.array([[2020.0, 10.0]]), out)
+    >>> out
+    array([[2., 2.]])
+    >>> coef, intercept = standard.read_out(np.array([[3.0], [20.0], [1.0]]), 2)
+    >>> coef, intercept
+    (array([[2. , 0.2]]), array([-3997.]))
+    """
+
+    def __init__(self, *, fit_intercept: bool = True) -> None:
+        self.fit_intercept = fit_intercept
+        self.features: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.centre: Floats = np.empty(0)
+        self.spread: Floats = np.empty(0)
+        self.squares: Floats = np.empty(0)  # of what came out, summed up
+        self.varied: Floats = np.empty(0)  # how many rows differed from the centre
+        self._sort()
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    # -- which columns there are ---------------------------------------------------------------
+
+    def appearing(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give the features that are new, in the order in which they come, and the row of each."""
+        if not isinstance(rows, SparseRows):
+            known = np.zeros(rows.shape[1], dtype=bool)
+            known[self.features[self.features < rows.shape[1]]] = True
+            new = np.flatnonzero(~known) if len(rows) else np.empty(0, dtype=np.int64)
+            return new, np.zeros(len(new), dtype=np.int64)
+        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+        unknown = np.flatnonzero(self._places(rows.indices[span]) < 0)
+        there = rows.indices[span][unknown]
+        order = np.argsort(there, kind="stable")  # np.unique would import more than it does
+        begins = np.flatnonzero(np.diff(there[order], prepend=-1))
+        new, first = there[order][begins], order[begins]
+        order = np.argsort(first)
+        row = np.searchsorted(rows.indptr, span.start + unknown[first[order]], side="right") - 1
+        return new[order].astype(np.int64), row
+
+    def add(self, features: NDArray[np.int64]) -> None:
+        """Make these features columns too."""
+        self.features = np.concatenate([self.features, features])
+        self.centre = np.concatenate([self.centre, np.zeros(len(features))])
+        self.spread = np.concatenate([self.spread, np.zeros(len(features))])
+        self.squares = np.concatenate([self.squares, np.zeros(len(features))])
+        self.varied = np.concatenate([self.varied, np.zeros(len(features))])
+        self._sort()
+
+    # -- centre and spread ---------------------------------------------------------------------
+
+    def calibrate(self, rows: Rows) -> None:
+        """Take centres and spreads from the first rows, before any other is looked at."""
+        self.add(self.appearing(rows)[0])
+        sample = np.empty((len(rows), len(self)))
+        self.fill(rows, sample)  # as they are: nothing has a centre yet
+        if self.fit_intercept and len(sample):
+            self.centre = np.sort(sample, axis=0)[len(sample) // 2]
+            sample -= self.centre
+        self.find_spreads(sample)
+
+    def find_spreads(self, columns: Floats) -> None:
+        """Find a unit for each column that varies for the first time, and divide it by that."""
+        unknown = np.flatnonzero(self.spread == 0)
+        if not len(unknown):
+            return
+        sizes = typical_size(columns[:, unknown])
+        there = unknown[sizes > 0]
+        columns[:, there] /= sizes[sizes > 0]
+        self.spread[there] = sizes[sizes > 0]
+
+    def sizes(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Give ``squares`` and ``varied`` as they are with these rows counted in."""
+        rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
+        squares, varied = self.squares.copy(), self.varied.copy()
+        if len(rare):
+            some = columns[:, rare]
+            squares[rare] += np.square(np.clip(some, -FAR_BEYOND, FAR_BEYOND)).sum(axis=0)
+            varied[rare] += np.count_nonzero(some, axis=0)
+        return squares, varied
+
+    @property
+    def units(self) -> Floats:
+        """The spreads, and one where there is none yet."""
+        return np.where(self.spread > 0, self.spread, 1.0)
+
+    # -- there and back ------------------------------------------------------------------------
+
+    def fill(self, rows: Rows, out: Floats) -> None:
+        """Write rows, all of whose features are columns, in standard units."""
+        per_unit = 1.0 / self.units
+        if isinstance(rows, SparseRows):
+            out[:] = -self.centre * per_unit
+            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+            column = self._places(rows.indices[span])
+            row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+            out[row, column] = (rows.values[span] - self.centre[column]) * per_unit[column]
+        elif rows.shape[1] == len(self) and self._in_order:
+            np.subtract(rows, self.centre, out=out)
+            out *= per_unit
+        else:
+            out[:] = -self.centre * per_unit
+            column = self._places(np.arange(rows.shape[1]))
+            out[:, column] = (rows - self.centre[column]) * per_unit[column]
+
+    def read_out(
+        self, weights: Floats, n_features: int, dtype: Any = np.float64
+    ) -> tuple[NDArray[Any], Floats]:
+        """Give the weights, a row a model, and intercepts that score rows as they come.
+
+        ``weights`` has a column a model; its first row is for the constant, if there is one. The
+        intercepts fit the weights as they are rounded to ``dtype``: at a large centre it matters.
+        """
+        first = int(self.fit_intercept)
+        slopes = (weights[first:] / self.units[:, None]).astype(dtype)
+        coef = np.zeros((weights.shape[1], n_features), dtype)
+        coef[:, self.features] = slopes.T
+        intercept = weights[0] - self.centre @ slopes if first else np.zeros(len(coef))
+        return coef, intercept
+
+    def out_map(self) -> Floats:
+        """Give the matrix from weights here, constant first, to those for rows as they come."""
+        first = int(self.fit_intercept)
+        matrix = np.diag(np.concatenate([np.ones(first), 1.0 / self.units]))
+        if first:
+            matrix[0, 1:] = -self.centre / self.units
+        return matrix
+
+    def map_from(self, other: Standard) -> Floats:
+        """Give the matrix from a row in another's units to the same row in these.
+
+        A column the other does not have was zero in all its rows.
+        """
+        first = int(self.fit_intercept)
+        matrix = np.zeros((first + len(self), first + len(other)))
+        theirs = other._places(self.features)
+        known = np.flatnonzero(theirs >= 0)
+        theirs = theirs[known]
+        matrix[first + known, first + theirs] = other.units[theirs] / self.units[known]
+        if first:
+            matrix[0, 0] = 1.0
+            matrix[1:, 0] = -self.centre / self.units
+            shift = other.centre[theirs] - self.centre[known]
+            matrix[1 + known, 0] = shift / self.units[known]
+        return matrix
+
+    def take_in(self, other: Standard) -> None:
+        """Make another's features columns too, with its centres and spreads where none is known."""
+        places = self._places(other.features)
+        new = places < 0
+        before = len(self)
+        self.add(other.features[new])
+        self.centre[before:], self.spread[before:] = other.centre[new], other.spread[new]
+        places = self._places(other.features)
+        unknown = self.spread[places] == 0
+        self.spread[places[unknown]] = other.spread[unknown]
+        self.squares[places] += other.squares * np.square(other.units / self.units[places])
+        self.varied[places] += other.varied
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Read out everything."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
+        """Go on from what ``state`` gave."""
+        for name in _ARRAYS:
+            setattr(self, name, state[name].copy())
+        self._sort()
+
+    def _sort(self) -> None:
+        self._order = np.argsort(self.features)
+        self._sorted = self.features[self._order]
+        self._in_order = bool((self.features == np.arange(len(self))).all())
+
+    def _places(self, features: NDArray[Any]) -> NDArray[np.int64]:
+        """Find the columns of features; -1 where there is none."""
+        if not len(self):
+            return np.full(len(features), -1)
+        place = np.searchsorted(self._sorted, features)
+        place[place == len(self)] = 0
+        return np.where(self._sorted[place] == features, self._order[place], -1)
+
+
+_ARRAYS = ("features", "centre", "spread", "squares", "varied")
+
+
+def typical_size(columns: Floats) -> Floats:
+    """Give the root mean square of each column's values that are not zero; zero if all are.
+
+    Values far beyond the median count as if they were ten times as large as that: one absurd row
+    must not hide all the others.
+
+    Examples
+    --------
+    >>> typical_size(np.array([[0.0, 0.0], [0.0, -3.0], [0.0, 4.0], [0.0, 5.0]])).round(3)
+    array([0.   , 4.082])
+    """
+    sizes = np.sort(np.abs(columns), axis=0)
+    if not len(sizes):
+        return np.zeros(columns.shape[1])
+    zeros = np.count_nonzero(sizes == 0, axis=0)
+    place = np.minimum(zeros + (len(sizes) - zeros) // 2, len(sizes) - 1)
+    median = np.take_along_axis(sizes, place[None], axis=0)[0]
+    unit = np.where(median > 0, median, 1.0)
+    squares = np.square(np.minimum(sizes / unit, FAR_BEYOND)).sum(axis=0)
+    return np.asarray(unit * np.sqrt(squares / np.maximum(len(sizes) - zeros, 1)))

@@ -1,0 +1,47 @@
+"""Who drops out: how many candidates may run, by the rows there were and the memory they take."""
+
+from __future__ import annotations
+
+import sys
+
+from polyak._core import NoRoom, free_memory
+from polyak.learn.race.milestones import FIRST_DECISION
+from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
+
+
+def most_after(rows: int, entered: int) -> int:
+    """Say how many of those who entered may run after so many rows.
+
+    Examples
+    --------
+    >>> [most_after(rows, 54) for rows in (1000, 8000, 64_000, 512_000)]
+    [34, 9, 2, 1]
+    """
+    share: float = (FIRST_DECISION / (2 * max(rows, 1))) ** (2 / 3)
+    return max(round(entered * share), 1)
+
+
+def widest_for(running: int, models_each: int) -> int:
+    """Say how wide rows may be for so many candidates to go on, so that memory stays bounded.
+
+    It undoes `polyak.learn.recipes.most_candidates`.
+
+    Examples
+    --------
+    >>> widest_for(54, 1), widest_for(4, 1) == sys.maxsize
+    (77672, True)
+    """
+    if running <= FEWEST_CANDIDATES:
+        return sys.maxsize
+    return MOST_BYTES // (BYTES_PER_FEATURE * models_each * running)
+
+
+def require_room(width: int, running: int, models_each: int) -> None:
+    """Refuse rows so wide that even a few candidates would take more memory than there is."""
+    needed = BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
+    free = free_memory()
+    if needed > free:
+        raise NoRoom(
+            f"the weights of {width} features would take {needed / 1e9:.1f} GB of memory, of "
+            f"which {free / 1e9:.1f} GB are free"
+        )

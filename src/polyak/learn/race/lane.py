@@ -1,0 +1,131 @@
+"""A lane: some candidates that learn together, and all that the race knows of how they do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import CheckedRows
+from polyak.learn.calibration import ScoreHistogram
+from polyak.rows.sparse import Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is to be learned, as the first rows show it.
+
+    Attributes
+    ----------
+    outputs : int
+        How many numbers a target has, or how many classes there are beyond two.
+    one_vs_rest : bool
+        Targets are class numbers, and each class has a model of its own.
+    classifies : bool
+    n_features : int or None
+        How many features there can be, if that is known.
+    width : int
+        How many the first rows have.
+    dtype : numpy dtype
+        Of the rows, and so of the weights.
+    """
+
+    outputs: int
+    one_vs_rest: bool
+    classifies: bool
+    n_features: int | None
+    width: int
+    dtype: Any
+
+
+class Lane(Protocol):
+    """Candidates that learn together from the same rows.
+
+    ``numbers`` are theirs in the race; a place is one of them in the lane. Sums have a row for
+    every candidate and the columns of `polyak.learn.race.past`.
+    """
+
+    numbers: list[int]
+
+    @property
+    def clock(self) -> int:
+        """How many rows were learned."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take."""
+
+    @property
+    def n_features(self) -> int:
+        """How many features its models have."""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on, and is to be dropped."""
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that it cannot go on with."""
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is too early to tell how well it will do, so that its best must stay."""
+
+    def look(self, rows: Rows) -> None:
+        """See the rows that calibration looks at, before any is learned."""
+
+    def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
+        """Refuse what cannot be learned from, and make room for the rest."""
+
+    def most_rows(self) -> int:
+        """Say how many rows can be learned at once in bounded memory."""
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        stops: NDArray[np.int64],
+    ) -> Floats:
+        """Learn rows and give the sums after so many of them, one stop after the other.
+
+        Those after the row at which it left are not numbers.
+        """
+
+    def sums(self) -> Floats:
+        """Give the sums as they are now."""
+
+    def select(self, places: Sequence[int]) -> Self:
+        """Give a lane of only these candidates, each as it stands."""
+
+    def merge(self, others: Sequence[Self], base: Self | None) -> None:
+        """Become what this lane and others learned together, each from rows of its own."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave, after so many rows."""
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        """Give a candidate's weights, a row an output, and its intercepts."""
+
+    def replicas(self, place: int) -> NDArray[Any] | None:
+        """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+
+    def average_start(self, place: int) -> Floats:
+        """Say at which row its averages began."""
+
+    def losses(self, place: int) -> Floats:
+        """Give its progressive loss, an output each."""
+
+    def histogram(self, place: int) -> ScoreHistogram | None:
+        """Give the counts of its scores, if they were counted."""

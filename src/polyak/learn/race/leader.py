@@ -1,0 +1,54 @@
+"""The leader of a race: the candidate whose model would be the result if the race ended now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.race.lane import Lane
+from polyak.learn.recipes import AnyCandidate
+
+Floats = NDArray[np.float64]
+
+
+class Leader(NamedTuple):
+    """The candidate in front, and where its weights are."""
+
+    number: int
+    candidate: AnyCandidate
+    lane: Lane
+    place: int
+
+    def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
+        """Give its weights, a row an output, and intercepts."""
+        return self.lane.weights(self.place, last=last)
+
+    def replicas(self) -> NDArray[np.floating] | None:
+        """Give its replicas, where there are any."""
+        return self.lane.replicas(self.place)
+
+    def average_start(self) -> Floats:
+        """Say at which row its averages began, for each output."""
+        return self.lane.average_start(self.place)
+
+    def losses(self) -> Floats:
+        """Give its progressive loss, an output each."""
+        return self.lane.losses(self.place)
+
+    def sigmoids(self) -> Floats | None:
+        """Give the curves from its scores to probabilities, where a loss needs any."""
+        counts = self.lane.histogram(self.place)
+        return None if counts is None or counts.sampled else counts.sigmoids()
+
+    def reliability(self, sigmoids: Floats | None) -> dict[str, list[float]] | None:
+        """Compare its probabilities, by the curves that `sigmoids` gave, with what happened.
+
+        None if its scores were not counted.
+        """
+        counts = self.lane.histogram(self.place)
+        if counts is None:
+            return None
+        slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
+        return counts.reliability((float(slope), float(offset)))

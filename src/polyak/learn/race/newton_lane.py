@@ -1,0 +1,267 @@
+"""The lane of block Newton steps: candidates that differ in their penalty alone."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import CheckedRows
+from polyak.learn.bank import Bank
+from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.race.lane import Problem
+from polyak.learn.recipes import Recipe
+from polyak.learn.schedules import Polynomial
+from polyak.rows.sparse import Rows
+
+Floats = NDArray[np.float64]
+
+MOST_SCORES = 1 << 20
+"""How many progressive scores to hold at a time, so that memory stays bounded."""
+LATE = 64_000
+"""Before so many rows, averaged SGD may be ahead by chance, or since there were few rows a feature;
+in the end it will not be."""
+
+
+class NewtonRacer:
+    """A `polyak.learn.newton.lane.NewtonLane` as the race knows lanes.
+
+    Rows that were learned before it does not learn again: once each, they have led it to its
+    optimum.
+    """
+
+    def __init__(
+        self,
+        numbers: list[int],
+        newton: NewtonLane,
+        problem: Problem,
+        histogram: ScoreHistogram | None,
+    ) -> None:
+        self.numbers = numbers
+        self.newton = newton
+        self.problem = problem
+        self.counts = histogram
+        self._not_learned = 0  # rows of the clock that it let go by
+        self._gate: Bank | None = None  # refuses what cannot be learned from, in the core's words
+
+    @classmethod
+    def of(
+        cls, numbers: list[int], penalties: list[float], recipe: Recipe, problem: Problem
+    ) -> NewtonRacer:
+        """Make a lane of penalties; it learns nothing before it was shown the first rows."""
+        newton = NewtonLane(
+            recipe.loss,
+            np.empty((0, 0)),
+            penalties=penalties,
+            outputs=problem.outputs,
+            one_vs_rest=problem.one_vs_rest,
+            fit_intercept=recipe.fit_intercept,
+        )
+        sampled = recipe.loss == "log_loss"
+        counts = ScoreHistogram(len(newton), sampled=sampled) if problem.classifies else None
+        return cls(numbers, newton, problem, counts)
+
+    @property
+    def clock(self) -> int:
+        """How many rows were learned, or let go by."""
+        return self.newton.clock + self._not_learned
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take, and the rows it holds."""
+        return self.newton.nbytes
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on: there are too many features, or numbers too large."""
+        return self.newton.left is not None
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that have too many features for it."""
+        most = self.problem.n_features
+        return most is None or most > self.newton.widest
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are."""
+        known = self.problem.n_features
+        return self.newton.n_features if known is None else known
+
+    @property
+    def is_early(self) -> bool:
+        """Whether there were so few rows that others may be ahead by chance."""
+        return self.clock < LATE
+
+    def look(self, rows: Rows) -> None:
+        """Take centres and spreads from the rows that calibration looks at."""
+        empty = self.newton
+        self.newton = NewtonLane(
+            empty.loss,
+            rows,
+            penalties=empty.penalties.tolist(),
+            outputs=empty.outputs,
+            one_vs_rest=empty.one_vs_rest,
+            fit_intercept=empty.fit_intercept,
+        )
+
+    def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
+        """Refuse what cannot be learned from, unless another lane has done so."""
+        if isinstance(rows, CheckedRows):
+            return rows
+        if self._gate is None:
+            self._gate = Bank(
+                loss=self.newton.loss,
+                alpha=0.0,
+                schedule=Polynomial(1.0, 0.0, 0.0),
+                n_features=self.problem.n_features,
+                width=0,
+                dtype=self.problem.dtype,
+                one_vs_rest=self.problem.one_vs_rest,
+                outputs=np.arange(self.problem.outputs),
+                group=self.problem.outputs,
+            )
+        return self._gate.check(rows, targets, weights)
+
+    def most_rows(self) -> int:
+        """Say how many rows can be learned at once in bounded memory."""
+        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.newton))
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        stops: NDArray[np.int64],
+    ) -> Floats:
+        """Learn rows and give the sums after so many of them, one stop after the other.
+
+        After the row at which it left, they are not numbers.
+        """
+        n = len(rows) if order is None else len(order)
+        if again:
+            self._not_learned += n
+            return np.empty((0, len(self.numbers), 4))
+        scores = None
+        if self.counts is not None and self.counts.wants(n):
+            scores = np.empty((n, len(self.newton)))
+        before = self.newton.clock
+        with np.errstate(all="ignore"):  # it leaves where numbers are too large
+            notes = self.newton.learn(
+                rows, targets, weights, order=order, scores=scores, stops=stops
+            )
+            assert notes is not None
+            sums = self._summed(notes)
+        if self.has_left:
+            sums[stops > self.newton.clock - before] = np.nan
+        elif scores is not None:
+            chosen = slice(None) if order is None else order
+            self._count(scores, targets[chosen], None if weights is None else weights[chosen])
+        elif self.counts is not None:
+            self.counts.skip(n)
+        return sums
+
+    def _count(self, scores: Floats, targets: NDArray[Any], weights: Floats | None) -> None:
+        assert self.counts is not None
+        own, outputs = targets[:, None], np.arange(self.newton.outputs)
+        positive = own == outputs if self.newton.one_vs_rest else own > 0
+        self.counts.add(scores, np.tile(positive, (1, len(self.numbers))), weights)
+
+    def sums(self) -> Floats:
+        """Give the sums as they are now."""
+        with np.errstate(all="ignore"):
+            sums: Floats = self._summed(self.newton.sums()[None])[0]
+        return sums
+
+    def _summed(self, notes: Floats) -> Floats:
+        """Add up for each candidate what its models, one an output, added up."""
+        shape = (*notes.shape[:2], len(self.numbers), self.newton.outputs)
+        count, losses, squares, errors, confusion = notes.reshape(shape).swapaxes(0, 1)
+        error = confusion[..., 0] if self.newton.one_vs_rest else errors.mean(axis=-1)
+        return np.stack([count[..., 0], losses.sum(axis=-1), squares.sum(axis=-1), error], axis=-1)
+
+    # -- dropping out, and learning in parts ---------------------------------------------------
+
+    def select(self, places: Sequence[int]) -> NewtonRacer:
+        """Give a lane of only these candidates, each as it stands."""
+        if len(places) == len(self.numbers):
+            return self
+        counts = None if self.counts is None else self.counts.select(self._columns(places))
+        numbers = [self.numbers[place] for place in places]
+        chosen = NewtonRacer(numbers, self.newton.select(places), self.problem, counts)
+        chosen._not_learned, chosen._gate = self._not_learned, self._gate
+        return chosen
+
+    def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
+        """Become what this lane and others learned together, each from rows of its own."""
+        everyone = [self, *others]
+        then = (0, 0) if base is None else (base.newton.clock, base._not_learned)
+        busy = [one.newton for one in everyone if one.newton.clock > then[0]]
+        if base is not None and len(busy) < 2:  # one alone knows all there is to know
+            self.newton = copy.deepcopy((busy or [self.newton])[0])
+        else:
+            with np.errstate(all="ignore"):
+                self.newton.merge(
+                    [other.newton for other in others], None if base is None else base.newton
+                )
+        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in everyone)
+        if self.counts is not None:
+            theirs = [other.counts for other in others if other.counts is not None]
+            self.counts.merge(theirs, None if base is None else base.counts)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+        page, arrays = self.newton.state()
+        counts = self.counts
+        page["histogram"] = None if counts is None else {"rows": counts.rows, "mark": counts.mark}
+        return page, arrays if counts is None else arrays | {"histogram": counts.counts.copy()}
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave."""
+        self.newton.set_state(page, arrays)
+        self._not_learned = clock - self.newton.clock
+        if self.counts is not None:
+            self.counts.counts[:] = arrays["histogram"]
+            self.counts.rows = page["histogram"]["rows"]
+            self.counts.mark = page["histogram"]["mark"]
+
+    # -- what came out -------------------------------------------------------------------------
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        """Give a candidate's weights, a row an output, and its intercepts; there are no others."""
+        with np.errstate(all="ignore"):
+            return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
+
+    def replicas(self, place: int) -> NDArray[Any] | None:
+        """Give nothing: there are no replicas."""
+        return None
+
+    def average_start(self, place: int) -> Floats:
+        """Say that nothing is averaged."""
+        return np.full(self.newton.outputs, np.nan)
+
+    def losses(self, place: int) -> Floats:
+        """Give its progressive loss, an output each."""
+        shape = (-1, len(self.numbers), self.newton.outputs)
+        count, losses = self.newton.sums().reshape(shape)[:2, place]
+        means: Floats = np.full(len(count), np.nan)
+        np.divide(losses, count, out=means, where=count > 0)
+        return means
+
+    def histogram(self, place: int) -> ScoreHistogram | None:
+        """Give the counts of its scores, if they were counted."""
+        return None if self.counts is None else self.counts.select(self._columns([place]))
+
+    def _columns(self, places: Sequence[int]) -> NDArray[np.int64]:
+        each = np.arange(self.newton.outputs)
+        return np.concatenate([place * len(each) + each for place in places])

@@ -1,0 +1,346 @@
+"""Who runs: the lanes of a race, how they learn, and who leads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import CheckedRows
+from polyak.errors import DivergenceError
+from polyak.learn.race.dropping import most_after, require_room, widest_for
+from polyak.learn.race.going_back import before
+from polyak.learn.race.lane import Lane, Problem
+from polyak.learn.race.leader import Leader
+from polyak.learn.race.milestones import (
+    is_doubling,
+    milestones_between,
+    next_doubling,
+    next_milestone,
+)
+from polyak.learn.race.newton_lane import NewtonRacer
+from polyak.learn.race.past import Past
+from polyak.learn.race.sgd_lane import SgdLane
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe, most_candidates
+from polyak.processors import processors
+from polyak.rows.sparse import Rows, check_rows, row_widths
+from polyak.threads import on_threads
+
+Floats = NDArray[np.float64]
+
+FEWEST_EARLY = 3
+"""So many stay in a lane as long as it is too early to judge it."""
+
+
+class Race:
+    """Lanes of candidates, what each of them has achieved so far, and which of them leads."""
+
+    def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
+        self.candidates = candidates
+        self.problem = problem
+        self.models_each = problem.outputs * (1 + recipe.replicas)
+        self.entered = len(candidates)
+        self.lanes = _lanes_of(candidates, recipe, problem)
+        self.scored = 0  # how many rows were scored; those learned again were not
+        # A part of a larger race, one of several that learn at the same time, lets nobody drop
+        # out, since the others might keep him; and leaves the other processors to the others.
+        self.is_part = False
+        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.past = Past(self.entered)
+
+    @property
+    def clock(self) -> int:
+        """How many rows of non-zero weight were learned."""
+        return self.lanes[0].clock
+
+    @property
+    def running(self) -> list[int]:
+        """The numbers of the candidates that have not dropped out."""
+        return [number for lane in self.lanes for number in lane.numbers]
+
+    @property
+    def running_sgd(self) -> list[int]:
+        """The numbers of those among them that are averaged SGD."""
+        return [n for n in self.running if isinstance(self.candidates[n], Candidate)]
+
+    def look(self, rows: Rows) -> None:
+        """Show the candidates the rows that calibration looks at, before any is learned."""
+        for lane in self.lanes:
+            lane.look(rows)
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool = False,
+    ) -> None:
+        """Let every candidate learn the rows, all of them of non-zero weight.
+
+        ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
+        After an error the race is as it was before, as far as `polyak.learn.race.going_back` says.
+        """
+        kept = before(self, rows)
+        try:
+            self._learn(rows, targets, weights, order, again)
+        except BaseException:
+            if kept is not None:
+                kept.put_back(self)
+            raise
+
+    def _learn(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool,
+    ) -> None:
+        if rows.shape[1] > self._widest():  # as declared; it may be that no row is so wide
+            check_rows(rows, self.problem.n_features)
+            widths = row_widths(rows)[slice(None) if order is None else order]
+            if widths.max(initial=0) > self._widest():
+                self._learn_growing(rows, targets, weights, order, widths, again)
+                return
+        self._learn_all(rows, targets, weights, order, again)
+
+    def _learn_growing(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        widths: NDArray[np.int64],
+        again: bool,
+    ) -> None:
+        """Let some candidates drop out where rows come that memory cannot hold them all for.
+
+        It is at the first such row, not at the batch it came in, that they do.
+        """
+        # All rows are good, or none is learned; to make room for them all at once is too much.
+        self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
+        widest = np.maximum.accumulate(widths)
+        require_room(int(widest[-1]), len(self.running_sgd), self.models_each)
+        begin = 0
+        while begin < len(widest):
+            self._keep_what_fits(most_candidates(int(widest[begin]), self.models_each))
+            end = int(np.searchsorted(widest, self._widest(), side="right"))
+            self._learn_all(*_slice(rows, targets, weights, order, begin, end), again)
+            begin = end
+
+    def _keep_what_fits(self, keep: int) -> None:
+        """Let averaged SGD have only so many candidates; its weights alone are as wide as rows."""
+        averaged = sorted(self.running_sgd)
+        if len(averaged) <= keep:
+            return
+        # All parts must keep the same ones: those that were most promising at first.
+        kept = averaged if self.is_part else self._in_order(self.scored / 2, averaged)
+        self.drop_all_but(set(self.running) - set(averaged) | set(kept[:keep]))
+
+    def _widest(self) -> int:
+        return widest_for(len(self.running_sgd), self.models_each)
+
+    def _learn_all(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        again: bool,
+    ) -> None:
+        total = len(rows) if order is None else len(order)
+        done = 0
+        checked: Rows | CheckedRows = rows
+        # All rows are good and every lane has room for them, or none is learned. A single lane
+        # that learns all at once sees to that by itself, while it learns.
+        sees_to_it = len(self.lanes) == 1 and isinstance(self.lanes[0], SgdLane)
+        if not sees_to_it or (not again and total > self._most_rows()):
+            for lane in self.lanes:
+                checked = lane.check(checked, targets, weights)
+        while done < total:
+            take = total - done if again else min(total - done, self._most_rows())
+            some = _slice(checked, targets, weights, order, done, done + take)
+            raw = _slice(rows, targets, weights, order, done, done + take)[0]
+            milestones = [] if again else self._milestones_within(take)
+            sums = self._learn_slice(raw, *some, again=again, milestones=milestones)
+            done += take
+            if not again:
+                self.scored += take
+                self._note(milestones, sums)
+                self.drop_who_left()
+                self._drop_at_doubling()
+
+    def _most_rows(self) -> int:
+        """How many rows until somebody may have to drop out, or as many as memory has room for."""
+        most = min(lane.most_rows() for lane in self.lanes)
+        if len(self.running) > 1 and not self.is_part:
+            most = min(most, next_doubling(self.scored) - self.scored)
+        return most
+
+    def _milestones_within(self, rows: int) -> list[int]:
+        """Give those among the next rows; where one is overdue, as after a merge, their end."""
+        end = self.scored + rows
+        found = milestones_between(self.scored, end)
+        return found if found or next_milestone(self.past.milestones[-1]) > end else [end]
+
+    def _learn_slice(
+        self,
+        raw: Rows,
+        rows: Rows | CheckedRows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        milestones: list[int],
+    ) -> list[Floats]:
+        """Let every lane learn, and give its sums at each milestone."""
+        stops = np.array(milestones, dtype=np.int64) - self.scored
+
+        def drive(lane: Lane) -> Floats:
+            own = rows if isinstance(lane, SgdLane) else raw
+            return lane.learn(own, targets, weights, order, again=again, stops=stops)
+
+        if len(self.lanes) == 1 or self.is_part:
+            return [drive(lane) for lane in self.lanes]
+        # Lanes share nothing but the rows, so the number of threads leaves no trace.
+        return on_threads(drive, self.lanes, self.threads or processors())
+
+    def _note(self, milestones: list[int], sums: list[Floats]) -> None:
+        """Keep where everybody stood."""
+        if milestones:
+            self.past.note(milestones, self._of_all(sums))
+
+    def drop_who_left(self) -> None:
+        """Go on without the lanes that cannot."""
+        staying = [lane for lane in self.lanes if not lane.has_left]
+        if not staying:
+            raise DivergenceError("the weights overflowed")
+        if len(staying) < len(self.lanes):
+            self.lanes = staying
+
+    def _drop_at_doubling(self) -> None:
+        keep = most_after(self.scored, self.entered)
+        if len(self.running) > keep and is_doubling(self.scored) and not self.is_part:
+            self._keep_best(keep, self.scored // 2)
+
+    def settle(self) -> None:
+        """After a merge: note where everybody stands, and let those drop out who are behind.
+
+        It is what happens at every doubling while one learner learns all rows.
+        """
+        if self.scored > self.past.milestones[-1]:
+            self.past.note([self.scored], self.sums()[None])
+        keep = most_after(self.scored, self.entered)
+        if len(self.running) > keep:
+            self._keep_best(keep, self.scored / 2)
+
+    def _keep_best(self, keep: int, since: float) -> None:
+        best = self._in_order(since, self.running)
+        chosen = set(best[:keep])
+        # Who may have to leave must not be alone.
+        averaged = [number for number in best if number in set(self.running_sgd)]
+        if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
+            chosen.add(averaged[0])
+        for lane in self.lanes:
+            if lane.is_early:
+                chosen.update([number for number in best if number in lane.numbers][:FEWEST_EARLY])
+        self.drop_all_but(chosen)
+
+    def _in_order(self, since: float, numbers: list[int]) -> list[int]:
+        """Order candidates by their loss since so many rows."""
+        losses = self.past.losses(self.sums(), since)
+        return sorted(numbers, key=lambda number: (losses[number], number))
+
+    def drop_all_but(self, chosen: set[int]) -> None:
+        """Go on with only these candidates."""
+        lanes: list[Lane] = []
+        for lane in self.lanes:
+            places = [place for place, number in enumerate(lane.numbers) if number in chosen]
+            if places:
+                lanes.append(lane.select(places))
+        self.lanes = lanes
+
+    # -- what came out -------------------------------------------------------------------------
+
+    def leader(self) -> Leader:
+        """Find the candidate with the lowest loss since half of the rows."""
+        best = self._in_order(self.scored / 2, self.running)[0]
+        lane = next(lane for lane in self.lanes if best in lane.numbers)
+        return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
+
+    def sums(self) -> Floats:
+        """Give what each candidate's rows, losses, squared losses and errors add up to."""
+        sums: Floats = self._of_all([lane.sums()[None] for lane in self.lanes])[0]
+        return sums
+
+    def _of_all(self, sums: list[Floats]) -> Floats:
+        """Put the lanes' sums together; those who dropped out are as they stood."""
+        whole = np.repeat(self.past.sums[-1][None], len(sums[0]), axis=0)
+        for lane, of_lane in zip(self.lanes, sums, strict=True):
+            for stop, own in enumerate(of_lane):
+                if not (lane.has_left and np.isnan(own).any()):
+                    whole[stop, lane.numbers] = own
+                elif stop:  # who left is as he stood at the milestone before
+                    whole[stop, lane.numbers] = whole[stop - 1, lane.numbers]
+        return whole
+
+    def measure(self, number: int, since: float = 0) -> dict[str, float]:
+        """Say how a candidate has done since so many rows; see `Past.measure`."""
+        return self.past.measure(self.sums(), number, self.scored, since, self.problem.outputs)
+
+    def recent(self, number: int) -> dict[str, float]:
+        """Say how a candidate has done since half of the rows."""
+        return self.measure(number, self.scored / 2)
+
+    def table(self) -> list[dict[str, Any]]:
+        """List every candidate: its settings, the rows it survived, its loss and its curve.
+
+        The curve is its mean loss between one milestone and the next, as long as it ran.
+        """
+        running = set(self.running)
+        curves = self.past.curves(self.sums(), self.scored)
+        return [
+            asdict(candidate) | {"number": number, "running": number in running} | curve
+            for number, (candidate, curve) in enumerate(zip(self.candidates, curves, strict=True))
+        ]
+
+
+def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
+    """Put those who can share a bank into one lane, and all Newton steps into the last."""
+    averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
+    penalties = {n: c.penalty for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
+    banks: list[list[int]] = []
+    for number, candidate in averaged.items():
+        for bank in banks:
+            if candidate.shares_bank_with(averaged[bank[0]]):
+                bank.append(number)
+                break
+        else:
+            banks.append([number])
+    lanes: list[Lane] = [SgdLane.of(numbers, averaged, recipe, problem) for numbers in banks]
+    if penalties:
+        lanes.append(NewtonRacer.of(list(penalties), list(penalties.values()), recipe, problem))
+    return lanes
+
+
+def _slice(
+    rows: Any,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    order: NDArray[np.int64] | None,
+    begin: int,
+    end: int,
+) -> tuple[Any, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+    """Give the rows that are learned from begin to end."""
+    if order is not None:
+        return rows, targets, weights, order[begin:end]
+    if end - begin == len(rows):
+        return rows, targets, weights, None
+    some = None if weights is None else weights[begin:end]
+    return rows[begin:end], targets[begin:end], some, None

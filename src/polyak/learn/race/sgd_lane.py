@@ -1,0 +1,237 @@
+"""The lane of averaged SGD: a bank, whose candidates differ in rate, decay and penalty alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import CheckedRows, model_fields
+from polyak.learn.bank import Bank
+from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.race.lane import Problem
+from polyak.learn.recipes import Candidate, Recipe, make_bank
+from polyak.rows.sparse import Rows
+
+Floats = NDArray[np.float64]
+
+MOST_SCORES = 1 << 22
+"""How many progressive scores to hold at a time, so that memory stays bounded."""
+BANK_ARRAYS = ("lines", "squares", "models")
+
+
+class SgdLane:
+    """A bank with a model for every output of every candidate, and for each of its replicas."""
+
+    def __init__(
+        self, numbers: list[int], bank: Bank, outputs: int, histogram: ScoreHistogram | None
+    ) -> None:
+        self.numbers = numbers
+        self.bank = bank
+        self.outputs = outputs
+        self.counts = histogram
+
+    @classmethod
+    def of(
+        cls,
+        numbers: list[int],
+        candidates: Mapping[int, Candidate],
+        recipe: Recipe,
+        problem: Problem,
+    ) -> SgdLane:
+        """Make a lane of candidates that can share a bank."""
+        bank = make_bank(
+            [candidates[number] for number in numbers],
+            recipe,
+            outputs=problem.outputs,
+            one_vs_rest=problem.one_vs_rest,
+            n_features=problem.n_features,
+            width=problem.width,
+            dtype=problem.dtype,
+        )
+        # The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
+        sampled = recipe.loss == "log_loss"
+        models = len(numbers) * problem.outputs
+        counts = ScoreHistogram(models, sampled=sampled) if problem.classifies else None
+        return cls(numbers, bank, problem.outputs, counts)
+
+    @property
+    def clock(self) -> int:
+        """How many rows were learned."""
+        return self.bank.clock
+
+    @property
+    def models_each(self) -> int:
+        """How many models a candidate has, its replicas included."""
+        return len(self.bank) // len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take."""
+        return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
+
+    @property
+    def n_features(self) -> int:
+        """How many features its models have."""
+        return self.bank.n_features
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on: it always can."""
+        return False
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that it cannot go on with: there are none."""
+        return False
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is too early to tell how well it will do: it learns evenly."""
+        return False
+
+    def look(self, rows: Rows) -> None:
+        """See the rows that calibration looks at, before any is learned."""
+        self.bank.look(rows)
+
+    def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
+        """Refuse what cannot be learned from, and make room for the rest."""
+        return self.bank.check(rows, targets, weights)
+
+    def most_rows(self) -> int:
+        """Say how many rows can be learned at once in bounded memory."""
+        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.bank))
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        stops: NDArray[np.int64],
+    ) -> Floats:
+        """Learn rows and give the sums after so many of them, one stop after the other."""
+        n = len(rows) if order is None else len(order)
+        counts = None if again else self.counts
+        scores = None
+        if counts is not None and counts.wants(n):
+            scores = np.empty((n, len(self.bank)))
+        notes = self.bank.learn(
+            rows, targets, weights, order=order, scores=scores, again=again, stops=stops
+        )
+        assert notes is not None
+        if scores is not None:
+            chosen = slice(None) if order is None else order
+            self._count(scores, targets[chosen], None if weights is None else weights[chosen])
+        elif counts is not None:
+            counts.skip(n)
+        return self._summed(notes)
+
+    def _count(self, scores: Floats, targets: NDArray[Any], weights: Floats | None) -> None:
+        assert self.counts is not None
+        own, entries = targets[:, None], len(self.numbers)
+        positive = own == np.arange(self.outputs) if self.bank.one_vs_rest else own > 0
+        if len(self.bank) > 1:
+            positive = np.tile(positive, (1, entries))
+            scores = scores.reshape(len(own), entries, -1)[:, :, : self.outputs]
+        self.counts.add(scores.reshape(len(own), -1), positive, weights)
+
+    def sums(self) -> Floats:
+        """Give the sums as they are now."""
+        sums: Floats = self._summed(self.bank.fields()[None])[0]
+        return sums
+
+    def _summed(self, notes: Floats) -> Floats:
+        """Add up for each candidate the numbers that its models had, once or several times."""
+        wrong = "confusion" if self.bank.one_vs_rest else "error"
+        names = ("weight", "loss", "loss_squared", wrong)
+        numbers = np.take(notes, [model_fields.index(name) for name in names], axis=1)
+        shape = (*numbers.shape[:2], len(self.numbers), self.models_each)
+        numbers = numbers.reshape(shape)[..., : self.outputs]
+        count, losses, squares, errors = numbers.swapaxes(0, 1)
+        error = errors[..., 0] if self.bank.one_vs_rest else errors.mean(axis=-1)
+        return np.stack([count[..., 0], losses.sum(axis=-1), squares.sum(axis=-1), error], axis=-1)
+
+    # -- dropping out, and learning in parts ---------------------------------------------------
+
+    def select(self, places: Sequence[int]) -> SgdLane:
+        """Give a lane of only these candidates, each as it stands."""
+        if len(places) == len(self.numbers):
+            return self
+        bank = self.bank.select(_columns(places, self.models_each))
+        counts = None if self.counts is None else self.counts.select(_columns(places, self.outputs))
+        return SgdLane([self.numbers[place] for place in places], bank, self.outputs, counts)
+
+    def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
+        """Become what this lane and others learned together, each from rows of its own."""
+        self.bank.merge([other.bank for other in others], None if base is None else base.bank)
+        if self.counts is not None:
+            theirs = [other.counts for other in others if other.counts is not None]
+            self.counts.merge(theirs, None if base is None else base.counts)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+        state = self.bank.state()
+        counts = self.counts
+        page = {
+            "looked": state["looked"],
+            "histogram": None if counts is None else {"rows": counts.rows, "mark": counts.mark},
+        }
+        arrays = {name: state[name] for name in BANK_ARRAYS}
+        return page, arrays if counts is None else arrays | {"histogram": counts.counts.copy()}
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave."""
+        state = {name: arrays[name] for name in BANK_ARRAYS}
+        self.bank.set_state(state | {"clock": clock, "looked": page["looked"]})
+        if self.counts is not None:
+            self.counts.counts[:] = arrays["histogram"]
+            self.counts.rows = page["histogram"]["rows"]
+            self.counts.mark = page["histogram"]["mark"]
+
+    # -- what came out -------------------------------------------------------------------------
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        """Give a candidate's weights, a row an output, and its intercepts."""
+        models = self._models(place)
+        if last:
+            return self.bank.last_coef[models], self.bank.last_intercept[models]
+        return self.bank.coef[models], self.bank.intercept[models]
+
+    def replicas(self, place: int) -> NDArray[Any] | None:
+        """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+        first = place * self.models_each
+        models = slice(first + self.outputs, first + self.models_each)
+        coef, intercept = self.bank.coef[models], self.bank.intercept[models]
+        if len(coef) == 0:
+            return None
+        whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
+        whole = whole.reshape(-1, self.outputs, whole.shape[1])
+        return np.ascontiguousarray(whole.transpose(0, 2, 1))
+
+    def average_start(self, place: int) -> Floats:
+        """Say at which row its averages began."""
+        return self.bank.average_start[self._models(place)]
+
+    def losses(self, place: int) -> Floats:
+        """Give its progressive loss, an output each."""
+        return self.bank.progressive_loss[self._models(place)]
+
+    def histogram(self, place: int) -> ScoreHistogram | None:
+        """Give the counts of its scores, if they were counted."""
+        return None if self.counts is None else self.counts.select(_columns([place], self.outputs))
+
+    def _models(self, place: int) -> slice:
+        first = place * self.models_each
+        return slice(first, first + self.outputs)
+
+
+def _columns(places: Sequence[int], each: int) -> NDArray[np.int64]:
+    return np.concatenate([place * each + np.arange(each) for place in places])

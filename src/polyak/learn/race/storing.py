@@ -1,0 +1,144 @@
+"""How a race is stored, and how races that learned different rows become one."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.averaging import Averaging
+from polyak.learn.race.lane import Problem
+from polyak.learn.race.newton_lane import NewtonRacer
+from polyak.learn.race.past import Past
+from polyak.learn.race.race import Race
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
+from polyak.learn.schedules import Polynomial
+from polyak.losses import get_loss
+
+Page = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def race_state(race: Race) -> tuple[Page, Arrays]:
+    """Read out the candidates and all they have learned: what JSON holds, and arrays."""
+    banks = [lane.state() for lane in race.lanes if not isinstance(lane, NewtonRacer)]
+    page: Page = {
+        "candidates": [asdict(candidate) for candidate in race.candidates],
+        "running": race.running,
+        "outputs": race.problem.outputs,
+        "one_vs_rest": race.problem.one_vs_rest,
+        "clock": race.clock,
+        "scored": race.scored,
+        "looked": [lane["looked"] for lane, _ in banks],
+        "marks": list(race.past.milestones),
+        "histograms": [lane["histogram"] for lane, _ in banks],
+    }
+    arrays: Arrays = {"history": np.stack(race.past.sums)}
+    for number, (_, of_lane) in enumerate(banks):
+        arrays |= {f"bank{number}.{name}": array for name, array in of_lane.items()}
+    newton = next((lane for lane in race.lanes if isinstance(lane, NewtonRacer)), None)
+    if newton is not None:
+        page["newton"], of_lane = newton.state()
+        page["newton"]["dtype"] = np.dtype(race.problem.dtype).name
+        arrays |= {f"newton.{name}": array for name, array in of_lane.items()}
+    return page, arrays
+
+
+def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int | None) -> Race:
+    """Undo ``race_state``: the race goes on as if it had never stopped."""
+    problem = Problem(
+        outputs=page["outputs"],
+        one_vs_rest=page["one_vs_rest"],
+        classifies=get_loss(recipe.loss).classifies,
+        n_features=n_features,
+        width=0,
+        dtype=np.dtype(page["newton"]["dtype"])
+        if "newton" in page
+        else arrays["bank0.lines"].dtype,
+    )
+    race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
+    race.drop_all_but(set(page["running"]))
+    race.scored = page["scored"]
+    race.past = Past.of(page["marks"], list(arrays["history"]))
+    for number, lane in enumerate(race.lanes):
+        if isinstance(lane, NewtonRacer):
+            lane.set_state(page["newton"], _of("newton.", arrays), page["clock"])
+            continue
+        lane.set_state(
+            {"looked": page["looked"][number], "histogram": page["histograms"][number]},
+            _of(f"bank{number}.", arrays),
+            page["clock"],
+        )
+    return race
+
+
+def _of(prefix: str, arrays: Arrays) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def merge_races(race: Race, others: list[Race], base: Race | None = None) -> None:
+    """Let a race become what it and others learned together, each from rows of its own.
+
+    Candidates correspond by their numbers, whatever rates each race's first rows gave them. Only
+    those that are still in every race go on. Where all went on from the same race, ``base``, what
+    was known there counts once.
+    """
+    takes_newton = [_takes_newton_steps(one) for one in (race, *others)]
+    if len(set(takes_newton)) == 1 and any(other.entered != race.entered for other in others):
+        raise ValueError("only races of as many candidates can be merged")
+    common = set(race.running).intersection(*(other.running for other in others))
+    if not all(takes_newton):  # the first rows of some had too many features for it
+        for one in (race, *others):
+            common &= set(one.running_sgd)
+    if not common:
+        raise ValueError("the races have no candidate in common any more")
+    then = 0 if base is None else base.scored
+    past = _halves([race, *others], common)
+    if base is not None:
+        past = Past.of(base.past.milestones, base.past.sums)
+        if then > past.milestones[-1]:
+            past.note([then], base.sums()[None])
+        base = copy.copy(base)  # whose lanes are replaced, not changed
+    for one in (race, *others, *([] if base is None else [base])):
+        one.drop_all_but(common)
+    for number, lane in enumerate(race.lanes):
+        theirs = [other.lanes[number] for other in others]
+        lane.merge(theirs, None if base is None else base.lanes[number])
+    race.drop_who_left()
+    race.scored = then + sum(one.scored - then for one in (race, *others))
+    race.past = past
+
+
+def _halves(races: list[Race], common: set[int]) -> Past:
+    """Note where candidates stood when half of every race was over: later losses tell more."""
+    past = Past(races[0].entered)
+    rows, sums = 0, past.sums[0].copy()
+    numbers = sorted(common)
+    for race in races:
+        then, gained = race.past.gained(race.sums(), race.scored / 2)
+        rows += then
+        sums[numbers] += race.sums()[numbers] - gained[numbers]
+    if rows:
+        past.note([rows], sums[None])
+    return past
+
+
+def _takes_newton_steps(race: Race) -> bool:
+    return any(isinstance(candidate, NewtonCandidate) for candidate in race.candidates)
+
+
+def _candidate(fields: dict[str, Any]) -> AnyCandidate:
+    if "penalty" in fields:
+        return NewtonCandidate(**fields)
+    nested = {
+        "schedule": Polynomial(**fields["schedule"]),
+        "averaging": Averaging(**fields["averaging"]),
+    }
+    return Candidate(**fields | nested)

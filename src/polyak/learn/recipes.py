@@ -1,0 +1,286 @@
+"""Recipes: from what a user asked for and the first rows to the candidates that will learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from polyak.learn.averaging import Averaging
+from polyak.learn.bank import Bank, Step
+from polyak.learn.newton.lane import LOSSES as WITH_CURVATURE
+from polyak.learn.newton.lane import PENALTIES, most_features
+from polyak.learn.schedules import (
+    Polynomial,
+    largest_squared_length,
+    mean_squares,
+    squared_length_by,
+)
+from polyak.losses import get_loss
+from polyak.rows.sparse import Rows, SparseRows, row_widths
+
+Auto = Literal["auto"]
+DEFAULT_ALPHA = 1e-4
+REPLICAS = 32
+"""How many replicas of each model measure its standard errors."""
+INTERVAL_DECAY = 0.3
+"""The decay a, in units of the curvature, where intervals are asked for.
+
+Their candidates see every feature in units of its own root mean square (p = 1), so the smallest
+eigenvalue of the Hessian, which a should be near, is a fraction of the curvature whatever the
+number of features. With a much smaller a the rate hardly decays, and the average keeps a bias
+that no replica sees.
+"""
+MOST_BYTES = 1 << 26
+"""How much memory the weights of all candidates of a race may take, unless they are few."""
+BYTES_PER_FEATURE = 16
+BESIDE_NEWTON = 8
+"""How many candidates of averaged SGD race beside block Newton steps."""
+OF_SGD = ("alpha", "eta0", "decay", "power_t", "average", "step", "precondition")
+"""Settings that only averaged SGD has: whoever sets one of them asks for it."""
+FEWEST_CANDIDATES = 4
+"""So many may run however wide the rows are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to learn: whatever is "auto" is found from the data.
+
+    With ``recipe="paper"``, the paper's rules give the one candidate there is. With "sgd",
+    candidates of averaged SGD race; whatever is set to something else than "auto" is kept for all
+    of them. With "auto", block Newton steps race too, where features are few and nothing is set
+    that only averaged SGD has.
+
+    Examples
+    --------
+    >>> Recipe(loss="log_loss", alpha=1e-5, recipe="paper").candidates(np.eye(3))
+    [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
+    >>> len(Recipe(recipe="sgd").candidates(np.eye(3)))
+    54
+    >>> Recipe(recipe="auto").candidates(np.eye(3))[-1]
+    NewtonCandidate(penalty=1000.0)
+    >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))}
+    {0.1}
+    """
+
+    loss: str = "squared_hinge"
+    recipe: str = "paper"
+    alpha: float | Auto = "auto"
+    eta0: float | Auto = "auto"
+    decay: float | Auto = "auto"
+    power_t: float | Auto = "auto"
+    average: Auto | bool | int = "auto"
+    step: Step | Auto = "auto"
+    precondition: float | Auto = "auto"
+    fit_intercept: bool = True
+    intervals: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.intervals and self.recipe == "paper":
+            raise ValueError(
+                "intervals need recipe='auto': where the learning rate hardly decays, as under the "
+                "paper's with a small alpha, they would be too narrow"
+            )
+
+    def candidates(self, rows: Rows, outputs: int = 1) -> list[AnyCandidate]:
+        """Look at the first rows and say what to learn with."""
+        if self.recipe == "paper":
+            return [self._paper(rows)]
+        if self.recipe not in ("auto", "sgd"):
+            raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
+        averaged = self._sgd(rows, outputs)
+        if not self._takes_newton_steps(rows, outputs):
+            return [*averaged]
+        # They win on most narrow rows, so that a few others will do beside them.
+        return [*averaged[:BESIDE_NEWTON], *map(NewtonCandidate, PENALTIES)]
+
+    def _takes_newton_steps(self, rows: Rows, outputs: int) -> bool:
+        """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
+        set_by_user = {getattr(self, name) for name in OF_SGD} != {"auto"}
+        if self.recipe != "auto" or self.loss not in WITH_CURVATURE or self.intervals:
+            return False
+        return not set_by_user and _features_seen(rows) <= most_features(self.loss, outputs)
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas each candidate has."""
+        return REPLICAS if self.intervals else 0
+
+    def _paper(self, rows: Rows) -> Candidate:
+        loss = get_loss(self.loss)
+        alpha = DEFAULT_ALPHA if self.alpha == "auto" else float(self.alpha)
+        M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
+        schedule = Polynomial(
+            gamma0=1.0 / M if self.eta0 == "auto" else float(self.eta0),
+            a=alpha if self.decay == "auto" else float(self.decay),
+            c=loss.power if self.power_t == "auto" else float(self.power_t),
+        )
+        return Candidate(
+            alpha=alpha,
+            schedule=schedule,
+            averaging=_averaging(self.average) or Averaging("auto"),
+            step="explicit" if self.step == "auto" else self.step,
+            precondition=0.0 if self.precondition == "auto" else float(self.precondition),
+            # A learning rate the user set is used as it is, even where it overshoots.
+            capped=self.eta0 == "auto",
+            largest_squared_length=M,
+        )
+
+    def _sgd(self, rows: Rows, outputs: int) -> list[Candidate]:
+        loss = get_loss(self.loss)
+        M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
+        step: Step = "implicit" if self.step == "auto" else self.step
+        weighted = Averaging(0, 1.0 if self.intervals else 3.0)
+        settings = self._settings()
+        means = mean_squares(rows)
+        lengths = {
+            p: squared_length_by(means, p, fit_intercept=self.fit_intercept)
+            for p in {p for *_, p in settings}
+        }
+        candidates = []
+        for alpha, rho, g, p in settings:
+            length = lengths[p]
+            decay = INTERVAL_DECAY if self.intervals else rho * length
+            schedule = Polynomial(
+                gamma0=g / (loss.curvature * length) if self.eta0 == "auto" else float(self.eta0),
+                a=decay * loss.curvature if self.decay == "auto" else float(self.decay),
+                c=loss.power if self.power_t == "auto" else float(self.power_t),
+            )
+            candidate = Candidate(
+                alpha=alpha,
+                schedule=schedule,
+                averaging=_averaging(self.average) or weighted,
+                step=step,
+                precondition=p,
+                capped=True,
+                largest_squared_length=M,
+            )
+            overshoots = step == "explicit" and alpha * schedule.gamma0 >= 1
+            if candidate not in candidates and not overshoots:
+                candidates.append(candidate)
+        if not candidates:
+            raise ValueError(
+                f"alpha * eta0 must be below 1 for explicit steps, but alpha = {self.alpha} and "
+                f"eta0 = {self.eta0}: the penalty alone would push the weights past zero"
+            )
+        width = int(row_widths(rows).max(initial=0))
+        return candidates[: most_candidates(width, outputs * (1 + self.replicas))]
+
+    def _settings(self) -> list[tuple[float, float, float, float]]:
+        """List (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
+
+        The learning rate begins at g / (curvature * mean squared length) and decays by
+        a = rho * curvature * mean squared length.
+        """
+        powers = [0.5, 0.25, 1.0] if self.precondition == "auto" else [float(self.precondition)]
+        if self.intervals:  # two candidates will do: each has its replicas
+            alpha = 1e-6 if self.alpha == "auto" else float(self.alpha)
+            return [(alpha, 0.0, g, powers[-1]) for g in (2.0, 0.5)]
+        rates = [  # (rho, g)
+            *[(1e-3, 0.5), (1e-4, 2.0), (1e-3, 2.0), (3e-4, 2.0), (1e-4, 0.5), (1e-2, 8.0)],
+            *[(3e-4, 8.0), (1e-2, 2.0), (1e-3, 8.0), (3e-3, 2.0), (1e-4, 8.0), (3e-3, 8.0)],
+            *[(1e-3, 0.125), (1e-2, 0.5)],
+        ]
+        if self.alpha != "auto":
+            return [(float(self.alpha), rho, g, p) for (rho, g), p in product(rates, powers)]
+        light = [(1e-6, rho, g, p) for (rho, g), p in product(rates, powers)]
+        heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
+        return light + heavy
+
+
+def most_candidates(width: int, models_each: int) -> int:
+    """Say how many candidates of so many features may run, so that memory stays bounded.
+
+    Examples
+    --------
+    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1)
+    (41, 4)
+    """
+    bytes_each = BYTES_PER_FEATURE * max(width, 1) * models_each
+    return max(MOST_BYTES // bytes_each, FEWEST_CANDIDATES)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One complete way to learn, ready to run."""
+
+    alpha: float
+    schedule: Polynomial
+    averaging: Averaging
+    step: Step
+    precondition: float
+    capped: bool
+    largest_squared_length: float
+
+    def shares_bank_with(self, other: Candidate) -> bool:
+        """Tell whether the two differ only in what the models of one bank may differ in."""
+        return self._of_the_bank() == other._of_the_bank()
+
+    def _of_the_bank(self) -> tuple[Any, ...]:
+        return (self.averaging, self.step, self.precondition, self.capped, self.schedule.c)
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonCandidate:
+    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`."""
+
+    penalty: float
+
+
+AnyCandidate = Candidate | NewtonCandidate
+
+
+def make_bank(
+    candidates: list[Candidate],
+    recipe: Recipe,
+    *,
+    outputs: int,
+    one_vs_rest: bool,
+    n_features: int | None,
+    width: int | None,
+    dtype: Any,
+) -> Bank:
+    """Make a bank of candidates that can share one.
+
+    Each has a model an output and, for intervals, as many again for every replica.
+    """
+    first = candidates[0]
+    each = outputs * (1 + recipe.replicas)
+    return Bank(
+        loss=recipe.loss,
+        alpha=np.repeat([c.alpha for c in candidates], each),
+        schedule=[c.schedule for c in candidates for _ in range(each)],
+        averaging=first.averaging,
+        step=first.step,
+        precondition=first.precondition,
+        capped=first.capped,
+        fit_intercept=recipe.fit_intercept,
+        n_features=n_features,
+        width=width,
+        dtype=dtype,
+        one_vs_rest=one_vs_rest,
+        outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
+        replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
+        group=outputs,
+        seed=recipe.seed,
+    )
+
+
+def _features_seen(rows: Rows) -> int:
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1])
+    # By sorting: np.unique would import a good part of NumPy that nothing else needs.
+    features = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
+    return int(np.count_nonzero(np.diff(features, prepend=-1)))
+
+
+def _averaging(average: Auto | bool | int) -> Averaging | None:
+    """Give the rule the user asked for, if any."""
+    if isinstance(average, str):
+        return None
+    if average is False:
+        return Averaging(None)
+    return Averaging(0 if average is True else int(average))

@@ -1,0 +1,98 @@
+"""How good a model is on rows with known targets, measured as they stream by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import DataError
+from polyak.losses import get_loss
+from polyak.model.linear import LinearModel
+from polyak.rows.labels import label_text
+from polyak.rows.sparse import Rows
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """Running sums of a model's losses and errors.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array([0, 1]))
+    >>> evaluation = Evaluation(model)
+    >>> evaluation.add(np.array([[2.0], [-1.0], [1.0]]), np.array([1, 0, 0]))
+    >>> evaluation.report()["rows"], round(evaluation.report()["error"], 3)
+    (3, 0.333)
+    """
+
+    model: LinearModel
+    rows: int = 0
+    weight: float = 0.0
+    loss: float = 0.0
+    wrong: float = 0.0
+    absolute: float = 0.0
+    squared: float = 0.0
+    mean: float = 0.0
+    spread: float = 0.0
+
+    def add(
+        self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
+    ) -> None:
+        """Score rows and compare with their targets."""
+        if targets is None:
+            raise DataError("the source has no targets to compare with")
+        w = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
+        scores = self.model.scores(rows)
+        loss = get_loss(self.model.loss)
+        if self.model.classes is None:
+            self._add_values(scores, np.asarray(targets, float), w)
+            signs = np.asarray(targets, float).reshape(len(targets), -1)
+        else:
+            own = np.asarray(targets)[:, None] == self.model.classes
+            self._check_labels(targets, own.any(axis=1))
+            signs = 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0
+            self.wrong += float(w @ (self.model.predict_from_scores(scores) != targets))
+        self.rows += len(targets)
+        self.weight += float(w.sum())
+        self.loss += float(w @ loss.value(scores, signs).sum(axis=1))
+
+    def report(self) -> dict[str, float]:
+        """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R²."""
+        if not self.weight:
+            raise DataError("there are no rows to compare with")
+        figures = {"rows": self.rows, "loss": self.loss / self.weight}
+        if self.model.classes is not None:
+            error = self.wrong / self.weight
+            return figures | {"error": error, "accuracy": 1.0 - error}
+        return figures | {
+            "rmse": math.sqrt(self.squared / self.weight),
+            "mae": self.absolute / self.weight,
+            "r2": 1.0 - self.squared / self.spread if self.spread > 0 else math.nan,
+        }
+
+    def _add_values(self, scores: NDArray[Any], targets: NDArray[Any], w: NDArray[Any]) -> None:
+        miss = scores - targets.reshape(len(targets), -1)
+        self.absolute += float(w @ np.abs(miss).mean(axis=1))
+        self.squared += float(w @ np.square(miss).mean(axis=1))
+        # The spread about a mean that moves with every batch, without the cancellation of a sum
+        # of squares.
+        flat = targets.reshape(len(targets), -1).mean(axis=1)
+        added = float(w.sum())
+        if added > 0:
+            mean = float(w @ flat) / added
+            total = self.weight + added
+            between = (mean - self.mean) ** 2 * self.weight * added / total
+            self.spread += float(w @ np.square(flat - mean)) + between
+            self.mean += (mean - self.mean) * added / total
+
+    def _check_labels(self, targets: NDArray[Any], known: NDArray[np.bool_]) -> None:
+        if not known.all():
+            row = int(np.argmin(known))
+            label = label_text(targets[row])
+            raise DataError(
+                f"row {self.rows + row + 1} has the label {label}, which the model does not know"
+            )

@@ -1,0 +1,157 @@
+"""The model: weights and what is needed to use them, without a trace of how they were learned."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak import _core
+from polyak.losses import get_loss
+from polyak.rows.sparse import as_rows, core_arrays
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A linear model: ``score = x @ weights + intercept``, one column an output.
+
+    Attributes
+    ----------
+    weights : array of shape (features, outputs), float32 or float64
+    intercept : array of shape (outputs,)
+    loss : str
+    classes : array or None
+        The classes in the order of the outputs; with two classes there is one output, whose
+        positive scores mean the second class. None for regression.
+    sigmoids : array of shape (outputs, 2) or None
+        For margin losses: slope and offset that turn a score into the logarithm of the odds.
+    replicas : array of shape (replicas, features + 1, outputs) or None
+        The same model learned with random row weights, the intercept last: how far they spread
+        is how uncertain the model is.
+    about : dict
+        What else is known: rows seen, the learning rate found, progressive scores. Only numbers,
+        strings, lists and dicts.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0], [-1.0]]), np.zeros(1), "log_loss", np.array([0, 1]))
+    >>> model.predict(np.array([[2.0, 1.0], [0.0, 3.0]]))
+    array([1, 0])
+    >>> model.predict_proba(np.array([[2.0, 2.0]]))
+    array([[0.5, 0.5]])
+    """
+
+    weights: NDArray[Any]
+    intercept: Floats
+    loss: str
+    classes: NDArray[Any] | None = None
+    sigmoids: Floats | None = None
+    replicas: NDArray[Any] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_features(self) -> int:
+        """How many features have a weight."""
+        return int(self.weights.shape[0])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, by custom called ``something.polyak``."""
+        from polyak.storage.model_file import save_model
+
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LinearModel:
+        """Read a model from a file; no code that the file may hold is ever run.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is no model, of a newer format, or damaged.
+        """
+        from polyak.storage.model_file import load_model
+
+        return load_model(path)
+
+    def export(self, path: str | os.PathLike[str], to: str | None = None) -> list[str]:
+        """Write the model for other programs: ONNX, scikit-learn, LIBLINEAR, a table.
+
+        `polyak.exports.export` tells the rest.
+        """
+        from polyak.exports import export
+
+        return export(self, path, to)
+
+    @classmethod
+    def from_liblinear(cls, path: str | os.PathLike[str]) -> LinearModel:
+        """Read a model that LIBLINEAR wrote.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is no such model, or damaged.
+        """
+        from polyak.exports.liblinear import read
+
+        return read(path)
+
+    def scores(self, X: Any) -> Floats:
+        """Score rows: always two-dimensional, one column an output.
+
+        Features that the model has never seen count nothing.
+        """
+        matrix = np.ascontiguousarray(self.weights)
+        raw: NDArray[Any] = _core.score_rows(*core_arrays(as_rows(X)), matrix)
+        return np.asarray(raw + self.intercept, dtype=np.float64)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows as scikit-learn does: one-dimensional where there is one output."""
+        scores = self.scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class, or the value."""
+        return self.predict_from_scores(self.scores(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give each class's probability, a column a class."""
+        return self.proba_from_scores(self.scores(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Give the logarithm of each class's probability."""
+        return np.log(self.predict_proba(X))
+
+    def predict_from_scores(self, scores: Floats) -> NDArray[Any]:
+        """Predict from what ``scores`` gave."""
+        if self.classes is None:
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+        return np.asarray(self.classes)[self.best(scores)]
+
+    def best(self, scores: Floats) -> NDArray[np.int64]:
+        """Give the place of each row's class among the classes, from what ``scores`` gave."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.int64)
+        return np.asarray(scores.argmax(axis=1))
+
+    def proba_from_scores(self, scores: Floats) -> Floats:
+        """Give probabilities from what ``scores`` gave."""
+        if self.classes is None:
+            raise ValueError("a regression model has no probabilities")
+        if get_loss(self.loss).name == "log_loss":
+            odds = scores
+        elif self.sigmoids is not None:
+            odds = scores * self.sigmoids[:, 0] + self.sigmoids[:, 1]
+        else:
+            raise ValueError(f"this {self.loss} model was learned without probabilities")
+        positive = np.exp(-np.logaddexp(0.0, -odds))
+        if positive.shape[1] == 1:
+            return np.hstack([np.exp(-np.logaddexp(0.0, odds)), positive])
+        total = positive.sum(axis=1, keepdims=True)
+        even = np.full_like(positive, 1.0 / positive.shape[1])  # where no class is possible at all
+        np.divide(positive, total, out=even, where=total > 0)
+        return even

@@ -1,0 +1,1 @@
+"""The paper: its theory, its rivals, its data sets and its experiments."""

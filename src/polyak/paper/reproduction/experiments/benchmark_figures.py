@@ -1,0 +1,155 @@
+"""The paper's Figures 3 to 5, drawn from what was measured here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyak.paper.reproduction.experiments.contest import LOSS_TITLES, LOSSES
+from polyak.paper.reproduction.figures import Figure, Panel, Series
+from polyak.paper.reproduction.pieces import Result
+
+FIGURES = (("alpha", "beta", "gamma", "delta", "epsilon"), ("zeta", "fd", "ocr", "dna"))
+"""Which sets the figures with three losses show, one of them after the other."""
+
+BEYOND = 1e30
+
+
+def figures(results: dict[str, Result]) -> list[Figure]:
+    """Draw the paper's Figure 3, a figure a set, and its Figures 4 and 5."""
+    timed, others = split(results)
+    found = [_detailed(result) for result in timed.values()]
+    for number, names in enumerate(FIGURES, 1):
+        found.append(_small_multiples(number, [others[name] for name in names]))
+    return found
+
+
+def split(results: dict[str, Result]) -> tuple[dict[str, Result], dict[str, Result]]:
+    """Part the results into those of Figure 3 and those of Figures 4 and 5, by set."""
+    parts: tuple[dict[str, Result], dict[str, Result]] = {}, {}
+    for piece, result in results.items():
+        parts["-losses-" in piece][result["about"]["name"]] = result
+    return parts
+
+
+def _detailed(result: Result) -> Figure:
+    about, curves = result["about"], result["losses"]["squared_hinge"]["curves"]
+    seconds = result["timings"]["squared_hinge"]
+    title = about["title"]
+    error: dict[str, Any] = {"y_range": _range(curves, "error", 100.0)}
+    by_pass = [_series(name, c["passes"], c, "error", 100.0) for name, c in curves.items()]
+    by_time = [_series(name, seconds[name], c, "error", 100.0) for name, c in curves.items()]
+    costs = [_series(name, c["passes"], c, "cost", 1.0) for name, c in curves.items()]
+    words, axis = "seconds of learning", "test error (%)"
+    panels = [
+        Panel(f"{title}: error", "passes", axis, by_pass, **error),
+        Panel(f"{title}: error and time", words, axis, by_time, x_log=True, **error),
+        Panel(f"{title}: cost", "passes", "test cost", costs, y_range=_range(curves, "cost", 1.0)),
+    ]
+    return Figure(
+        f"benchmarks-{about['name']}{file_mark(about)}",
+        f"{title}: squared hinge loss",
+        f"{_what(about)} Test error against passes (left) and against the processor's seconds "
+        "spent on learning (middle), and the mean cost of a test row, loss and penalty, against "
+        "passes (right). Lines are medians over several orders of the rows, bands hold the middle "
+        "half of them. LIBLINEAR can be asked after whole passes only." + _beyond(panels),
+        panels,
+        columns=3,
+        width=12.0,
+        height=4.0,
+    )
+
+
+def _small_multiples(number: int, chosen: list[Result]) -> Figure:
+    panels = []
+    for result in chosen:
+        for loss in LOSSES:
+            curves = result["losses"][loss]["curves"]
+            panels.append(
+                Panel(
+                    f"{result['about']['title']}, {LOSS_TITLES[loss]}",
+                    "passes",
+                    "test error (%)",
+                    [
+                        _series(n, c["passes"], c, "error", 100.0, spread=False)
+                        for n, c in curves.items()
+                    ],
+                    y_range=_range(curves, "error", 100.0),
+                )
+            )
+    forms = {result["about"]["form"] for result in chosen}
+    mark = "-stand-ins" if forms == {"stand-in"} else "-some-stand-ins" if len(forms) > 1 else ""
+    names = ", ".join(result["about"]["title"] for result in chosen)
+    return Figure(
+        f"benchmarks-losses-{number}{mark}",
+        f"Test error with three losses: {names}",
+        "Test error against passes; one data set a row, and from left to right squared hinge, "
+        "logistic and hinge loss. LIBLINEAR's dual coordinate descent has no logistic loss. "
+        + " ".join(_what(result["about"]) for result in chosen)
+        + _beyond(panels),
+        panels,
+        columns=3,
+        width=12.0,
+        height=2.6 * len(chosen) + 0.8,
+    )
+
+
+def _what(about: Result) -> str:
+    """Say what the rows are, and that a stand-in is one."""
+    sizes = f"{about['rows']:,} rows of {about['features']:,} features"
+    tested = f"{about['test_rows']:,} test rows"
+    if about["form"] == "stand-in":
+        return f"A stand-in for {about['name']}, not the real set: {sizes}, {tested}."
+    sample = "a sample of the real " if about["form"] == "sample" else "the real "
+    return f"This is {sample}{about['name']}: {sizes}, {tested}."
+
+
+def file_mark(about: Result) -> str:
+    """Give what the names of files get at their end, so that no stand-in passes for the set."""
+    return {"stand-in": "-stand-in", "sample": "-sample", "real": ""}[about["form"]]
+
+
+def _series(
+    name: str, x: list[float], curve: Result, what: str, unit: float, spread: bool = True
+) -> Series:
+    middle = [None if value is None else unit * value for value in curve[what]]
+    if not spread:
+        return Series(name, x, middle)
+    # What has overflowed is far above any panel.
+    low, high = (
+        [BEYOND if value is None else unit * value for value in bound]
+        for bound in curve[f"{what}_spread"]
+    )
+    return Series(name, x, middle, low, high)
+
+
+def _range(curves: Result, what: str, unit: float) -> tuple[float, float]:
+    """Choose how high a panel reaches: what most of the algorithms need after the first eighth.
+
+    One that starts a thousand times above the others would press them all into one line.
+    """
+    known = {
+        name: [value * unit for value in curve[what] if value is not None]
+        for name, curve in curves.items()
+    }
+    lowest = min((min(values) for values in known.values() if values), default=0.0)
+    tops = sorted(max(values[2:] or values) for values in known.values() if values)
+    ends = sorted(values[-1] for values in known.values() if values)
+    high = max(tops[len(tops) // 2], ends[max(0, len(ends) - 3)]) if tops else 1.0
+    room = max(high - lowest, 0.02 * lowest, 1e-9)
+    return lowest - 0.08 * room, high + 0.25 * room
+
+
+def _beyond(panels: list[Panel]) -> str:
+    """Say which lines a reader looks for in vain."""
+    words = []
+    for panel in panels:
+        top = panel.y_range[1] if panel.y_range else float("inf")
+        names = [
+            series.label
+            for series in panel.series
+            if all(value is None or value > top for value in series.y)
+        ]
+        if names:
+            words.append(f"{panel.title}: {', '.join(names)}")
+    cut = " What is above the top of a panel is cut off, but is in the CSV"
+    return f"{cut}; nothing is left of these: {'; '.join(words)}." if words else f"{cut}."

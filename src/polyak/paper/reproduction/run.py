@@ -1,0 +1,92 @@
+"""Run experiments: compute their pieces, draw their figures, write their tables and the report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from polyak.paper.reproduction.claims import Claim
+from polyak.paper.reproduction.figures import Figure
+from polyak.paper.reproduction.pieces import WORKERS, Piece, run_pieces
+from polyak.paper.reproduction.report import Chapter, write_report
+from polyak.paper.reproduction.tables import Table, as_csv
+
+EXPERIMENTS = {
+    "schedules": "polyak.paper.reproduction.experiments.schedules",
+    "asymptotics": "polyak.paper.reproduction.experiments.asymptotics",
+    "benchmarks": "polyak.paper.reproduction.experiments.benchmarks",
+    "theory": "polyak.paper.reproduction.experiments.theory_check",
+}
+"""The experiments in the order of the paper, and where they are."""
+
+DEFAULT_SCALE = 0.1
+
+
+def reproduce(
+    names: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    data: str | None = None,
+    scale: float = DEFAULT_SCALE,
+    started: Callable[[int], None] = lambda pieces: None,
+    done: Callable[[Piece, bool], None] = lambda piece, was_there: None,
+    workers: int = WORKERS,
+) -> list[Claim]:
+    """Run experiments, write ``report.html`` with all that belongs to it, and give the claims.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Which of ``EXPERIMENTS``.
+    out : path of a folder
+        Pieces that are there already are not computed again.
+    data : path of a folder, optional
+        Where real data sets are.
+    scale : float
+        1 for the paper's sizes.
+    started : callable
+        Told how many pieces there are.
+    done : callable
+        Told of each piece, and whether it was there already.
+    workers : int
+        How many processes to use.
+    """
+    if not scale > 0:
+        raise ValueError(f"the scale must be above zero, not {scale}")
+    folder = Path(out)
+    modules: dict[str, Any] = {name: import_module(EXPERIMENTS[name]) for name in names}
+    pieces = {name: list(module.pieces(scale, data)) for name, module in modules.items()}
+    everything = [piece for several in pieces.values() for piece in several]
+    started(len(everything))
+    results = run_pieces(everything, folder / "pieces", done, workers)
+    chapters = []
+    for name, module in modules.items():
+        mine = {piece.name: results[piece.name] for piece in pieces[name]}
+        chapter = Chapter(
+            name=name,
+            title=module.TITLE,
+            about=module.ABOUT,
+            claims=list(module.claims(mine)),
+            figures=list(module.figures(mine)),
+            tables=list(module.tables(mine)),
+        )
+        _write(chapter.figures, chapter.tables, folder)
+        chapters.append(chapter)
+    claims = [claim for chapter in chapters for claim in chapter.claims]
+    heads = ["claim", "where", "measured", "verdict", "figure"]
+    lines = [[c.text, c.where, c.measured, c.verdict, c.figure or ""] for c in claims]
+    (folder / "claims.csv").write_text(as_csv(heads, lines), "utf-8")
+    write_report(chapters, folder, scale)
+    return claims
+
+
+def _write(figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> None:
+    for kind in ("figures", "tables"):
+        (folder / kind).mkdir(exist_ok=True)
+    for figure in figures:
+        figure.write(folder / "figures")
+    for table in tables:
+        table.write(folder / "tables")

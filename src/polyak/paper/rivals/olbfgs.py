@@ -1,0 +1,166 @@
+"""oLBFGS: limited-memory BFGS on mini-batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from polyak import _core
+from polyak.learn.schedules import mean_squared_length
+from polyak.paper.rivals.base import COUNT, POSITIVE, StreamingRival
+from polyak.paper.rivals.stream import Stream
+from polyak.rows.sparse import Rows, core_arrays
+
+Floats = NDArray[np.float64]
+
+
+class OLBFGS(StreamingRival):
+    """The online limited-memory BFGS of Schraudolph, Yu and Günter.
+
+    Each mini-batch gives a gradient, which the last ``memory`` pairs of differences turn into a
+    step of gain ``eta_t = eta0 * tau / (tau + t)``; the same mini-batch is then looked at once
+    more, so that its own difference of gradients is the next pair. The difference has ``damping``
+    times the step added to it. A first step of almost no length measures the first pair.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
+    alpha : float, default=1e-4
+        The penalty ``alpha / 2 * |coef|^2``, above zero; the intercept is not penalised.
+    batch_size : int, default=100
+        The rows of a mini-batch.
+    memory : int, default=10
+        How many pairs of differences are kept.
+    eta0 : float, default=0.3
+    tau : float, default=1000
+        After so many mini-batches the gain has halved.
+    damping : float or "auto", default="auto"
+        "auto" is a thousandth of the mean squared length of the first mini-batch's rows, so that
+        it does not depend on the units of the features. The hinge needs it most: between its
+        corners the gradients do not differ, and damping is all the curvature there is.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1
+        How many passes `fit` makes.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+    intercept_ : array of shape (1,)
+    classes_, n_features_in_, n_iter_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(5000, class_sep=2.0, random_state=0)
+    >>> OLBFGS().fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StreamingRival._parameter_constraints,
+        "batch_size": COUNT,
+        "memory": COUNT,
+        "eta0": POSITIVE,
+        "tau": POSITIVE,
+        "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_hinge",
+        alpha: float = 1e-4,
+        batch_size: int = 100,
+        memory: int = 10,
+        eta0: float = 0.3,
+        tau: float = 1000,
+        damping: Any = "auto",
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.memory = memory
+        self.eta0 = eta0
+        self.tau = tau
+        self.damping = damping
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+
+    def _new_stream(self) -> Stream:
+        return Stream(self._begin, sample=int(self.batch_size), unit=int(self.batch_size))
+
+    def _begin(self, rows: Rows, targets: Floats) -> _Secants:
+        damping = self.damping
+        if damping == "auto":
+            damping = 1e-3 * mean_squared_length(rows, fit_intercept=self.fit_intercept)
+        return _Secants(
+            features=self.n_features_in_,
+            loss=self.loss,
+            alpha=float(self.alpha),
+            batch=int(self.batch_size),
+            memory=int(self.memory),
+            eta0=float(self.eta0),
+            tau=float(self.tau),
+            damping=float(damping),
+            fit_intercept=bool(self.fit_intercept),
+        )
+
+
+@dataclass(slots=True)
+class _Secants:
+    """The iterate, its intercept last, and the pairs of differences."""
+
+    features: int
+    loss: str
+    alpha: float
+    batch: int
+    memory: int
+    eta0: float
+    tau: float
+    damping: float
+    fit_intercept: bool
+    weights: Floats = field(init=False)
+    moves: Floats = field(init=False)
+    changes: Floats = field(init=False)
+    state: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weights = np.zeros(self.features + 1)
+        self.moves = np.zeros((self.memory, self.features + 1))
+        self.changes = np.zeros((self.memory, self.features + 1))
+        self.state = np.zeros(3)  # the clock, how many pairs there are, where the next one goes
+
+    def learn(self, rows: Rows, targets: Floats) -> None:
+        """Take one step a mini-batch."""
+        _core.rivals.olbfgs(
+            *core_arrays(rows),
+            targets,
+            self.loss,
+            self.weights,
+            self.moves,
+            self.changes,
+            self.state,
+            alpha=self.alpha,
+            eta0=self.eta0,
+            tau=self.tau,
+            damping=self.damping,
+            batch=self.batch,
+            intercept=self.fit_intercept,
+        )
+
+    @property
+    def coef(self) -> Floats:
+        """The weights of the iterate."""
+        return self.weights[:-1]
+
+    @property
+    def intercept(self) -> float:
+        """The intercept of the iterate."""
+        return float(self.weights[-1])

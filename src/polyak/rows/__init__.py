@@ -1,0 +1,1 @@
+"""Rows, and batches of rows with their targets and weights."""

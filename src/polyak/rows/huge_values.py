@@ -1,0 +1,57 @@
+"""Numbers so large that their squares cannot be added up: refused, with the row and the value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.rows.sparse import Rows, SparseRows
+
+LARGEST = 1e150
+"""Beyond it squares, or sums of them, are no longer numbers."""
+
+
+def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | None:
+    """Give the first row with a number too large to learn from, and what is wrong with it.
+
+    Examples
+    --------
+    >>> huge_value(np.array([[1.0, 2.0], [3.0, -1e200]]), None)
+    (1, 'the value -1e+200 for feature 1 is too large: its square is no number')
+    >>> huge_value(np.eye(2), np.array([1e150, 1.0])) is None
+    True
+    """
+    begin, values = 0, rows
+    if isinstance(rows, SparseRows) and len(rows.indptr):
+        begin, end = int(rows.indptr[0]), int(rows.indptr[-1])
+        values = rows.values[begin:end]
+    if not isinstance(values, SparseRows) and _any_huge(values):
+        place = int(np.argmax(np.abs(values) > LARGEST))
+        if isinstance(rows, SparseRows):
+            row = int(np.searchsorted(rows.indptr, begin + place, side="right")) - 1
+            feature = int(rows.indices[begin + place])
+        else:
+            row, feature = divmod(place, rows.shape[1])
+        value = values.ravel()[place]
+        return (
+            row,
+            f"the value {value:g} for feature {feature} is too large: its square is no number",
+        )
+    if targets is not None and targets.ndim == 1 and _any_huge(targets):
+        row = int(np.argmax(np.abs(targets) > LARGEST))
+        return row, f"the target {targets[row]:g} is too large: its square is no number"
+    return None
+
+
+def _any_huge(numbers: NDArray[Any]) -> bool:
+    if numbers.dtype.kind != "f" or numbers.itemsize < 8:
+        return False
+    if numbers.flags.c_contiguous:  # one look at memory speed, where all is well
+        flat = numbers.ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            if float(flat @ flat) < LARGEST:
+                return False
+    most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
+    return bool(LARGEST < most < np.inf)  # what is not finite is somebody else's to refuse

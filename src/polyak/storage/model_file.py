@@ -1,0 +1,121 @@
+"""Model files: a `LinearModel` as one ``.polyak`` file.
+
+The page of JSON says what the model is; the arrays are ``intercept``, perhaps ``sigmoids`` and
+``replicas``, and the weights: either ``weights`` whole (features x outputs) or, where most
+features weigh nothing, ``indices`` of those that do and their ``values``.
+`polyak.storage.container` has the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import ModelFileError
+from polyak.free_memory import check_memory
+from polyak.losses import LOSSES
+from polyak.model.linear import LinearModel
+from polyak.rows.labels import labels_from_json, labels_to_json
+from polyak.storage.container import Arrays, Page, plain, read_file, write_file
+from polyak.storage.sound import check_model_page
+
+KIND = "model"
+FORMAT = 1
+
+
+def save_model(model: LinearModel, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file."""
+    page: Page = {
+        "kind": KIND,
+        "format": FORMAT,
+        "loss": model.loss,
+        "classes": None if model.classes is None else labels_to_json(model.classes),
+        "features": {"count": model.n_features},  # names and hashing will stand here too
+        "about": plain(model.about),
+    }
+    arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
+    if model.sigmoids is not None:
+        arrays["sigmoids"] = model.sigmoids
+    if model.replicas is not None:
+        arrays["replicas"] = model.replicas
+    write_file(path, page, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a model from a file; `ModelFileError` says in one sentence why it cannot be read."""
+    page, arrays = read_file(path, KIND, FORMAT)
+    try:
+        return _model(page, arrays)
+    except (KeyError, TypeError, ValueError, MemoryError) as error:
+        # The checksum was right, so someone wrote this on purpose.
+        raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
+
+
+def _model(page: Page, arrays: Arrays) -> LinearModel:
+    check_model_page(page)
+    classes = None if page["classes"] is None else labels_from_json(page["classes"])
+    if LOSSES[page["loss"]].classifies != (classes is not None):
+        raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
+    weights = _weights_from_arrays(arrays, page["features"]["count"])
+    outputs = weights.shape[1]
+    if classes is not None and outputs != (1 if len(classes) == 2 else len(classes)):
+        raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
+    if "intercept" not in arrays:
+        raise ValueError("it has no intercept")
+    intercept, sigmoids = arrays["intercept"], arrays.get("sigmoids")
+    _check_shape("intercept", intercept, (outputs,))
+    if sigmoids is not None:
+        _check_shape("sigmoids", sigmoids, (outputs, 2))
+    replicas = arrays.get("replicas")
+    if replicas is not None and (
+        replicas.ndim != 3
+        or replicas.shape[1:] != (len(weights) + 1, outputs)
+        or replicas.dtype != weights.dtype
+    ):
+        raise ValueError("its replicas have the wrong shape or type")
+    return LinearModel(
+        weights=weights,
+        intercept=intercept,
+        loss=page["loss"],
+        classes=classes,
+        sigmoids=sigmoids,
+        replicas=replicas,
+        about=page["about"],
+    )
+
+
+def _weights_to_arrays(weights: NDArray[Any]) -> Arrays:
+    features = len(weights)
+    used = np.flatnonzero(weights.any(axis=1))
+    indices = used.astype(np.int32 if features <= 2**31 else np.int64)
+    if indices.nbytes + weights[:1].nbytes * len(used) < weights.nbytes:
+        return {"indices": indices, "values": weights[used]}
+    return {"weights": weights}
+
+
+def _weights_from_arrays(arrays: Arrays, features: int) -> NDArray[Any]:
+    whole = arrays.get("weights", arrays.get("values"))
+    if whole is None or ("weights" not in arrays and "indices" not in arrays):
+        raise ValueError("it has no weights")
+    if whole.ndim != 2 or whole.dtype not in (np.float32, np.float64) or not whole.shape[1]:
+        raise ValueError("its weights are not a table of floats")
+    if "weights" not in arrays:
+        indices = arrays["indices"]
+        if indices.dtype.kind != "i" or indices.shape != whole.shape[:1]:
+            raise ValueError("its indices do not fit its values")
+        if len(indices) and not (indices.min() >= 0 and indices.max() < features):
+            raise ValueError("it has an index beyond its features")
+        check_memory(features * whole.shape[1] * whole.itemsize, features)
+        values, whole = whole, np.zeros((features, whole.shape[1]), whole.dtype)
+        whole[indices] = values
+    if len(whole) != features:
+        raise ValueError(f"it has {len(whole)} weights for {features} features")
+    return whole
+
+
+def _check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"its {name} has the wrong shape or type")

@@ -1,0 +1,1 @@
+"""Training: a stream, a learner and its checkpoints, put together."""

@@ -1,0 +1,85 @@
+"""Where a feature stands whose id is so far beyond the rest that no memory holds the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from polyak._core import NoRoom
+from polyak.errors import DataError
+from polyak.rows.sparse import SparseRows
+
+if TYPE_CHECKING:
+    from polyak.data.stream import Position, Stream
+    from polyak.training.job import Job
+
+
+@contextmanager
+def naming_far_features(job: Job, stream: Stream, start: Position | None) -> Iterator[None]:
+    """Add the file, the line and the id, should there be no room for the rows since ``start``."""
+    try:
+        yield
+    except NoRoom as error:
+        place = _farthest(job, stream, start) or stream.name
+        raise DataError(
+            f"{place}: {error}; n_features=N refuses ids beyond N, should this one be a mistake"
+        ) from error
+
+
+def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
+    """Read the rows that were delivered since ``start`` once more, line by line."""
+    from polyak.data.open import open_stream
+
+    if not _can_be_read_again(job):
+        return None
+    base = stream.position.get("base")
+    found, largest = None, -1
+    with open_stream(
+        job.source,
+        format=job.format,
+        n_features=job.n_features,
+        zero_based=base == 0 if base in (0, 1) else job.zero_based,
+        skip_bad_lines=job.skip_bad_lines,
+        columns=job.columns,
+        schema=stream.schema,
+        start=start,
+        block_bytes=1,  # so that a block is a line
+        batch_rows=1,
+        threads=0,
+        warn_if_sorted=False,
+    ) as lines:
+        for batch in lines:
+            index = _largest_index(batch.rows)
+            if index > largest:
+                largest = index
+                found = f"{_place(job, lines)}, feature {index + (base or 0)}"
+            if lines.rows_read >= stream.rows_read:
+                break
+    return found
+
+
+def _can_be_read_again(job: Job) -> bool:
+    from polyak.data.sources.files import File, find_files
+
+    if job.shuffle_buffer:
+        return False
+    try:
+        return all(isinstance(file, File) and file.is_regular for file in find_files(job.source))
+    except (TypeError, DataError):  # arrays and tables in memory have no lines
+        return False
+
+
+def _place(job: Job, lines: Stream) -> str:
+    from polyak.data.sources.files import find_files
+
+    position = lines.position
+    if "lines" not in position:
+        return f"{lines.name}, row {lines.rows_read - 1}"
+    return f"{find_files(job.source)[position['file']].name}, line {position['lines']}"
+
+
+def _largest_index(rows: Any) -> int:
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1]) - 1
+    return int(rows.indices.max(initial=-1))

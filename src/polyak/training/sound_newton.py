@@ -1,0 +1,95 @@
+"""What a checkpoint has to say about a lane of block Newton steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.calibration import BINS
+from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
+from polyak.learn.newton.lane import most_features
+from polyak.learn.newton.progressive import SUMS
+from polyak.storage.shapes import flag, maybe, record, whole, word
+
+Arrays = dict[str, NDArray[Any]]
+Demand = Callable[[Arrays, str, str, tuple[int | None, ...]], NDArray[Any]]
+
+NEWTON = record(
+    {
+        "clock": whole(),
+        "left": maybe(word()),
+        "_learned_again": whole(),
+        "_first_block": flag,
+        "_solved": whole(),
+        "_counted": whole(),
+        "block": whole(WIDE_BLOCK, BLOCK),
+        "histogram": maybe(record({"rows": whole(), "mark": whole(1)})),
+        "dtype": word("float32", "float64"),
+    }
+)
+
+
+def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand: Demand) -> None:
+    """Compare the arrays of the lane with each other and with what the page says."""
+    race, recipe = learner["race"], learner["recipe"]
+    page, outputs = race["newton"], race["outputs"]
+    if page["left"] is not None or not penalties:
+        raise ValueError("its Newton steps have left the race")
+    if page["clock"] > race["clock"]:
+        raise ValueError("its Newton steps have learned more rows than there were")
+
+    def get(name: str, shape: tuple[int | None, ...], type: str = "float64") -> NDArray[Any]:
+        array = demand(arrays, f"newton.{name}", type, shape)
+        if not np.isfinite(array).all():
+            raise ValueError(f"its newton.{name} is not finite")
+        return array
+
+    if not (get("penalties", (penalties,)) > 0).all():
+        raise ValueError("its penalties are not positive")
+    get("totals", (len(SUMS), penalties * outputs))
+    get("lately", (penalties,))
+    features = get("column.features", (None,), "int64")
+    first, width = int(recipe["fit_intercept"]), len(features)
+    if width > most_features(recipe["loss"], outputs) or len(np.unique(features)) < width:
+        raise ValueError("its Newton steps have other features than they can have")
+    most = learner["n_features"]
+    if width and (features.min() < 0 or (most is not None and features.max() >= most)):
+        raise ValueError("its Newton steps have features that there are not")
+    get("column.centre", (width,))
+    for name in ("spread", "squares", "varied"):
+        if (get(f"column.{name}", (width,)) < 0).any():
+            raise ValueError(f"its newton.column.{name} is negative")
+    _check_information(recipe, outputs, penalties, first + width, get)
+    _check_held(page, outputs, first + width, get)
+    if page["histogram"] is not None:
+        counts = get("histogram", (2, penalties * outputs, 2, BINS))
+        if (counts < 0).any():
+            raise ValueError("it has counted what cannot be counted")
+        if page["histogram"]["mark"] <= page["histogram"]["rows"]:
+            raise ValueError("its histogram is beyond its mark")
+
+
+def _check_information(
+    recipe: dict[str, Any], outputs: int, penalties: int, columns: int, get: Any
+) -> None:
+    exact = recipe["loss"] == "squared_error"
+    known = len(get("weights", (None, penalties, outputs)))
+    if not int(recipe["fit_intercept"]) <= known <= columns:
+        raise ValueError("its Newton steps have weights for features that there are not")
+    get("gradients", (known, 1 if exact else penalties, outputs))
+    get("hessians", (1 if exact else outputs, known, known))
+    get("spreads", (0, known, known))
+
+
+def _check_held(page: dict[str, Any], outputs: int, columns: int, get: Any) -> None:
+    held = len(get("held.rows", (None, columns)))
+    get("held.targets", (held, outputs))
+    if (get("held.weights", (held,)) < 0).any():
+        raise ValueError("its held rows have negative weights")
+    get("held.fresh", (held,))
+    inside = page["_counted"] <= held <= page["block"] and page["_solved"] <= held
+    if not inside or (held == page["block"]) or held > page["clock"]:
+        raise ValueError("its held rows and its block do not fit each other")

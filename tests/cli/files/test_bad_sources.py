@@ -1,0 +1,261 @@
+"""What bad input gets: exit code 1, one sentence, and the last good checkpoint left alone."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import POLYAK, fails, polyak, rows_of_text, write
+
+from polyak.storage.container import read_file, write_file
+from polyak.training.checkpoint import NEWEST, PREVIOUS
+
+
+def limited(size: int) -> Callable[[], None]:
+    """Let no file grow beyond a size, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def stop_early(source: Path, folder: Path, *options: object) -> None:
+    """Leave a checkpoint behind, and a source whose last line cannot be read."""
+    broken = write(source.with_name("broken.svm"), source.read_text()[:-1] + "x\n")
+    command = ("train", broken, "--model", folder.parent / "m", "--checkpoint", folder)
+    fails(*command, "-q", "--block-bytes", 2000, "--checkpoint-every", 100, *options)
+    os.replace(broken, source)
+    assert (folder / NEWEST).exists()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write(tmp_path / "rows.svm", rows_of_text(3000))
+
+
+class TestSources:
+    def train(self, source: Path, *options: object) -> str:
+        return fails("train", source, "--model", source.parent / "m", *options)
+
+    def test_missing(self, tmp_path: Path) -> None:
+        assert "no such file" in self.train(tmp_path / "none.svm")
+        assert "no file matches" in self.train(tmp_path / "none*.svm")
+
+    def test_empty(self, tmp_path: Path) -> None:
+        assert "has no rows" in self.train(write(tmp_path / "empty.svm", ""))
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        assert "is a folder" in self.train(tmp_path / "folder")
+
+    def test_malformed(self, tmp_path: Path) -> None:
+        message = self.train(write(tmp_path / "bad.svm", "1 1:2\n-1 2:two\n"))
+        assert f"{tmp_path / 'bad.svm'}, line 2: " in message
+        assert "2:two" in message
+
+    def test_cut_short(self, tmp_path: Path) -> None:
+        cut = tmp_path / "cut.svm.gz"
+        cut.write_bytes(gzip.compress(rows_of_text(5000).encode())[:-2000])
+        message = self.train(cut, "--checkpoint", tmp_path / "c", "--block-bytes", 5000,
+                             "--checkpoint-every", 500, "-q")  # fmt: skip
+        assert f"{cut} is cut short" in message
+        page, _ = read_file(tmp_path / "c" / NEWEST, "checkpoint", 1)
+        assert page["rows"] >= 500
+
+    def test_one_class_only(self, tmp_path: Path) -> None:
+        message = self.train(write(tmp_path / "one.svm", "1 1:2\n" * 50))
+        assert "the first 50 rows are all of class 1; say which classes there are" in message
+        assert "--classes" in message
+
+    def test_a_new_label(self, tmp_path: Path) -> None:
+        text = rows_of_text(2000) + "7 1:1\n" + rows_of_text(100)
+        source = write(tmp_path / "new.svm", text)
+        message = self.train(source, "-q")
+        assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
+
+    def test_a_new_label_in_a_resumed_run(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "new.svm", rows_of_text(2000) + "7 1:1\n" + rows_of_text(100))
+        options = ("-q", "--checkpoint", tmp_path / "c", "--block-bytes", 2000,
+                   "--checkpoint-every", 100)  # fmt: skip
+        for _ in range(2):  # the second run goes on from the first one's checkpoint
+            message = self.train(source, *options)
+            assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
+
+    def test_a_new_label_of_a_table(self, tmp_path: Path) -> None:
+        rows = [f"{i % 7},{'yes' if i % 3 else 'no'}" for i in range(2000)]
+        source = write(tmp_path / "t.csv", "\n".join(["a,y", *rows, "", "1,maybe", *rows]))
+        message = self.train(source, "-q", "--target", "y")
+        assert f"{source}, line 2003, has the label maybe, which is not among no, yes" in message
+        assert "--classes" in message
+
+    def test_a_target_too_large_to_learn(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "t.svm", "1 1:1\n# nothing\n1e200 1:2\n")
+        message = self.train(source, "-q", "--loss", "squared_error")
+        assert f"{source}, line 3: the target 1e+200 is too large" in message
+
+    def test_old_line_ends(self, tmp_path: Path) -> None:
+        source = tmp_path / "t.csv"
+        source.write_bytes(b"a,y\r1,2\r2,3\r")
+        assert f"{source}, line 1: it has carriage returns inside" in self.train(
+            source, "--target", "y"
+        )
+
+    def test_a_name_that_is_not_utf8(self, tmp_path: Path) -> None:
+        for suffix, text, more in (
+            (".svm", "1 1:2\n-1 2:two\n", ()),
+            (".csv", "a,y\n1,2\n2\n", ("--target", "y")),
+        ):
+            source = write(tmp_path / f"rows\udcff{suffix}", text)
+            message = self.train(source, *more)
+            assert f"rows\\udcff{suffix}, line" in message
+
+    def test_diverging(self, source: Path) -> None:
+        assert "overflow" in self.train(
+            source,
+            "-q",
+            "--eta0",
+            "1e30",
+            "--alpha",
+            "0",
+            "--loss",
+            "squared_error",
+            "--recipe",
+            "paper",
+        )
+
+    def test_a_test_file_that_is_missing_does_not_cost_the_model(self, source: Path) -> None:
+        assert "none.svm" in self.train(source, "-q", "--test", source.parent / "none.svm")
+        polyak("inspect", source.parent / "m")
+
+
+class TestCheckpoints:
+    def train(self, source: Path, folder: Path, *options: object) -> tuple[object, ...]:
+        return ("train", source, "--model", folder.parent / "m", "--checkpoint", folder, "-q",
+                *options)  # fmt: skip
+
+    def test_of_other_data(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        before = (tmp_path / "c" / NEWEST).read_bytes()
+        other = write(tmp_path / "other.svm", rows_of_text(500, seed=5))
+        assert "checkpoint of other data" in fails(*self.train(other, tmp_path / "c"))
+        assert (tmp_path / "c" / NEWEST).read_bytes() == before
+
+    def test_of_other_options(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        before = (tmp_path / "c" / NEWEST).read_bytes()
+        message = fails(*self.train(source, tmp_path / "c", "--alpha", "0.5"))
+        assert "a run with alpha = auto, not 0.5" in message
+        assert "passes = 1, not 2" in fails(*self.train(source, tmp_path / "c", "--passes", 2))
+        assert (tmp_path / "c" / NEWEST).read_bytes() == before
+
+    def test_of_a_newer_format(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        newest = tmp_path / "c" / NEWEST
+        page, arrays = read_file(newest, "checkpoint", 1)
+        write_file(newest, page | {"format": 2}, arrays)
+        assert "a newer polyak can read it" in fails(*self.train(source, tmp_path / "c"))
+
+    def test_a_damaged_one_gives_way_to_the_one_before(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        newest, previous = tmp_path / "c" / NEWEST, tmp_path / "c" / PREVIOUS
+        data = bytearray(newest.read_bytes())
+        data[-5] ^= 1
+        newest.write_bytes(data)
+        row = read_file(previous, "checkpoint", 1)[0]["rows"]
+        done = polyak(*self.train(source, tmp_path / "c"), code=1)
+        assert f"going on from the checkpoint before it, at row {row}" in done.stderr
+        assert "line 3000" in done.stderr  # it did go on
+
+    def test_two_damaged_ones(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        for name in (NEWEST, PREVIOUS):
+            (tmp_path / "c" / name).write_bytes(b"nonsense")
+        message = fails(*self.train(source, tmp_path / "c"))
+        assert f"{tmp_path / 'c' / NEWEST} is not a polyak checkpoint" in message
+
+    def test_a_folder_that_cannot_be_made(self, source: Path, tmp_path: Path) -> None:
+        message = fails(*self.train(source, write(tmp_path / "file", "") / "c"))
+        assert "cannot be written" in message
+
+
+class TestDisk:
+    def test_a_full_device(self, source: Path, model_file: Path) -> None:
+        message = fails("train", source, "-q", "--model", "/dev/full")
+        assert "/dev/full cannot be written: no space left on device" in message
+        message = fails("predict", model_file, source, "-o", "/dev/full")
+        assert "/dev/full cannot be written: no space left on device" in message
+        for command in ["predict", "inspect"]:
+            arguments = f"{command} {model_file} {source if command == 'predict' else ''}"
+            done = subprocess.run(
+                ["sh", "-c", f"{' '.join(POLYAK)} {arguments} > /dev/full"],
+                capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.returncode == 1
+            assert len(done.stderr.splitlines()) == 1
+            assert "no space left on device" in done.stderr.lower()
+
+    def test_a_model_that_does_not_fit(self, source: Path, tmp_path: Path) -> None:
+        old = write(tmp_path / "m", "what was there before")
+        message = fails("train", source, "-q", "--model", old, preexec_fn=limited(200))
+        assert f"{old} cannot be written: file too large" in message
+        assert old.read_text() == "what was there before"
+        assert [path.name for path in tmp_path.glob("m*")] == ["m"]
+
+    def test_a_checkpoint_that_does_not_fit(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        before = {path.name: path.read_bytes() for path in (tmp_path / "c").iterdir()}
+        command = ("train", source, "-q", "--model", tmp_path / "m", "--checkpoint", tmp_path / "c")
+        message = fails(*command, "--checkpoint-every", 1, "--block-bytes", 500,
+                        preexec_fn=limited(500))  # fmt: skip
+        assert "cannot be written: file too large" in message
+        assert {path.name: path.read_bytes() for path in (tmp_path / "c").iterdir()} == before
+
+    def test_a_full_file_system(self, source: Path, tmp_path: Path) -> None:
+        small = tmp_path / "small"
+        small.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(small)]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("this needs the right to mount a file system")
+        try:
+            wide = write(tmp_path / "wide.svm", rows_of_text(2000).replace(" ", " 1", 1))
+            command = ("train", wide, "-q", "--model", tmp_path / "m", "--checkpoint", small)
+            options = ("--checkpoint-every", 100, "--classes=-1,1", "--block-bytes", 2000)
+            done = polyak(*command, *options)
+            assert "cannot be written: no space left on device" in done.stderr
+            assert (tmp_path / "m").exists()  # the model is not lost with the checkpoints
+        finally:
+            subprocess.run(["umount", str(small)], check=True)
+
+    def test_where_nothing_can_be_written(self, source: Path, tmp_path: Path) -> None:
+        message = fails("train", source, "--model", tmp_path / "none" / "m")
+        assert "there is no folder" in message
+        assert "it is a folder" in fails("train", source, "--model", tmp_path)
+
+
+class TestModels:
+    def test_none(self, tmp_path: Path) -> None:
+        for command in (["inspect"], ["predict", "x"], ["evaluate", "x"]):
+            name, *rest = command
+            assert "no such file" in fails(name, tmp_path / "none", *rest)
+
+    def test_something_else(self, source: Path) -> None:
+        assert f"{source} is not a polyak model" in fails("inspect", source)
+
+    def test_damaged(self, model_file: Path, tmp_path: Path) -> None:
+        data = bytearray(model_file.read_bytes())
+        data[-10] ^= 4
+        (tmp_path / "m").write_bytes(data)
+        assert "is damaged" in fails("inspect", tmp_path / "m")
+
+    def test_newer(self, model_file: Path, tmp_path: Path) -> None:
+        page, arrays = read_file(model_file, "model", 1)
+        write_file(tmp_path / "m", page | {"format": 99}, arrays)
+        message = fails("predict", tmp_path / "m", "x.svm")
+        assert "has format 99" in message
+
+    def test_a_checkpoint_is_not_a_model(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        message = fails("inspect", tmp_path / "c" / NEWEST)
+        assert "is not a polyak model" in message

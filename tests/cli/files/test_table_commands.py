@@ -1,0 +1,51 @@
+"""Tables from the shell: learned, shown in words, predicted, and refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import fails, polyak
+from tests.data.made_tables import flights, write
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(flights(4000), tmp_path_factory.mktemp("tables") / "t.csv")
+
+
+def test_from_a_table_to_predictions(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.polyak"
+    options = ["--target", "delay", "--loss", "squared_error", "--drop", "tail", "--names"]
+    done = polyak("train", table, "-m", model, "-q", "--interact", "carrier:distance", *options)
+    assert "rows whose delay is missing" in done.stderr
+
+    shown = polyak("inspect", model).stdout
+    assert "carrier=WN" in shown
+    assert "read as" in shown
+    assert "The target is delay. Crossed: carrier:distance. Words are hashed into 2^18" in shown
+    page = json.loads(polyak("inspect", model, "--json", "--top", "50").stdout)
+    weights = {entry.get("name"): entry["weight"] for entry in page["heaviest"]}
+    assert weights["wind"] == pytest.approx(-0.5, abs=0.2)  # per unit of the column
+
+    assert json.loads(polyak("evaluate", model, table, "--json").stdout)["r2"] > 0.6
+    assert len(polyak("predict", model, table).stdout.splitlines()) == 4000
+
+
+def test_one_value_is_positive(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.polyak"
+    options = ["--target", "carrier", "--positive", "AA", "--loss", "log_loss", "--only", "delay"]
+    polyak("train", table, "-m", model, "-q", *options)
+    assert json.loads(polyak("inspect", model, "--json").stdout)["classes"] == ["not AA", "AA"]
+    assert set(polyak("predict", model, table).stdout.split("\n")) <= {"not AA", "AA", ""}
+
+
+def test_what_makes_no_sense(table: Path, tmp_path: Path) -> None:
+    model = ["-m", tmp_path / "m", "-q"]
+    assert "name it with --target" in fails("train", table, *model)
+    assert "did you mean delay?" in fails("train", table, "--target", "delays", *model)
+    assert "too many for classes" in fails("train", table, "--target", "delay", *model)
+    numbers = ["--loss", "squared_error"]
+    assert "names classes" in fails("train", table, "--target", "carrier", *numbers, *model)
+    assert "bits" in fails("train", table, "--target", "delay", "--bits", "99", *model, code=2)

@@ -1,0 +1,333 @@
+"""Converted files: the rows of the source, to the last bit, and the model learned from them."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyak._core import parse_svmlight, print_svmlight
+from polyak.data.open import open_stream
+from polyak.data.options import Columns
+from polyak.data.write.convert import convert, open_source
+from polyak.errors import DataError
+from polyak.model.linear import LinearModel
+from polyak.rows.sparse import SparseRows
+from polyak.training.job import Job, train
+
+
+def converted(source: Any, path: Path, **options: Any) -> str:
+    with open_stream(source, warn_if_sorted=False, **options) as stream:
+        convert(stream, str(path))
+    return str(path)
+
+
+def learned(source: Any, **options: Any) -> LinearModel:
+    model = train(Job(source=source, **options)).model
+    assert model is not None
+    return model
+
+
+def assert_same_model(model: LinearModel, other: LinearModel, *apart: str) -> None:
+    """The same to the last bit, and all that is known about them too, but for the names given."""
+    for name in ("weights", "intercept", "sigmoids", "classes"):
+        mine, theirs = getattr(model, name), getattr(other, name)
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            assert mine.dtype == theirs.dtype
+            assert np.array_equal(mine, theirs)
+    plain = [{k: v for k, v in m.about.items() if k not in apart} for m in (model, other)]
+    assert plain[0] == plain[1]
+
+
+def vw_text(weighted: bool, n_rows: int = 1500) -> str:
+    random = np.random.default_rng(3)
+    lines = []
+    for i in range(n_rows):
+        words = random.integers(0, 300, 6)
+        weight = f" {random.integers(0, 3) / 2}" if weighted and i > 700 else ""
+        names = " ".join(f"w{w}:{v:.7g}" for w, v in zip(words, random.normal(size=6), strict=True))
+        lines.append(f"{1 if (words < 150).sum() > 2 else -1}{weight} 't{i}|text {names} |b bias")
+    return "\n".join(lines)
+
+
+def svmlight_text(first_id: int, n_rows: int = 1500) -> str:
+    random = np.random.default_rng(4)
+    lines = []
+    for _ in range(n_rows):
+        ids = np.unique(random.integers(0, 200, 8))
+        values = random.normal(size=len(ids))
+        label = round(values[ids < 100].sum(), 3)
+        pairs = zip((ids + first_id).tolist(), values.tolist(), strict=True)
+        lines.append(f"{label} {' '.join(f'{i}:{v!r}' for i, v in pairs)}")
+    return "\n".join(lines)
+
+
+OUTPUTS = ["parquet", "npz", "svm"]
+
+
+class TestTheSameModel:
+    @pytest.mark.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("first_id", [0, 1])
+    def test_from_svmlight(self, tmp_path: Path, output: str, first_id: int) -> None:
+        from polyak.learn.recipes import Recipe
+
+        source = tmp_path / "rows.svm"
+        source.write_text(svmlight_text(first_id))
+        path = converted(str(source), tmp_path / f"converted.{output}", block_bytes=9000)
+        recipe = Recipe(loss="squared_error")
+        direct = learned(str(source), recipe=recipe)
+        apart = [] if output != "svm" else ["first_id"]  # the text we write begins at 1
+        assert_same_model(learned(path, recipe=recipe), direct, *apart)
+
+    @pytest.mark.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("bits", [6, 18])
+    def test_from_vw(self, tmp_path: Path, output: str, bits: int) -> None:
+        source = tmp_path / "rows.vw"
+        source.write_text(vw_text(weighted=False))
+        columns = Columns(bits=bits)
+        path = converted(str(source), tmp_path / f"converted.{output}", columns=columns)
+        direct = learned(str(source), columns=columns)
+        assert direct.about["hashed_bits"] == bits
+        # svmlight text has no place to say that its ids are hashes.
+        apart = [] if output != "svm" else ["first_id", "hashed_bits"]
+        assert_same_model(learned(path), direct, *apart)
+
+    @pytest.mark.parametrize("output", [o for o in OUTPUTS if o != "svm"])
+    def test_weights_are_kept(self, tmp_path: Path, output: str) -> None:
+        source = tmp_path / "rows.vw"
+        source.write_text(vw_text(weighted=True))
+        # Blocks without any weight come first.
+        path = converted(str(source), tmp_path / f"converted.{output}", block_bytes=5000)
+        direct = learned(str(source))
+        assert_same_model(learned(path), direct)
+        source.write_text(vw_text(weighted=False))
+        assert not np.array_equal(learned(str(source)).weights, direct.weights)
+
+    @pytest.mark.parametrize("output", [o for o in OUTPUTS if o != "svm"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_from_a_matrix_with_named_classes(
+        self, tmp_path: Path, output: str, dtype: type
+    ) -> None:
+        X = np.random.default_rng(0).normal(size=(2500, 5)).astype(dtype)
+        y = np.array(["a", "bb", "a long name"])[np.argmax(X[:, :3], axis=1)]
+        path = converted((X, y), tmp_path / f"converted.{output}", batch_rows=400)
+        assert_same_model(learned(path), learned((X, y)))
+
+
+def table_text(n_rows: int = 2000) -> str:
+    random = np.random.default_rng(5)
+    lines = ["id,when,city,code,size,late,kind,weight"]
+    for i in range(n_rows):
+        city, size = random.choice(["Rome", "NA", "Łódź", "a,b"]), random.normal()
+        late = round(size + (city == "Rome"), 4) if i % 40 else ""
+        kind = random.choice(["x", "y", "long name"])
+        row = f'{i},2013-0{1 + i % 9}-02 1{i % 10}:00,"{city}",00{i % 7},{size!r},{late},{kind}'
+        lines.append(f"{row},{random.integers(1, 4)}")
+    return "\n".join(lines) + "\n"
+
+
+class TestTables:
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> str:
+        path = tmp_path / "rows.csv"
+        path.write_text(table_text())
+        return str(path)
+
+    def columns(self, **more: Any) -> Columns:
+        return Columns(target="late", categorical=("code",), drop=("id",), weight="weight", **more)
+
+    @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+    def test_parquet_has_the_columns(self, tmp_path: Path, source: str, loss: str) -> None:
+        from polyak.learn.recipes import Recipe
+
+        columns = self.columns()
+        if loss == "log_loss":  # of three classes
+            columns = Columns(target="kind", categorical=("code",), drop=("id", "late"))
+        path = str(tmp_path / "rows.parquet")
+        with open_source(source, path, columns=Columns(categorical=("code",))) as stream:
+            convert(stream, path)
+        how: dict[str, Any] = {"columns": columns, "recipe": Recipe(loss=loss)}
+        direct, model = learned(source, **how), learned(path, **how)
+        assert_same_model(model, direct, "schema")
+        # What is read as words is written as words, and the schema knows: 007 is not 7.
+        for column in direct.about["schema"]["columns"]:
+            column["stored"] = "string" if column["name"] == "code" else column["stored"]
+        assert model.about["schema"] == direct.about["schema"]
+
+    def test_npz_has_the_features(self, tmp_path: Path, source: str) -> None:
+        from polyak.learn.recipes import Recipe
+
+        path, recipe = str(tmp_path / "rows.npz"), Recipe(loss="squared_error")
+        with open_source(source, path, columns=self.columns()) as stream:
+            convert(stream, path)
+            assert stream.rows_without_target == 50
+        direct = learned(source, columns=self.columns(), recipe=recipe)
+        apart = ("schema", "feature_names", "rows_without_target")
+        assert_same_model(learned(path, recipe=recipe), direct, *apart)
+
+    def test_a_column_that_changes_its_type(self, tmp_path: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"a": [1, 2]}), tmp_path / "1.parquet")
+        parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "2.parquet")
+        path = str(tmp_path / "all.parquet")
+        with (
+            open_source(str(tmp_path / "?.parquet"), path) as stream,
+            pytest.raises(DataError, match=r"2\.parquet: the column a holds string, but it was"),
+        ):
+            convert(stream, path)
+        assert not os.path.exists(path)
+
+
+class TestParquetOfRows:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> str:
+        source = tmp_path / "rows.vw"
+        source.write_text(vw_text(weighted=True, n_rows=6000))
+        return converted(str(source), tmp_path / "rows.parquet", block_bytes=30_000)
+
+    def test_going_on_from_any_position(self, path: str) -> None:
+        with open_stream(path) as stream:
+            positions = [stream.position]
+            batches = []
+            for batch in stream:
+                batches.append(batch)
+                positions.append(stream.position)
+        assert len(batches) > 1
+        assert stream.bytes_read == stream.bytes_total
+        for done, position in enumerate(positions[:-1]):
+            with open_stream(path, start=position) as stream:
+                rest = list(stream)
+            assert len(rest) == len(batches) - done
+            for mine, theirs in zip(rest, batches[done:], strict=True):
+                assert np.array_equal(mine.rows.values, theirs.rows.values)
+                assert np.array_equal(mine.targets, theirs.targets)
+
+    def test_several_files(self, path: str) -> None:
+        with open_stream([path, path]) as stream:
+            assert sum(map(len, stream)) == 12_000
+
+    def test_other_programs_find_lists(self, path: str) -> None:
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        assert table.column_names == ["target", "weight", "indices", "values"]
+        first = table.slice(0, 1).to_pylist()[0]
+        assert len(first["indices"]) == len(first["values"]) > 3
+        assert first["indices"] == sorted(first["indices"])
+
+    @pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
+    def test_cut_short(self, path: str, keep: float) -> None:
+        data = Path(path).read_bytes()
+        Path(path).write_bytes(data[: int(len(data) * keep)])
+        with pytest.raises(DataError, match="not a sound Parquet file, or cut short"):
+            learned(path)
+
+    def test_lists_that_do_not_fit(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        wrong = {
+            "indices and values differ": {"values": pa.array([[1.0]] * len(table))},
+            "a list is missing": {"indices": pa.nulls(len(table), pa.list_(pa.int32()))},
+            "its lists are not of numbers": {"indices": pa.array([["x"] * 7] * len(table))},
+        }
+        for reason, columns in wrong.items():
+            changed = table
+            for name, column in columns.items():
+                changed = changed.set_column(changed.column_names.index(name), name, column)
+            if "numbers" in reason:
+                changed = changed.set_column(3, "values", pa.array([[1.0] * 7] * len(table)))
+            parquet.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
+            with pytest.raises(DataError, match=f"not a sound file of rows: {reason}"):
+                learned(path)
+
+
+class TestFilesOfRows:
+    def test_npz_is_what_scipy_reads(self, tmp_path: Path) -> None:
+        from scipy.sparse import load_npz
+
+        source = tmp_path / "rows.svm"
+        source.write_text("1 1:0.5 4:2\n-1\n3 2:1\n")
+        matrix = load_npz(converted(str(source), tmp_path / "rows.npz"))
+        assert matrix.toarray().tolist() == [[0.5, 0, 0, 2], [0, 0, 0, 0], [0, 1, 0, 0]]
+        with np.load(tmp_path / "rows.npz") as arrays:
+            assert arrays["y"].tolist() == [1, -1, 3]
+
+    def test_ids_that_grow_wide_on_the_way(self, tmp_path: Path) -> None:
+        source = tmp_path / "rows.svm"
+        source.write_text("1 1:1\n" * 100 + f"1 {2**40}:2\n")
+        path = converted(str(source), tmp_path / "rows.npz", block_bytes=60)
+        with open_stream(path) as stream:
+            rows = next(stream).rows
+        assert isinstance(rows, SparseRows)
+        assert rows.indices.tolist() == [0] * 100 + [2**40 - 1]
+
+    def test_the_same_rows_give_the_same_file(self, tmp_path: Path) -> None:
+        source = tmp_path / "rows.vw"
+        source.write_text(vw_text(weighted=True, n_rows=300))
+        one = Path(converted(str(source), tmp_path / "one.npz", block_bytes=3000, threads=1))
+        other = Path(converted(str(source), tmp_path / "other.npz", threads=2))
+        assert one.read_bytes() == other.read_bytes()
+
+
+class TestWhatCannotBeWritten:
+    def test_weights_and_words_in_svmlight_text(self, tmp_path: Path) -> None:
+        X, path = np.eye(3), tmp_path / "rows.svm"
+        with pytest.raises(DataError, match=r"no place for the rows' weights; \.npz and"):
+            converted((X, np.ones(3), np.array([1, 2, 1])), path)
+        with pytest.raises(DataError, match="targets that are numbers, not words"):
+            converted((X, np.array(["a", "b", "c"])), path)
+        with pytest.raises(DataError, match="targets that are numbers, that the source has none"):
+            converted(X, path)
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("output", OUTPUTS)
+    def test_what_fails_on_the_way_leaves_what_was_there(self, tmp_path: Path, output: str) -> None:
+        source, path = tmp_path / "rows.svm", tmp_path / f"converted.{output}"
+        source.write_text("1 1:1\n" * 1000 + "1 1:x\n")
+        path.write_text("what was there")
+        with pytest.raises(DataError, match="line 1001"):
+            converted(str(source), path, block_bytes=600)
+        assert path.read_text() == "what was there"
+        assert sorted(os.listdir(tmp_path)) == sorted(["rows.svm", path.name])
+
+
+class TestNumbersInText:
+    @settings(max_examples=150, deadline=None)
+    @given(
+        st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=8),
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8),
+        st.integers(0, 9),
+    )
+    def test_they_come_back(self, floats: list, doubles: list, decimals: int) -> None:
+        floats = [*floats, *(np.float32(round(x, decimals)) for x in floats)]
+        doubles = [*doubles, *(round(x, decimals) for x in doubles)]
+        for numbers in (np.array(floats, np.float32), np.array(doubles)):
+            numbers = numbers[np.isfinite(numbers)]
+            ends = np.array([0, len(numbers)])
+            text = print_svmlight(ends, np.arange(len(numbers)), numbers, np.array(doubles[:1]))
+            targets, _, indices, values, *_ = parse_svmlight(
+                text,
+                float64=numbers.dtype == np.float64,
+                base=1,
+                largest_index=2**62,
+                skip_bad_lines=False,
+            )
+            assert struct.pack("d", targets[0]) == struct.pack("d", doubles[0])
+            assert values.tobytes() == numbers.tobytes()
+            assert indices.tolist() == list(range(len(numbers)))
+
+    def test_no_more_digits_than_it_takes(self) -> None:
+        values = np.array([[0.1, 2.0, -0.25, 0.000001, 123456.789, 1e-30]], np.float64)
+        text = print_svmlight(None, None, values, np.array([-1.0]))
+        assert text == b"-1 1:0.1 2:2 3:-0.25 4:0.000001 5:123456.789 6:1.0000000000000001e-30\n"

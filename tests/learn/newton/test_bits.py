@@ -1,0 +1,166 @@
+"""The same model to the last bit: any batches, stopped or not, any number of threads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from simulated import problem
+from threadpoolctl import threadpool_limits
+
+from polyak.learn.newton.lane import NewtonLane
+from polyak.rows.sparse import as_rows
+
+LOSSES = ("squared_error", "log_loss", "squared_hinge")
+
+
+def rows_of(kind, n=9000):
+    X, _ = problem("log_loss", n, 12)
+    if kind == "sparse":  # features that come one after the other
+        there = np.random.default_rng(9).random(X.shape) < np.geomspace(0.9, 0.001, 12)
+        return as_rows(csr_matrix(np.where(there, X, 0.0)))
+    return X.astype(np.float32) if kind == "float32" else X
+
+
+def targets_of(loss, n=9000):
+    return problem(loss, n, 12)[1]
+
+
+def everything(lane):
+    page, arrays = lane.state()
+    coef, intercept = lane.weights(12)
+    return page, arrays | {"sums": lane.sums(), "coef": coef, "intercept": intercept}
+
+
+def assert_same(one, other):
+    (page, arrays), (other_page, other_arrays) = everything(one), everything(other)
+    assert page == other_page
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
+
+
+def in_batches(lane, rows, y, weights, sizes):
+    begin = 0
+    for size in sizes:
+        part = slice(begin, begin + size)
+        lane.learn(rows[part], y[part], None if weights is None else weights[part])
+        begin += size
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_leave_no_trace(loss, kind, weighted):
+    rows, y = rows_of(kind), targets_of(loss)
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.1, 3.0, len(y)) if weighted else None
+    lanes = [NewtonLane(loss, rows[:1000], intervals=True) for _ in range(3)]
+    lanes[0].learn(rows, y, weights)
+    cuts = np.sort(rng.integers(0, len(y), 40))
+    in_batches(lanes[1], rows, y, weights, np.diff([0, *cuts, len(y)]))
+    in_batches(lanes[2], rows, y, weights, [1] * 300 + [len(y) - 300])
+    assert_same(lanes[0], lanes[1])
+    assert_same(lanes[0], lanes[2])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sums_and_scores_at_any_row(loss):
+    X, y = rows_of("dense"), targets_of(loss)
+    stops = [1, 63, 64, 65, 1000, 4095, 4096, 4097, 7000, 9000]
+    whole, parts = (NewtonLane(loss, X[:1000]) for _ in range(2))
+    scores = np.empty((len(y), len(whole)))
+    notes = whole.learn(X, y, stops=stops, scores=scores)
+    begin, pieces = 0, []
+    for stop, note in zip(stops, notes, strict=True):
+        piece = np.empty((stop - begin, len(parts)))
+        parts.learn(X[begin:stop], y[begin:stop], scores=piece)
+        pieces.append(piece)
+        np.testing.assert_array_equal(parts.sums(), note)
+        begin = stop
+    np.testing.assert_array_equal(np.concatenate(pieces), scores)
+    from polyak.losses import get_loss
+
+    losses = get_loss(loss).value(scores, y[:, None])
+    np.testing.assert_allclose(notes[-1][1], losses.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(notes[-1][2], np.square(losses).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(notes[4][1], losses[:1000].sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("stop", [10, 64, 3000, 4096, 8000])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_stop_leaves_no_trace(loss, stop, kind):
+    rows, y = rows_of(kind), targets_of(loss)
+    straight, first = (NewtonLane(loss, rows[:1000], intervals=True) for _ in range(2))
+    straight.learn(rows, y)
+    first.learn(rows[:stop], y[:stop])
+    page, arrays = first.state()
+    second = NewtonLane(loss, rows[:1000], intervals=True)
+    second.set_state(json.loads(json.dumps(page)), arrays)
+    second.learn(rows[stop:], y[stop:])
+    assert_same(straight, second)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_order_is_rows_taken_in_it(loss):
+    X, y = rows_of("dense"), targets_of(loss)
+    order = np.random.default_rng(3).permutation(len(y))[:7000]
+    one, other = (NewtonLane(loss, X[:1000]) for _ in range(2))
+    one.learn(X, y, order=order)
+    other.learn(X[order], y[order])
+    assert_same(one, other)
+
+
+def test_threads_of_blas_leave_no_trace():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 300))
+    y = np.where(X[:, 0] + rng.normal(size=5000) > 0, 1.0, -1.0)
+    lanes = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            lanes.append(NewtonLane("log_loss", X[:1000]))
+            lanes[-1].learn(X, y)
+            lanes[-1].weights()
+    for name, array in lanes[0].state()[1].items():
+        np.testing.assert_array_equal(array, lanes[1].state()[1][name], err_msg=name)
+    coef, intercept = (lane.weights() for lane in lanes)
+    np.testing.assert_array_equal(coef[0], intercept[0])
+
+
+def test_the_lane_gives_threads_back():
+    program = (
+        "import numpy as np, threadpoolctl as t; from polyak.learn.newton.lane import NewtonLane\n"
+        "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
+        "lane = NewtonLane('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
+        "lane.weights()\n"
+        "assert before == [lib['num_threads'] for lib in t.threadpool_info()][:len(before)]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_chosen_go_on_as_they_stand(loss):
+    X, y = rows_of("dense"), targets_of(loss)
+    lane = NewtonLane(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
+    lane.learn(X[:5000], y[:5000])
+    chosen = lane.select([1])
+    np.testing.assert_allclose(chosen.sums()[:, 0], lane.sums()[:, 1], rtol=1e-14)
+    np.testing.assert_array_equal(chosen.weights()[0][0], lane.select([1]).weights()[0][0])
+    chosen.learn(X[5000:], y[5000:])
+    lane.learn(X[5000:], y[5000:])
+    np.testing.assert_allclose(chosen.weights()[0][0], lane.weights()[0][1], rtol=0.02, atol=0.01)
+
+
+def test_rows_learned_again_are_not_scored():
+    X, y = problem("squared_error")
+    lane = NewtonLane("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
+    lane.learn(X, y)
+    sums, coef, spread = lane.sums(), lane.weights()[0], lane.covariance()
+    lane.learn(X, y, again=True)
+    np.testing.assert_allclose(lane.sums(), sums, rtol=1e-12)
+    np.testing.assert_allclose(lane.weights()[0], coef, rtol=1e-6)
+    np.testing.assert_allclose(lane.covariance(), spread, rtol=0.02, atol=1e-6)

@@ -1,0 +1,188 @@
+"""Columns and rows that break lesser methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from simulated import batch_optimum, labels, mean_loss, problem
+
+from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.standardize import Standard
+from polyak.rows.sparse import as_rows
+
+LOSSES = ("squared_error", "log_loss", "squared_hinge")
+
+
+def learned(loss, X, y, **settings):
+    lane = NewtonLane(loss, as_rows(X)[:1000], **settings)
+    lane.learn(X, y)
+    return lane
+
+
+def progressive(lane):
+    sums = lane.sums()
+    return sums[1] / sums[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("odd", ["constant", "zero", "duplicate", "sum of two"])
+def test_columns_that_add_nothing(loss, odd):
+    X, y = problem(loss, 10_000)
+    more = {
+        "constant": np.full(len(X), 1e3),
+        "zero": np.zeros(len(X)),
+        "duplicate": X[:, 0],
+        "sum of two": X[:, 0] + X[:, 1],
+    }[odd]
+    plain, wider = learned(loss, X, y), learned(loss, np.column_stack([X, more]), y)
+    np.testing.assert_allclose(progressive(wider), progressive(plain), rtol=0.01)
+    coef, intercept = wider.weights()
+    assert np.isfinite(coef).all()
+    assert np.isfinite(intercept).all()
+    if odd in ("constant", "zero"):
+        assert not coef[:, -1].any()
+        np.testing.assert_allclose(coef[:, :-1], plain.weights()[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_a_column_that_appears_after_the_first_thousand_rows(unit, form):
+    X, _ = problem("log_loss", 20_000)
+    X[:, 7] = 0.0
+    late = np.random.default_rng(2).random(len(X)) < 0.3
+    X[1500:, 7] = late[1500:]
+    y = labels(X @ np.array([1.0, 0, 0, 0, 0, 0, 0, 3.0]) - 1)
+    other = X.copy()
+    other[:, 7] *= unit
+    lane = learned("log_loss", form(other), y)
+    coef, intercept = lane.weights(8)
+    w, b = batch_optimum("log_loss", X, y)
+    best = int(np.argmin(progressive(lane)))
+    np.testing.assert_allclose(coef[best] * [1, 1, 1, 1, 1, 1, 1, unit], w, atol=0.05)
+    assert intercept[best] == pytest.approx(b, abs=0.05)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_column_that_wanders_off(loss):
+    """Time: it ends ten million spreads of its first rows away."""
+    X, y = problem(loss, 30_000)
+    wandering = np.column_stack([X, np.random.default_rng(0).normal(size=len(X))])
+    wandering[:, -1] += np.r_[np.zeros(1000), np.linspace(0, 1e7, len(X) - 1000)]
+    late = []
+    for rows in (X, wandering):  # at first it is all guesswork how the column goes on
+        lane = NewtonLane(loss, rows[:1000])
+        before = lane.learn(rows, y, stops=[15_000])[0]
+        late.append((lane.sums() - before)[1])
+    assert late[1].min() == pytest.approx(late[0].min(), rel=0.01)
+
+
+def test_a_centre_moves_exactly():
+    """A jump after the first rows: rounding would leave five digits of a centre not moved."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(size=1000), 1e6 + rng.normal(size=19_000)]
+    X = np.column_stack([x, rng.normal(size=len(x))])
+    y = np.where(x > 1e5, x - 1e6, 0.0) + X[:, 1]
+    lane = learned("squared_error", X[1000:], y[1000:], penalties=(1e-6,))
+    moved = NewtonLane("squared_error", X[:1000], penalties=(1e-6,))
+    moved.learn(X[1000:], y[1000:])
+    assert moved.standard.centre[0] == pytest.approx(1e6, rel=1e-3)
+    np.testing.assert_allclose(moved.weights()[0], lane.weights()[0], rtol=1e-6)
+    scores = [X[1000:] @ lane.weights()[0][0] + lane.weights()[1][0] for lane in (lane, moved)]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge"])
+@pytest.mark.parametrize("row", [10, 6000])
+def test_one_absurd_row_is_as_harmless_as_in_a_batch(loss, row):
+    X, y = problem(loss, 20_000)
+    X_test, y_test = X[10_000:], y[10_000:]
+    X, y = X[:10_000].copy(), y[:10_000]
+    X[row] *= 1e6
+    lane = learned(loss, X, y)
+    batch = batch_optimum(loss, X, y, tau=1.0)
+    coef, intercept = lane.weights()
+    ours = [mean_loss(loss, *pair, X_test, y_test) for pair in zip(coef, intercept, strict=True)]
+    assert min(ours) < 1.02 * mean_loss(loss, *batch, X_test, y_test)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+def test_very_few_rows(loss, n):
+    X, y = problem(loss, n)
+    lane = learned(loss, X, y, intervals=True)
+    coef, intercept = lane.weights()
+    assert np.isfinite(coef).all()
+    assert np.isfinite(intercept).all()
+    assert np.isfinite(lane.covariance()).all()
+    assert lane.sums()[0, 0] == n
+
+
+def test_targets_far_from_zero():
+    X, y = problem("squared_error")
+    coef, intercept = learned("squared_error", X, y + 1e9).weights()
+    plain = learned("squared_error", X, y).weights()
+    np.testing.assert_allclose(coef, plain[0], atol=1e-5)
+    np.testing.assert_allclose(intercept - 1e9, plain[1], atol=1e-4)
+
+
+def test_separable_rows_and_one_class():
+    X, _ = problem("log_loss")
+    for y in (np.where(X[:, 0] > 0, 1.0, -1.0), np.ones(len(X))):
+        for loss in ("log_loss", "squared_hinge"):
+            lane = learned(loss, X, y)
+            coef, intercept = lane.weights()
+            wrong = np.sign(X @ coef.T + intercept) != y[:, None]
+            assert wrong.mean(axis=0).min() < 0.01
+
+
+def test_the_lane_leaves_at_the_row_that_is_too_wide():
+    dense = np.random.default_rng(0).normal(size=(300, 30))
+    dense[:, 20:] = 0.0
+    dense[200, 20:] = 1.0
+    rows = as_rows(csr_matrix(dense))
+    y = np.where(dense[:, 0] > 0, 1.0, -1.0)
+    whole, parts, narrow = (NewtonLane("log_loss", rows[:100], widest=25) for _ in range(3))
+    whole.learn(rows, y)
+    for begin in range(0, 300, 7):
+        parts.learn(rows[begin : begin + 7], y[begin : begin + 7])
+    narrow.learn(rows[:200], y[:200])
+    for lane in (whole, parts):
+        assert lane.left == "there are too many features"
+        np.testing.assert_array_equal(lane.sums(), narrow.sums())
+        with pytest.raises(ValueError, match="has left the race"):
+            lane.weights()
+    assert NewtonLane("log_loss", dense, widest=29).left is not None
+    assert NewtonLane("log_loss", dense, widest=30).left is None
+
+
+def test_numbers_that_overflow():
+    X, y = problem("squared_error", 100)
+    X[10] = 1e200
+    with np.errstate(all="ignore"):
+        lane = learned("squared_error", X, y)
+    assert lane.left == "its numbers are too large"
+    assert np.isfinite(lane.sums()[1]).all()  # of the rows before
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_standard_units_are_those_of_any_unit(shift):
+    X, _ = problem("log_loss", 500)
+    X[:, 0] = X[:, 0] > 1
+    out = []
+    for unit in (1.0, 1e-3, 1e3):
+        standard = Standard()
+        standard.calibrate(unit * (X + shift))
+        out.append(np.empty_like(X))
+        standard.fill(unit * (X + shift), out[-1])
+    np.testing.assert_allclose(out[1], out[0], atol=1e-9)
+    np.testing.assert_allclose(out[2], out[0], atol=1e-9)
+    assert set(out[0][:, 0]) == {0.0, 1.0} or shift
+
+
+def test_sparse_and_dense_rows_are_learned_alike():
+    X, y = problem("log_loss")
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, X, 0.0)
+    dense, sparse = learned("log_loss", X, y), learned("log_loss", csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.sums(), dense.sums(), rtol=1e-9)
+    np.testing.assert_allclose(sparse.weights()[0], dense.weights()[0], rtol=1e-6)

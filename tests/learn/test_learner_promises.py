@@ -1,0 +1,266 @@
+"""What a learner promises whatever comes: the same model from the same rows, and nothing lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.cli.progress import Lines, words
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES, Recipe
+from polyak.rows.sparse import SparseRows
+from polyak.training.job import Progress
+
+AUTO = Recipe(loss="log_loss", recipe="auto")
+SGD = Recipe(loss="log_loss", recipe="sgd")
+
+
+def sparse_rows(rows: int, features: int, far: dict[int, int], seed: int = 0) -> tuple[Any, Any]:
+    """Draw rows of narrow features, some of which have one more feature far beyond them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, features))
+    y = np.where(X @ rng.normal(size=features) + rng.logistic(size=rows) > 0, 1.0, -1.0)
+    per_row = [list(range(features)) + ([far[i]] if i in far else []) for i in range(rows)]
+    indptr = np.cumsum([0, *map(len, per_row)])
+    values = np.concatenate([np.r_[X[i], [1.0] * (i in far)] for i in range(rows)])
+    indices = np.concatenate(per_row)
+    return SparseRows(indptr, indices, values, int(indices.max()) + 1), y
+
+
+def alive(learner: Learner) -> int:
+    assert learner.race is not None
+    return len(learner.race.running)
+
+
+# -- the same bits whatever the blocks and the format ------------------------------------------
+
+
+def test_the_width_of_later_rows_does_not_cut_the_candidates():
+    rows, y = sparse_rows(3000, 5, {2500: 3_000_000})
+    whole, parts = Learner(SGD), Learner(SGD)
+    whole.learn(rows, y)
+    for begin in range(0, 3000, 250):
+        parts.learn(rows[begin : begin + 250], y[begin : begin + 250])
+    assert whole.race is not None
+    assert whole.race.entered == 54
+    some, others = whole.model(), parts.model()
+    np.testing.assert_array_equal(some.weights, others.weights)
+    assert json.dumps(some.about) == json.dumps(others.about)
+
+
+def test_memory_is_bounded_where_the_bank_grows():
+    rows, y = sparse_rows(3000, 5, {1500: 200_000, 2500: 10_000_000})
+    learner = Learner(SGD)
+    learner.learn(rows[:1400], y[:1400])
+    before = alive(learner)
+    learner.learn(rows[1400:2400], y[1400:2400])
+    assert alive(learner) * BYTES_PER_FEATURE * 200_001 <= MOST_BYTES
+    assert FEWEST_CANDIDATES < alive(learner) < before
+    learner.learn(rows[2400:], y[2400:])
+    assert alive(learner) == FEWEST_CANDIDATES
+    assert learner.model().n_features == 10_000_001
+
+
+def test_a_bad_row_behind_one_that_is_far_out_leaves_everything_as_it_was():
+    rows, y = sparse_rows(3000, 5, {2500: 3_000_000})
+    learner = Learner(AUTO)
+    learner.learn(rows[:2000], y[:2000])
+    state = learner.state()
+    rows.values[-1] = np.nan
+    with pytest.raises(ValueError, match="row 999 has the value nan"):
+        learner.learn(rows[2000:], y[2000:])
+    page, arrays = learner.state()
+    assert json.dumps(page) == json.dumps(state[0])
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, state[1][name])
+
+
+def test_a_declared_width_is_not_the_rows_width():
+    rows, y = sparse_rows(1500, 5, {})
+    narrow, wide = Learner(SGD), Learner(SGD, n_features=1_000_000)
+    narrow.learn(rows, y)
+    wide.learn(SparseRows(rows.indptr, rows.indices, rows.values, 1_000_000), y)
+    assert narrow.race is not None
+    assert wide.race is not None
+    assert wide.race.entered == narrow.race.entered == 54
+    np.testing.assert_array_equal(wide.model().weights[:5], narrow.model().weights)
+    assert wide.model().n_features == 1_000_000
+
+
+def polyak(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "polyak", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options)
+
+
+def test_block_size_and_format_leave_no_trace_in_the_model(tmp_path: Path):
+    rows, y = sparse_rows(3000, 5, {2900: 100_000, 2950: 500_000})
+    lines = []
+    for i in range(len(rows)):
+        span = slice(rows.indptr[i], rows.indptr[i + 1])
+        cells = zip(rows.indices[span], rows.values[span], strict=True)
+        lines.append(f"{y[i]:.0f} " + " ".join(f"{j + 1}:{v:.6f}" for j, v in cells))
+    text = tmp_path / "rows.svm"
+    text.write_text("\n".join(lines) + "\n")
+    polyak("convert", text, tmp_path / "rows.npz")
+    models = []
+    for name, options in {
+        "large": (text, "--block-bytes", "67108864"),
+        "small": (text, "--block-bytes", "20000"),
+        "npz": (tmp_path / "rows.npz",),
+    }.items():
+        polyak("train", *options, "--loss", "log_loss", "-m", tmp_path / f"{name}.polyak", "-q")
+        models.append((tmp_path / f"{name}.polyak").read_bytes())
+    assert models[0] == models[1] == models[2]
+
+
+# -- nothing lost ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", ["label", "value", "index"])
+def test_a_refused_batch_loses_no_row_that_came_before(bad: str):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    learner = Learner(AUTO, classes=np.array([-1, 1]), n_features=4)
+    learner.learn(X[:600], y[:600])
+    worse_X, worse_y = X[600:1200].copy(), y[600:1200].copy()
+    if bad == "label":
+        worse_y[7] = 3
+    elif bad == "value":
+        worse_X[7, 1] = np.inf
+    else:
+        worse_X = np.hstack([worse_X, worse_X])
+    with pytest.raises(ValueError, match=r"row \d+ has"):
+        learner.learn(worse_X, worse_y)
+    assert learner.rows_seen == 600
+    learner.learn(X[600:], y[600:])
+    untroubled = Learner(AUTO, classes=np.array([-1, 1]), n_features=4)
+    untroubled.learn(X, y)
+    np.testing.assert_array_equal(learner.model().weights, untroubled.model().weights)
+
+
+@pytest.mark.parametrize("size", [10, 600])
+def test_partial_fit_goes_on_after_a_refused_batch(size: int):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    y = X @ np.ones(4)
+    model, untroubled = ASGDRegressor(random_state=0), ASGDRegressor(random_state=0)
+    for begin in range(0, 2000, size):
+        batch = slice(begin, begin + size)
+        worse = y[batch].copy()
+        worse[-1] = np.nan
+        with pytest.raises(ValueError, match=r"NaN|nan"):
+            model.partial_fit(X[batch], worse)
+        model.partial_fit(X[batch], y[batch])
+        untroubled.partial_fit(X[batch], y[batch])
+    assert model.t_ == 2001
+    np.testing.assert_array_equal(model.coef_, untroubled.coef_)
+
+
+def test_a_bad_row_among_those_kept_back_is_refused_when_it_comes():
+    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
+    X = np.ones((10, 2))
+    for targets, weights in (
+        (np.full(10, np.nan), None),
+        (np.ones(10), np.full(10, -1.0)),
+    ):
+        with pytest.raises(ValueError, match=r"row 0 has the (target|weight)"):
+            learner.learn(X, targets, weights)
+    assert learner.rows_seen == 0
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+ESTIMATORS = [
+    ASGDClassifier(random_state=0),
+    ASGDClassifier(loss="log_loss", random_state=0),
+    ASGDClassifier(loss="hinge", recipe="paper", random_state=0),
+    ASGDRegressor(random_state=0),
+    ASGDRegressor(recipe="paper", random_state=0),
+]
+
+
+def weighted_problem(estimator: Any, rows: int = 3000) -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 6))
+    z = X @ rng.normal(size=6) + rng.logistic(size=rows)
+    return X, z if isinstance(estimator, ASGDRegressor) else z > 0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("weight", [1000.0, 1e5, 1e-4, 0.1, 1e300, 1e-300])
+def test_uniform_weights_change_nothing(estimator: Any, weight: float):
+    X, y = weighted_problem(estimator)
+    plain = estimator.fit(X, y)
+    coef, intercept = plain.coef_.copy(), plain.intercept_.copy()
+    weighted = estimator.fit(X, y, sample_weight=np.full(len(X), weight))
+    np.testing.assert_array_equal(weighted.coef_, coef)
+    np.testing.assert_array_equal(weighted.intercept_, intercept)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("spread", [6, 150, 300])
+def test_mixes_of_huge_and_tiny_weights_stay_finite(estimator: Any, sparse: bool, spread: int):
+    X, y = weighted_problem(estimator)
+    rng = np.random.default_rng(2)
+    weights = 10.0 ** rng.uniform(-spread, spread, size=len(X))
+    rows = sp.csr_array(X.astype(np.float32)) if sparse else X
+    fitted = estimator.fit(rows, y, sample_weight=weights)
+    assert np.isfinite(fitted.coef_).all()
+    assert np.isfinite(fitted.intercept_).all()
+    assert np.isfinite(fitted.progressive_loss_)
+    assert np.isfinite(fitted.recent_.loss)
+    assert fitted.t_ == (3001 if fitted.n_iter_ == 1 else fitted.t_)
+    assert np.isfinite(fitted.score(X, y))
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+
+def test_recent_losses_and_errors_are_never_negative():
+    # Targets with heavy tails let the lead change hands, and the new leader may have lost less so
+    # far than the old one had before: what the leaders lost must not be subtracted.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16_000, 5)) + 3
+    y = X @ rng.normal(size=5) + 0.1 * rng.standard_t(1.2, size=len(X))
+    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
+    total, fell = 0.0, False
+    for begin in range(0, len(X), 250):
+        learner.learn(X[begin : begin + 250], y[begin : begin + 250])
+        recent = learner.recent()
+        assert not recent["loss"] < 0
+        assert not recent["error"] < 0
+        if learner.race is not None:
+            before, total = total, learner.progressive_loss * learner.rows_seen
+            fell = fell or total < before
+    assert fell
+    assert recent["rows"] >= 8000
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_the_progress_line_shows_the_later_half(live: bool):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
+    learner.learn(X, X.sum(axis=1) + rng.normal(size=len(X)))
+    progress = Progress(learner, rows=4000, seconds=1.0)
+    if live:
+        recent = learner.recent()
+        shown = words(progress, (9.0, 9.0), (recent["loss"], recent["error"]))
+    else:
+        out = io.StringIO()
+        Lines(out)(progress)
+        shown = out.getvalue()
+    digits = 4 if live else 6
+    assert f"{learner.recent()['loss']:.{digits}f}" in shown
+    assert f"{learner.recent()['error']:.{digits}f}" in shown

@@ -1,0 +1,212 @@
+"""The race: who drops out when, what is told about it, and that it can stop, merge and go on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.losses import get_loss
+
+ROWS = 9000
+
+
+def data(kind: str = "two", seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(ROWS, 12)) * (rng.random((ROWS, 12)) < 0.5)
+    z = X @ np.random.default_rng(7).normal(size=(12, 3)) + rng.logistic(size=(ROWS, 3))
+    if kind == "values":
+        return X, z[:, 0]
+    if kind == "classes":
+        return sp.csr_array(X.astype(np.float32)), z.argmax(axis=1)
+    return X, np.where(z[:, 0] > 0, 1.0, -1.0)
+
+
+RECIPES = {
+    "two": Recipe(recipe="auto"),
+    "sgd": Recipe(recipe="sgd"),
+    "odds": Recipe(loss="log_loss", recipe="auto"),
+    "classes": Recipe(loss="hinge", recipe="auto"),
+    "values": Recipe(loss="squared_error", recipe="auto"),
+    "intervals": Recipe(loss="log_loss", recipe="auto", intervals=True),
+}
+
+
+def learner_of(kind: str) -> Learner:
+    return Learner(RECIPES[kind])
+
+
+def same(one: Learner, other: Learner) -> None:
+    first, second = one.model(), other.model()
+    np.testing.assert_array_equal(first.weights, second.weights)
+    np.testing.assert_array_equal(first.intercept, second.intercept)
+    np.testing.assert_array_equal(first.sigmoids, second.sigmoids)
+    np.testing.assert_array_equal(first.replicas, second.replicas)
+    assert json.dumps(first.about) == json.dumps(second.about)
+
+
+def test_candidates_drop_out_at_doublings_and_the_worst_go():
+    X, y = data()
+    learner = learner_of("sgd")
+    alive = []
+    for begin in range(0, ROWS, 500):
+        learner.learn(X[begin : begin + 500], y[begin : begin + 500])
+        if learner.race is not None:
+            alive.append((learner.race.clock, set(learner.race.running)))
+    assert len(alive[0][1]) < 54
+    for (rows, before), (_, after) in pairwise(alive):
+        assert after <= before
+        if after < before:
+            assert rows + 500 in (2000, 4000, 8000)
+    table = learner.about()["candidates"]
+    assert [one["number"] for one in table] == list(range(54))
+    last = {one["rows"] for one in table if not one["running"]}
+    assert last <= {1000, 2000, 4000, 8000}
+    running = {one["number"] for one in table if one["running"]}
+    assert running == alive[-1][1]
+    assert all(one["rows"] == ROWS for one in table if one["running"])
+    # Over its last stretch, nobody who dropped out had a lower loss than all who stayed.
+    for one in table:
+        if not one["running"]:
+            window = _loss_between(one, one["rows"] // 2, one["rows"])
+            stayed = [c for c in table if c["rows"] > one["rows"]]
+            losses = [_loss_between(c, one["rows"] // 2, one["rows"]) for c in stayed]
+            assert window > max(losses) - 1e-5  # curves are rounded
+
+
+def _loss_between(candidate: dict[str, Any], begin: int, end: int) -> float:
+    total, before = 0.0, 0
+    for mark, mean in candidate["curve"]:
+        if begin < mark <= end:
+            total += mean * (mark - before)
+        before = mark
+    return total / (end - begin)
+
+
+@pytest.mark.parametrize("kind", ["two", "sgd"])
+def test_the_leader_has_the_lowest_recent_loss(kind):
+    X, y = data()
+    learner = learner_of(kind)
+    learner.learn(X, y)
+    about = learner.about()
+    table = about["candidates"]
+    best = table[about["best_candidate"]]
+    assert best["running"]
+    recent = learner.race.recent(best["number"])
+    assert recent == about["recent"]
+    for number in learner.race.running:
+        assert learner.race.recent(number)["loss"] >= recent["loss"]
+    for name in ("alpha", "precondition", "penalty"):
+        assert about.get(name) == best.get(name)
+
+
+def test_standard_errors_are_those_of_the_scores():
+    X, y = data()
+    recipe = Recipe(loss="log_loss", recipe="auto", alpha=1e-6, eta0=0.1, decay=0.1, precondition=0)
+    learner = Learner(recipe)
+    learner.learn(X, y)
+    assert learner.race.entered == 1
+    whole = learner.race.measure(0)
+    assert whole["rows"] == ROWS
+    assert whole["loss"] == pytest.approx(learner.progressive_loss)
+    recent = learner.race.recent(0)
+    assert recent["rows"] >= ROWS / 2
+    # The losses of rows of one kind spread about as those of the model's own test rows.
+    model = learner.model()
+    spread = get_loss("log_loss").value(model.scores(X)[:, 0], y).std()
+    assert recent["loss_std_err"] == pytest.approx(spread / np.sqrt(recent["rows"]), rel=0.1)
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+@pytest.mark.parametrize("stops", [[1500], [400, 2000, 2001, 8500]], ids=str)
+def test_resumed_is_uninterrupted(kind, stops):
+    X, y = data({"odds": "two", "intervals": "two"}.get(kind, kind))
+    whole = learner_of(kind)
+    whole.learn(X, y)
+    parts = learner_of(kind)
+    for begin, end in zip([0, *stops], [*stops, ROWS], strict=True):
+        parts.learn(X[begin:end], y[begin:end])
+        page, arrays = parts.state()
+        parts = Learner.from_state(json.loads(json.dumps(page, allow_nan=False)), arrays)
+    same(whole, parts)
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_threads_change_no_bits(kind, monkeypatch):
+    X, y = data({"odds": "two", "intervals": "two"}.get(kind, kind))
+    many = learner_of(kind)
+    many.learn(X, y)
+
+    def one_thread(function: Any, items: Any, threads: int) -> Any:
+        assert threading.current_thread() is threading.main_thread()
+        return [function(item) for item in reversed(items)][::-1]
+
+    monkeypatch.setattr("polyak.learn.race.race.on_threads", one_thread)
+    one = learner_of(kind)
+    one.learn(X, y)
+    same(one, many)
+
+
+def test_merged_races_are_about_as_good_as_one():
+    X, y = data()
+    test = data(seed=1)
+    parts = [learner_of("odds") for _ in range(3)]
+    for part, rows in zip(parts, np.array_split(np.arange(ROWS), 3), strict=True):
+        part.learn(X[rows], y[rows])
+    common = set.intersection(*(set(part.race.running) for part in parts))
+    parts[0].merge(parts[1:])
+    assert set(parts[0].race.running) == common
+    assert parts[0].rows_seen == parts[0].race.scored == ROWS
+
+    def loss(learner):
+        scores = learner.model().scores(test[0])[:, 0]
+        return get_loss("log_loss").value(scores, test[1]).mean()
+
+    whole = learner_of("odds")
+    whole.learn(X, y)
+    assert loss(parts[0]) < 1.02 * loss(whole)
+    parts[0].learn(*test)  # and it goes on
+    assert parts[0].rows_seen == 2 * ROWS
+    assert np.isfinite(parts[0].about()["recent"]["loss"])
+
+
+def test_what_is_learned_again_is_not_scored():
+    X, y = data()
+    learner = learner_of("two")
+    learner.learn(X, y)
+    before = learner.about()
+    learner.learn(X, y, again=True)
+    after = learner.about()
+    assert after["rows"] == 2 * ROWS
+    for name in ("recent", "best_candidate", "progressive_loss", "candidates"):
+        assert after[name] == before[name]
+
+
+def test_what_is_set_is_kept():
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    settings = {"alpha": 0.5, "eta0": 0.25, "decay": 0.125, "power_t": 0.6, "precondition": 0.25}
+    (only,) = Recipe(recipe="auto", **settings, average=7, step="explicit").candidates(rows)
+    assert (only.alpha, only.precondition, only.step) == (0.5, 0.25, "explicit")
+    assert (only.schedule.gamma0, only.schedule.a, only.schedule.c) == (0.25, 0.125, 0.6)
+    assert only.averaging.start == 7
+    some = Recipe(recipe="auto", eta0=0.25).candidates(rows)
+    assert {one.schedule.gamma0 for one in some} == {0.25}
+    assert len({one.alpha for one in some}) > 1
+    with pytest.raises(ValueError, match=r"alpha = 10\.0 and eta0 = 1\.0"):
+        Recipe(recipe="auto", alpha=10.0, eta0=1.0, step="explicit").candidates(rows)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "hinge", "squared_error"])
+@pytest.mark.parametrize("alpha", [1.0, 10.0, 1e6])
+def test_a_strong_penalty_leaves_little(loss, alpha):
+    X, y = data()
+    learner = Learner(Recipe(loss=loss, recipe="auto", alpha=alpha))
+    learner.learn(X, y)
+    assert np.abs(learner.model().weights).max() < 1.5 / min(alpha, 10.0)

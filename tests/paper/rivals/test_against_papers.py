@@ -1,0 +1,212 @@
+"""Each rival against its own paper's formulas, in NumPy, and against exact methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from by_hand import pegasos_iterates, sgd_iterates, sgd_qn
+from rival_problems import learned, problem
+from scipy.optimize import minimize
+
+from polyak import _core
+from polyak.learn.schedules import largest_squared_length
+from polyak.losses import get_loss
+from polyak.paper.rivals import OLBFGS, SGD, SGD2, SGDQN, Batch, Pegasos
+from polyak.paper.rivals.calibrate import best_gamma0
+
+ALPHA = 1e-3
+
+
+def iterates(rival, X, y, k=1):
+    """The estimator's iterate after every k rows, as an eager user would read it."""
+    found = []
+    for i in range(0, len(y), k):
+        rival.partial_fit(X[i : i + k], y[i : i + k], classes=[-1.0, 1.0])
+        found.append(learned(rival))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("loss", SGD.losses)
+def test_every_iterate_of_sgd(loss):
+    X, y = problem(loss, 100)
+    expected = sgd_iterates(X, y, loss, ALPHA, lambda t: 0.05 / (1 + 0.02 * 0.05 * t))
+    found = iterates(SGD(loss=loss, alpha=ALPHA, eta0=0.05, decay=0.02), X, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SGD.losses)
+def test_sgd_begins_as_the_paper_says(loss):
+    X, y = problem(loss)
+    M = np.square(X[:1000]).sum(axis=1).max() + 1
+    sgd = SGD(loss=loss, alpha=ALPHA).fit(X, y)
+    assert sgd.eta0_ == pytest.approx(1 / M, rel=1e-12)
+    expected = sgd_iterates(X, y, loss, ALPHA, lambda t: 1 / (M + ALPHA * t))[-1]
+    np.testing.assert_allclose(learned(sgd), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SGD2.losses)
+def test_first_hundred_iterates_of_sgd2(loss):
+    X, y = problem(loss, 1100)
+    model = SGD2(loss=loss, alpha=ALPHA)
+    # The first thousand rows come at once, so that t_s is known; they are then learned from.
+    model.partial_fit(X[:1000], y[:1000], classes=[-1.0, 1.0])
+    t_s = model.t_start_
+    expected = sgd_iterates(X, y, loss, ALPHA, lambda t: 1 / (ALPHA * (t + t_s)))
+    np.testing.assert_allclose(learned(model), expected[999], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(iterates(model, X[1000:], y[1000:]), expected[1000:], rtol=1e-9)
+    # And the first hundred, by the engine itself: the estimator would still wait for its sample.
+    engine, first = model._begin(X[:1000], y[:1000]), []
+    for i in range(100):
+        engine.learn(X[i : i + 1], y[i : i + 1])
+        first.append(np.append(engine.coef, engine.intercept))
+    np.testing.assert_allclose(first, expected[:100], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SGD2.losses)
+def test_sgd2_picks_the_best_of_the_rates_it_tries(loss):
+    X, y = problem(loss, 1000)
+    settings = {"loss": loss, "alpha": ALPHA, "fit_intercept": True}
+    best = best_gamma0(X, y, **settings)
+
+    def cost(gamma0):
+        w = sgd_iterates(X, y, loss, ALPHA, lambda t: gamma0 / (1 + ALPHA * gamma0 * t))[-1]
+        losses = get_loss(loss).value(X @ w[:-1] + w[-1], y)
+        return losses.mean() + ALPHA / 2 * w[:-1] @ w[:-1]
+
+    with np.errstate(all="ignore"):
+        assert cost(best) <= min(cost(best / 2), np.nan_to_num(cost(best * 2), nan=np.inf))
+        assert cost(best) <= cost(1 / largest_squared_length(X))
+
+
+def test_a_cost_that_is_not_finite_is_infinite():
+    # The loss of a target this far away overflows unless the weights reach it.
+    X, y = np.array([[1.0]] * 40), np.full(40, 1.2e154)
+    settings = {"loss": "squared_error", "alpha": 1e-9, "fit_intercept": False}
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(np.mean(get_loss("squared_error").value(0.0, 2 * y)))
+        best = best_gamma0(X, y, **settings)
+        assert best == best_gamma0(X, y / 1e154, **settings) == 1.0
+        # And where nothing is finite whatever the rate, there is still an answer.
+        assert 0 < best_gamma0(X, 1e3 * y, **settings) < 1e-5
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("loss", Pegasos.losses)
+def test_first_hundred_iterates_of_pegasos(loss, k):
+    X, y = problem(loss, 100 * k)
+    alpha = 0.05
+    expected = pegasos_iterates(X, y, loss, alpha, k)
+    found = iterates(Pegasos(loss=loss, alpha=alpha, batch_size=k), X, y, k)
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    lengths = np.linalg.norm(found, axis=1)
+    assert lengths.max() <= alpha**-0.5 * (1 + 1e-9)
+    assert (lengths > alpha**-0.5 * (1 - 1e-9)).any()  # the ball was needed
+
+
+def test_the_ball_of_pegasos_holds_the_minimiser():
+    for loss in Pegasos.losses:
+        X, y = problem(loss, 500)
+        for alpha in (1e-3, 1e-1, 10.0):
+            best = Batch(loss=loss, alpha=alpha, fit_intercept=False).fit(X, y)
+            assert np.linalg.norm(best.coef_) <= alpha**-0.5
+
+
+@pytest.mark.parametrize("skip", [5, 50])
+@pytest.mark.parametrize("loss", SGDQN.losses)
+def test_sgd_qn_on_five_thousand_rows(loss, skip):
+    X, y = problem(loss, 5000)
+    model = SGDQN(loss=loss, alpha=ALPHA, skip=skip).fit(X, y)
+    w, h = sgd_qn(X, y, loss, ALPHA, model.eta0_, skip)
+    np.testing.assert_allclose(learned(model), w, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.gains_, h[:-1], rtol=1e-7)
+    assert model.gains_.max() < model.eta0_
+
+
+def test_sgd_qn_keeps_the_gains_of_rare_features_up():
+    X, y = problem("squared_hinge", 5000)
+    X[np.random.default_rng(1).random(len(X)) < 0.95, 0] = 0.0
+    gains = SGDQN(alpha=ALPHA, skip=5).fit(X, y).gains_
+    assert gains[0] > 2 * gains[1:].max()
+
+
+def test_skip_of_sgd_qn_follows_the_density():
+    X, y = problem("squared_hinge", 2000)
+    share = np.count_nonzero(X[:1000]) / X[:1000].size
+    assert SGDQN().fit(X, y).skip_ == round(16 / share)
+    assert SGDQN(skip=3).fit(X, y).skip_ == 3
+
+
+def quadratic(features=20, seed=0):
+    """Rows and targets whose least squares have a badly conditioned Hessian."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, features)) * np.logspace(0, -1.5, features)
+    return X, X @ rng.normal(size=features) + 0.1 * rng.normal(size=400)
+
+
+def run_olbfgs(X, y, steps, **options):
+    """oLBFGS where every mini-batch is the whole set: then there is no noise to be careful of."""
+    features = X.shape[1]
+    weights, state = np.zeros(features + 1), np.zeros(3)
+    memory = options.pop("memory", 10)
+    moves, changes = np.zeros((memory, features + 1)), np.zeros((memory, features + 1))
+    settings = {"alpha": 1e-3, "eta0": 1.0, "tau": 1e12, "damping": 0.0, "intercept": True}
+    for _ in range(steps):
+        _core.rivals.olbfgs(
+            None, None, X, y, "squared_error", weights, moves, changes, state,
+            batch=len(y), **(settings | options),
+        )  # fmt: skip
+    return weights, moves, changes
+
+
+def test_olbfgs_on_a_quadratic_finds_what_exact_lbfgs_finds():
+    X, y = quadratic()
+
+    def objective(w):
+        left = X @ w[:-1] + w[-1] - y
+        value = 0.5 * np.mean(left**2) + 5e-4 * w[:-1] @ w[:-1]
+        return value, np.append(X.T @ left / len(y) + 1e-3 * w[:-1], left.mean())
+
+    exact = minimize(
+        objective, np.zeros(21), jac=True, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-12}
+    )
+    weights, _, _ = run_olbfgs(X, y, 300)
+    np.testing.assert_allclose(weights, exact.x, atol=1e-7)
+    # It takes quasi-Newton steps: gradient descent of the same number is nowhere near.
+    plain, step = np.zeros(21), 1 / np.linalg.norm(X.T @ X / len(y), 2)
+    for _ in range(300):
+        plain = plain - step * objective(plain)[1]
+    assert np.linalg.norm(plain - exact.x) > 1e4 * np.linalg.norm(weights - exact.x)
+
+
+def test_each_step_of_olbfgs_is_that_of_textbook_lbfgs():
+    X, y = quadratic(5)
+    A = np.c_[X, np.ones(len(y))]
+    H = A.T @ A / len(y) + np.diag([1e-3] * 5 + [0.0])
+    b = A.T @ y / len(y)
+    w, pairs = np.zeros(6), []
+    for t in range(12):
+        # The inverse Hessian that the pairs describe, as a matrix: BFGS updates of a diagonal.
+        scale = np.mean([s @ c / (c @ c) for s, c in pairs]) if pairs else 1e-6
+        B = scale * np.eye(6)
+        for s, c in pairs:
+            V = np.eye(6) - np.outer(s, c) / (s @ c)
+            B = V @ B @ V.T + np.outer(s, s) / (s @ c)
+        move = -0.5 * 3 / (3 + t) * B @ (H @ w - b)
+        w = w + move
+        pairs = [*pairs, (move, H @ move + 0.2 * move)][-4:]
+        found, _, _ = run_olbfgs(X, y, t + 1, memory=4, eta0=0.5, tau=3.0, damping=0.2)
+        np.testing.assert_allclose(found, w, rtol=1e-6, atol=1e-9)
+
+
+def test_olbfgs_measures_both_gradients_on_the_same_mini_batch():
+    X, y = problem("squared_hinge", 400)
+    model = OLBFGS(batch_size=100, damping=0.0, alpha=ALPHA).fit(X, y)
+    engine = model._stream.settled()
+    A, w = np.c_[X[300:], np.ones(100)], np.append(engine.coef, engine.intercept)
+    move, change = engine.moves[3], engine.changes[3]
+
+    def gradient(w):
+        slopes = -y[300:] * np.maximum(0, 1 - y[300:] * (A @ w))
+        return A.T @ slopes / 100 + ALPHA * np.append(w[:-1], 0)
+
+    np.testing.assert_allclose(change, gradient(w) - gradient(w - move), rtol=1e-8, atol=1e-12)

@@ -1,0 +1,96 @@
+"""Damaged files for the tests of loaders: the same ones in every run."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from polyak.storage.container import Arrays, Page, unpack
+
+
+def mutants(data: bytes, count: int) -> Iterator[bytes]:
+    """Flip bits, change, drop, repeat and insert bytes; never what was there before."""
+    chance = random.Random(count)
+    made = 0
+    while made < count:
+        bytes_ = bytearray(data)
+        for _ in range(chance.choice((1, 1, 1, 2, 5))):
+            # Half of the changes hit the header, where the structure is.
+            reach = len(bytes_) if chance.random() < 0.5 else min(len(bytes_), 600)
+            place = chance.randrange(max(reach, 1))
+            kind = chance.randrange(6)
+            if kind == 0:
+                bytes_[place] ^= 1 << chance.randrange(8)
+            elif kind == 1:
+                bytes_[place] = chance.randrange(256)
+            elif kind == 2:
+                del bytes_[place : place + chance.choice((1, 8, 100))]
+            elif kind == 3:
+                bytes_[place:place] = bytes_[place : place + chance.choice((1, 8, 100))]
+            elif kind == 4:
+                bytes_[place:place] = chance.randbytes(chance.choice((1, 8)))
+            else:
+                bytes_[place] = ord(chance.choice('0123456789{}[]",:-eE'))
+            if not bytes_:
+                break
+        if bytes(bytes_) != data:
+            made += 1
+            yield bytes(bytes_)
+
+
+def means_the_same(data: bytes, original: bytes, kind: str) -> bool:
+    """Tell if two files say the same: a blank more, or a digit beyond what a number holds."""
+    (page, arrays), (page_then, arrays_then) = (
+        unpack(file, "it", kind, 1) for file in (data, original)
+    )
+    return (
+        page == page_then
+        and arrays.keys() == arrays_then.keys()
+        and all(
+            arrays[name].dtype == then.dtype and arrays[name].tobytes() == then.tobytes()
+            for name, then in arrays_then.items()
+        )
+    )
+
+
+ODD_VALUES: tuple[Any, ...] = (
+    None, True, 0, 1, -1, 2**40, 0.5, 1e300, "", "x", "O", "<U9", [], [1], ["a", "b"], {}, {"a": 1},
+)  # fmt: skip
+
+
+def rewritten(data: bytes, kind: str, count: int) -> Iterator[tuple[Page, Arrays]]:
+    """Change a value somewhere in the page, or an array, as someone would who knows the format."""
+    chance = random.Random(count)
+    page, arrays = unpack(data, "it", kind, 1)
+    for _ in range(count):
+        changed, others = copy.deepcopy(page), dict(arrays)
+        if others and chance.random() < 0.3:
+            name = chance.choice(sorted(others))
+            array = others[name]
+            others[name] = chance.choice(
+                (array[:-1], array[..., :1], array.ravel(), array.astype("int64"), array * 0 - 1)
+                if array.ndim
+                else (array,)
+            )
+            if chance.random() < 0.2:
+                del others[name]
+        else:
+            _change(changed, chance)
+            changed["kind"], changed["format"] = kind, 1
+        yield changed, others
+
+
+def _change(page: Any, chance: random.Random) -> None:
+    while True:
+        key = chance.choice(sorted(page)) if isinstance(page, dict) else chance.randrange(len(page))
+        inner = page[key]
+        if isinstance(inner, dict | list) and inner and chance.random() < 0.8:
+            page = inner
+            continue
+        if chance.random() < 0.1:
+            del page[key]
+        else:
+            page[key] = chance.choice(ODD_VALUES)
+        return

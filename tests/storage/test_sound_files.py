@@ -1,0 +1,226 @@
+"""Files with a right checksum and wrong contents: of use, or refused in a sentence."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyak.errors import DataError, DivergenceError, ModelFileError
+from polyak.learn.recipes import Recipe
+from polyak.model.linear import LinearModel
+from polyak.model.schema import schema_of
+from polyak.storage.container import Arrays, Page, pack, unpack
+from polyak.storage.model_file import FORMAT as MODEL_FORMAT
+from polyak.storage.model_file import KIND as MODEL_KIND
+from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, CheckpointFolder
+from polyak.training.job import Job, train
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(2500, 6))
+UP = np.where(X[:, 0] > 0, "up", "down")
+THREE = np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)]
+TARGETS = {"three classes": THREE, "numbers": X @ np.arange(6.0)}
+TARGETS |= {f"newton, {kind}": targets for kind, targets in TARGETS.items()}
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 2**40, 2**70, 0.5, -1e300, "", "x", "auto", [], [1], [[]], {}, {"a": 1},
+)  # fmt: skip
+
+
+def table(folder: Path) -> Path:
+    path = folder / "rows.csv"
+    towns = RANDOM.integers(0, 9, size=len(X))
+    lines = [f"{y},{x[0]},{x[1]},t{t}" for y, x, t in zip(UP, X.tolist(), towns, strict=True)]
+    path.write_text("y,a,b,town\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def job(kind: str, folder: Path) -> Job:
+    from polyak.data.options import Columns
+
+    more: dict[str, Any] = {"checkpoint": str(folder), "every_rows": 1}
+    log = Recipe(loss="log_loss", recipe="auto", alpha=1e-5, decay=0.1)
+    if kind == "two classes":
+        return Job(source=(X, UP), recipe=Recipe(), **more)
+    if kind == "three classes":
+        return Job(source=(X, THREE), recipe=log, classes=np.array(["a", "b", "c"]), **more)
+    if kind == "numbers":
+        paper = Recipe(loss="squared_error", average=100)
+        return Job(source=(X, X @ np.arange(6.0)), recipe=paper, n_features=6, **more)
+    if kind == "newton, three classes":
+        newton = Recipe(loss="squared_hinge", recipe="auto")
+        return Job(source=(X, THREE), recipe=newton, classes=np.array(["a", "b", "c"]), **more)
+    if kind == "newton, numbers":
+        newton = Recipe(loss="squared_error", recipe="auto")
+        return Job(source=(X, X @ np.arange(6.0)), recipe=newton, **more)
+    if kind == "intervals":
+        return Job(source=(X, UP), recipe=Recipe(recipe="auto", intervals=True), **more)
+    if kind == "first rows":
+        return Job(source=(X[:300], UP[:300]), recipe=log, **more)
+    if kind == "sparse first rows":
+        from scipy.sparse import csr_matrix
+
+        return Job(source=(csr_matrix(X[:300]), UP[:300]), recipe=log, **more)
+    columns = Columns(target="y", names=True, bits=6, interact=("a:town",))
+    block = {"block_bytes": 4000}
+    return Job(source=str(table(folder)), recipe=log, columns=columns, **block, **more)
+
+
+STEPS = [11, pytest.param(1, marks=pytest.mark.slow)]
+"""How far from one change to the next that is tried: all of them take minutes."""
+KINDS = ["two classes", "three classes", "numbers", "intervals", "table"]
+NEWTON = ["newton, three classes", "newton, numbers"]
+
+
+def changes(value: Any) -> Iterator[Any]:
+    """Give copies of a page with one value changed, or one entry gone; of lists, at the ends."""
+    if isinstance(value, dict):
+        keys: list[Any] = list(value)
+    else:
+        keys = sorted({0, len(value) - 1}) if value else []
+    for key in keys:
+        for odd in ODD:
+            yield _with(value, key, odd)
+        without = copy.copy(value)
+        del without[key]
+        yield without
+        if isinstance(value[key], dict | list):
+            for inner in changes(value[key]):
+                yield _with(value, key, inner)
+
+
+def _with(value: Any, key: Any, item: Any) -> Any:
+    changed = copy.copy(value)
+    changed[key] = item
+    return changed
+
+
+def other_arrays(arrays: Arrays) -> Iterator[Arrays]:
+    for name, array in arrays.items():
+        yield {key: other for key, other in arrays.items() if key != name}
+        for other in (
+            array[:-1], array[:0], array[None], array.ravel(), array[..., :1], array[..., None],
+            np.concatenate([array, array]), array.astype(np.int64), array.astype(np.float16),
+            array.astype(np.float32), array.astype(np.float64), array * 0 - 1, array * 0 + 99,
+            array.astype(np.float64) * np.nan, array.astype(np.uint8), array != 0,
+        ):  # fmt: skip
+            yield arrays | {name: other}
+
+
+def contents(data: bytes, kind: str, version: int) -> Iterator[tuple[Page, Arrays]]:
+    """Give every change of a file, to be sealed again as it was."""
+    page, arrays = unpack(data, "it", kind, version)
+    sealed = {"kind": kind, "format": version}
+    for changed in changes({key: page[key] for key in page if key not in sealed}):
+        yield sealed | changed, arrays
+    with np.errstate(all="ignore"):
+        for others in other_arrays(arrays):
+            yield page, others
+
+
+@pytest.fixture(autouse=True)
+def without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def refused(error: ModelFileError, path: Path) -> None:
+    assert str(path) in str(error)
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", [*KINDS, *NEWTON])
+def test_models(tmp_path: Path, kind: str, step: int) -> None:
+    model = train(job(kind, tmp_path)).model
+    assert model is not None
+    path = tmp_path / "m"
+    model.save(path)
+    loaded = 0
+    all_of_them = contents(path.read_bytes(), MODEL_KIND, MODEL_FORMAT)
+    for page, arrays in islice(all_of_them, 0, None, step):
+        try:
+            data = pack(page, arrays)
+        except ValueError:  # what JSON cannot hold
+            continue
+        path.write_bytes(data)
+        try:
+            found = LinearModel.load(path)
+        except ModelFileError as error:
+            refused(error, path)
+            continue
+        loaded += 1
+        found.predict(np.ones((2, 3)))
+        if found.classes is not None and (found.loss == "log_loss" or found.sigmoids is not None):
+            found.predict_proba(np.ones((2, 3)))
+        schema_of(found.about)
+    assert loaded > 5  # what changes nothing that matters
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *NEWTON, "first rows", "sparse first rows"])
+@pytest.mark.parametrize("step", STEPS)
+def test_checkpoints(tmp_path: Path, kind: str, step: int) -> None:
+    work = job(kind, tmp_path)
+
+    def stop(progress: Any) -> None:
+        if progress.rows >= 1500 or "first rows" in kind:
+            raise KeyboardInterrupt
+
+    assert train(work, stop).interrupted
+    path = tmp_path / NEWEST
+    whole = path.read_bytes()
+    page, _ = unpack(whole, "it", KIND, FORMAT)
+    loaded = 0
+    for changed, arrays in islice(contents(whole, KIND, FORMAT), 0, None, step):
+        try:
+            data = pack(changed, arrays)
+        except ValueError:
+            continue
+        path.write_bytes(data)
+        (tmp_path / PREVIOUS).unlink(missing_ok=True)
+        try:
+            found = CheckpointFolder(tmp_path).load(page["data"], work.options())
+        except ModelFileError as error:
+            refused(error, path)
+            continue
+        assert found is not None
+        loaded += 1
+        try:
+            found.learner.learn(X[:1200], TARGETS.get(kind, UP)[:1200])
+        except (DataError, DivergenceError):
+            continue
+        found.learner.model().predict(X[:2])
+    assert loaded > 5
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", ["two classes", "table"])
+def test_going_on_from_them(tmp_path: Path, kind: str, step: int) -> None:
+    """Where the reading stood, and what was counted, are believed only by whoever goes on."""
+    work = job(kind, tmp_path)
+
+    def stop(progress: Any) -> None:
+        if progress.rows >= 1500:
+            raise KeyboardInterrupt
+
+    assert train(work, stop).interrupted
+    path = tmp_path / NEWEST
+    page, arrays = unpack(path.read_bytes(), "it", KIND, FORMAT)
+    work = replace(work, every_rows=10**9)
+    read = {name: page[name] for name in ("position", "counts", "passes_done")}
+    for changed in islice(changes(read), 0, None, step):
+        path.write_bytes(pack({name: page[name] for name in page.keys() - read} | changed, arrays))
+        (tmp_path / PREVIOUS).unlink(missing_ok=True)
+        try:
+            outcome = train(work)
+        except (DataError, ModelFileError):
+            continue
+        assert outcome.model is not None

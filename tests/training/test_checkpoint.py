@@ -1,0 +1,196 @@
+"""Checkpoints: one can always be read, and it is refused where it does not belong."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.storage.damage import means_the_same, mutants, rewritten
+
+from polyak.errors import ModelFileError
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.storage.container import read_file, write_file
+from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
+from polyak.training.job import Job, clear_checkpoints, train
+
+OPTIONS = {"alpha": "auto", "passes": 1}
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(3000, 10))
+Y = np.where(X[:, 0] > 0, "up", "down")
+
+
+def learner(rows: int, **recipe: Any) -> Learner:
+    made = Learner(Recipe(**recipe))
+    made.learn(X[:rows], Y[:rows])
+    return made
+
+
+def save(folder: Path, rows: int, **recipe: Any) -> None:
+    CheckpointFolder(folder).save(
+        Checkpoint(learner(rows, **recipe), "data", OPTIONS, {"rows": rows}, 0, {"bad_lines": 2})
+    )
+
+
+@pytest.mark.parametrize("rows", [10, 2500])
+def test_round_trip(tmp_path: Path, rows: int) -> None:
+    save(tmp_path / "new folder", rows)
+    found = CheckpointFolder(tmp_path / "new folder").load("data", OPTIONS)
+    assert found is not None
+    assert found.position == {"rows": rows}
+    assert found.counts == {"bad_lines": 2}
+    assert found.learner.rows_seen == rows
+    for going_on in (found.learner, whole := learner(rows)):
+        going_on.learn(X[rows:], Y[rows:])
+    np.testing.assert_array_equal(found.learner.model().weights, whole.model().weights)
+
+
+def test_none_is_none(tmp_path: Path) -> None:
+    assert CheckpointFolder(tmp_path).load("data", OPTIONS) is None
+    assert CheckpointFolder(tmp_path / "none").load("data", OPTIONS) is None
+
+
+def test_the_one_before_is_kept_and_serves_if_the_newest_is_damaged(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    for rows in (1000, 2000, 3000):
+        save(tmp_path, rows)
+    assert read_file(tmp_path / PREVIOUS, KIND, FORMAT)[0]["rows"] == 2000
+    (tmp_path / NEWEST).write_bytes(b"nonsense")
+    with pytest.warns(UserWarning, match="going on from the checkpoint before it, at row 2000"):
+        found = folder.load("data", OPTIONS)
+    assert found is not None
+    assert found.learner.rows_seen == 2000
+
+
+@pytest.mark.parametrize("moment", range(12))
+def test_stopped_at_any_step_of_saving_one_can_be_read(
+    tmp_path: Path, monkeypatch: Any, moment: int
+) -> None:
+    """Every call that touches the disk in turn is the last."""
+    save(tmp_path, 1000)
+    save(tmp_path, 2000)
+    calls = 0
+
+    class Killed(BaseException):
+        pass
+
+    def breaking(function: Any) -> Any:
+        def broken(*arguments: Any, **options: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == moment + 1:
+                raise Killed
+            return function(*arguments, **options)
+
+        return broken
+
+    for name in ("fsync", "replace", "open"):
+        monkeypatch.setattr(os, name, breaking(getattr(os, name)))
+    try:
+        save(tmp_path, 3000)
+        stopped = False
+    except Killed:
+        stopped = True
+    monkeypatch.undo()
+    found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+    assert found is not None
+    assert found.learner.rows_seen in ((2000, 3000) if stopped else (3000,))
+    save(tmp_path, 2500)  # whatever was left over does not get in the way
+    found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+    assert found is not None
+    assert found.learner.rows_seen == 2500
+
+
+class TestRefused:
+    def refused(self, folder: Path, words: str, data: str = "data", **options: Any) -> None:
+        with pytest.raises(ModelFileError) as caught:
+            CheckpointFolder(folder).load(data, OPTIONS | options)
+        assert words in str(caught.value)
+        assert str(folder / NEWEST) in str(caught.value)
+
+    def test_of_other_data(self, tmp_path: Path) -> None:
+        save(tmp_path, 2000)
+        self.refused(tmp_path, "is a checkpoint of other data", data="else")
+
+    def test_of_other_options(self, tmp_path: Path) -> None:
+        save(tmp_path, 2000)
+        self.refused(tmp_path, "of a run with alpha = auto, not 0.5", alpha=0.5)
+        self.refused(tmp_path, "of a run with new = None, not 1", new=1)
+
+    def test_newer_even_if_the_one_before_is_not(self, tmp_path: Path) -> None:
+        save(tmp_path, 1000)
+        save(tmp_path, 2000)
+        page, arrays = read_file(tmp_path / NEWEST, KIND, FORMAT)
+        write_file(tmp_path / NEWEST, page | {"format": FORMAT + 1}, arrays)
+        self.refused(tmp_path, "a newer polyak can read it")
+
+    def test_damaged(self, tmp_path: Path) -> None:
+        save(tmp_path, 2000)
+        data = (tmp_path / NEWEST).read_bytes()
+        (tmp_path / NEWEST).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        self.refused(tmp_path, "is damaged: its checksum does not fit its contents")
+
+
+class TestTraining:
+    def test_goes_on_where_it_was_interrupted(self, tmp_path: Path) -> None:
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_rows=1)
+        whole = train(Job(source=(X, Y))).model
+
+        def stop(progress: Any) -> None:
+            if progress.rows > 2000:
+                raise KeyboardInterrupt
+
+        stopped = train(job, stop)
+        assert stopped.interrupted
+        assert stopped.model is not None
+        assert stopped.model.about["rows"] == 2048
+        resumed = train(job)
+        assert resumed.progress.rows_before == 2048
+        assert resumed.model is not None
+        assert whole is not None
+        np.testing.assert_array_equal(resumed.model.weights, whole.weights)
+        assert train(job).progress.rows_before == 3000  # complete, but for the model's file
+        clear_checkpoints(job)
+        assert train(job).progress.rows_before == 0
+
+    def test_every_so_many_seconds(self, tmp_path: Path) -> None:
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=1000)
+        assert train(job).progress.checkpoints == 1  # the one in the end
+        clear_checkpoints(job)
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=0)
+        assert train(job).progress.checkpoints == 3
+
+
+def fuzz(tmp_path: Path, count: int) -> None:
+    for rows, recipe in ((50, {}), (2000, {}), (1500, {"recipe": "auto", "loss": "log_loss"})):
+        save(tmp_path, rows, **recipe)
+        whole = (tmp_path / NEWEST).read_bytes()
+        (tmp_path / PREVIOUS).unlink(missing_ok=True)
+        for data in mutants(whole, count):
+            (tmp_path / NEWEST).write_bytes(data)
+            with contextlib.suppress(ModelFileError):
+                CheckpointFolder(tmp_path).load("data", OPTIONS)
+                assert means_the_same(data, whole, KIND)
+        # Changed on purpose, with the right checksum: a learner that harms nobody, or refused.
+        for page, arrays in rewritten(whole, KIND, count // 4):
+            write_file(tmp_path / NEWEST, page, arrays)
+            with contextlib.suppress(ModelFileError):
+                found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+                with contextlib.suppress(Exception):
+                    assert found is not None
+                    found.learner.learn(X[:1200], Y[:1200])
+                    found.learner.model()
+        (tmp_path / NEWEST).unlink()
+
+
+def test_fuzz(tmp_path: Path) -> None:
+    fuzz(tmp_path, 400)
+
+
+@pytest.mark.slow
+def test_long_fuzz(tmp_path: Path) -> None:
+    fuzz(tmp_path, 10_000)
