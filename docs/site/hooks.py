@@ -46,7 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
 def _command_line() -> str:
     """Write the reference of the commands from their own parsers."""
     os.environ["COLUMNS"] = "88"
-    from polyak.cli import COMMANDS, command_module
+    from polyak.cli.commands import COMMANDS, command_module
 
     parts = ["# Command line\n\nWhat `polyak COMMAND --help` says, of every command.\n"]
     for name, what in COMMANDS.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from polyak.errors import DataError
+
 
 def needed(module: str, extra: str) -> Any:
     """Import a library, or say in one sentence how to get it.
@@ -24,3 +26,14 @@ def needed(module: str, extra: str) -> Any:
         raise ValueError(
             f"this needs {error.name}, which is not installed: pip install 'polyak[{extra}]'"
         ) from error
+
+
+def pyarrow() -> Any:
+    """Import pyarrow, which is not installed for those who need no tables."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise DataError(
+            "to read tables, install the packages they need: pip install 'polyak[tables]'"
+        ) from error
+    return pyarrow

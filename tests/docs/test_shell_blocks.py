@@ -12,7 +12,7 @@ import sys
 import pytest
 from pages import NAMES, ROOT, SHELL, blocks
 
-from polyak.cli import COMMANDS, command_module
+from polyak.cli.commands import COMMANDS, command_module
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 ENDS = {"|", "||", "&&", ";", "&", "(", ")", ">", ">>", "<", "2>", "<<<", "|&", ">("}

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
+from polyak.data.find import find_files
 from polyak.data.formats.registry import open_files
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.options import Columns, Options
 from polyak.data.order import sorted_by_class
-from polyak.data.sources.files import File, find_files
-from polyak.data.stream import BadLine, Position, Reader, Stream
+from polyak.data.position import BadLine, Position
+from polyak.data.sources.files import File
+from polyak.data.stream import Reader, Stream
 from polyak.rows.batch import Batch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from polyak.rows.batch import Batch
 from polyak.rows.sparse import Rows, SparseRows
 
 if TYPE_CHECKING:
-    from polyak.data.stream import Mark, Position
+    from polyak.data.position import Mark, Position
 
 Marked = Generator[tuple[Batch, "Mark"]]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polyak.data.order import ROWS_TO_TELL, sorted_by_class
+from polyak.data.position import BadLine, Mark, Position
 from polyak.data.shuffle import shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -15,34 +16,9 @@ from polyak.rows.batch import Batch
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
 
-Position = dict[str, Any]
-"""Where a batch ended: what JSON can hold, and only the reader that made it understands."""
-
-
-class BadLine(NamedTuple):
-    """A line that could not be read and was skipped."""
-
-    file: str
-    line: int
-    text: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
-
 
 class NoRowsError(DataError):
     """The source can be read, but there is no row in it."""
-
-
-class Mark(NamedTuple):
-    """Where the reading stands at the end of a batch."""
-
-    position: Position
-    rows: int = 0
-    bytes_read: int = 0
-    bad_lines: int = 0
-    first_bad_lines: tuple[BadLine, ...] = ()
 
 
 class Reader(Protocol):

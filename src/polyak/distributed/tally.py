@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.stream import BadLine
+from polyak.data.position import BadLine
 
 Floats = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data.find import find_files
 from polyak.data.formats.registry import format_of
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.data.order import sorted_by_class
-from polyak.data.sources.files import find_files
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.plan import FileFacts, Piece

@@ -33,7 +33,7 @@ from polyak.storage.container import (
     writing,
 )
 from polyak.storage.locks import FolderLock
-from polyak.storage.sound import check_checkpoint
+from polyak.training.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1

@@ -11,7 +11,8 @@ from polyak.errors import DataError
 from polyak.rows.sparse import SparseRows
 
 if TYPE_CHECKING:
-    from polyak.data.stream import Position, Stream
+    from polyak.data.position import Position
+    from polyak.data.stream import Stream
     from polyak.training.job import Job
 
 
@@ -60,7 +61,8 @@ def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
 
 
 def _can_be_read_again(job: Job) -> bool:
-    from polyak.data.sources.files import File, find_files
+    from polyak.data.find import find_files
+    from polyak.data.sources.files import File
 
     if job.shuffle_buffer:
         return False
@@ -71,7 +73,7 @@ def _can_be_read_again(job: Job) -> bool:
 
 
 def _place(job: Job, lines: Stream) -> str:
-    from polyak.data.sources.files import find_files
+    from polyak.data.find import find_files
 
     position = lines.position
     if "lines" not in position:

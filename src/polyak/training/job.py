@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
-from polyak.data.stream import BadLine, Stream
+from polyak.data.position import BadLine
+from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe

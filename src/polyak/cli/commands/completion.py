@@ -71,7 +71,7 @@ def bash() -> str:
 
 def fish() -> str:
     """Write the script for fish."""
-    from polyak.cli import COMMANDS
+    from polyak.cli.commands import COMMANDS
 
     lines = [
         f"complete -c polyak -n __fish_use_subcommand -f -a {name} -d {_quoted(what)}"
@@ -95,7 +95,7 @@ def fish() -> str:
 
 
 def _actions() -> dict[str, list[argparse.Action]]:
-    from polyak.cli import COMMANDS, command_module
+    from polyak.cli.commands import COMMANDS, command_module
 
     return {name: command_module(name).parser()._actions for name in COMMANDS}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.options import Options
-from polyak.data.stream import Mark, Position
+from polyak.data.position import Mark, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value

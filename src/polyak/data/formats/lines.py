@@ -11,9 +11,9 @@ import numpy as np
 
 from polyak.data.head_start import Text
 from polyak.data.options import Options
+from polyak.data.position import BadLine, Mark, Position
 from polyak.data.sources.blocks import Block, LongLineError, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
-from polyak.data.stream import BadLine, Mark, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 

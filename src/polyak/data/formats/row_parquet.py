@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from polyak.data.formats.arrays import check_batch
 from polyak.data.options import Options
 from polyak.data.origin import from_text
+from polyak.data.position import Mark, Position
 from polyak.data.readahead import in_order
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
-from polyak.data.stream import Mark, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows

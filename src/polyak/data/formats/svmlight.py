@@ -11,9 +11,9 @@ from polyak._core import CheckedRows, parse_svmlight
 from polyak.data.formats.lines import LineReader, Parsed
 from polyak.data.head_start import UNKNOWN_BASE, Text, svmlight_text
 from polyak.data.options import Options
+from polyak.data.position import Position
 from polyak.data.sources.blocks import Block
 from polyak.data.sources.files import File, Pipe
-from polyak.data.stream import Position
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from polyak.data.options import Options
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Reader
-from polyak.data.tables.arrow_types import pyarrow
 from polyak.data.tables.reader import Source, TableReader
+from polyak.extras import pyarrow
 
 
 def open_table(format: str, files: Sequence[File | Pipe], options: Options) -> Reader:

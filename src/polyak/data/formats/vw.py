@@ -19,9 +19,9 @@ from polyak._core import hash_name, parse_vw
 from polyak.data.formats.lines import LineReader, Parsed
 from polyak.data.head_start import Text, vw_text
 from polyak.data.options import Options
+from polyak.data.position import Mark, Position
 from polyak.data.sources.blocks import Block
 from polyak.data.sources.files import File, Pipe
-from polyak.data.stream import Mark, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows

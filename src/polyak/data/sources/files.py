@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import io
 import os
 from collections.abc import Iterable
@@ -260,36 +259,6 @@ def _read_head(file: Any) -> bytes:
             break
         head += data
     return head
-
-
-def find_files(source: Any) -> list[File | Pipe]:
-    """Turn a path, a pattern, ``-``, a file object or a list of them into files, in order.
-
-    The matches of a pattern come in the order of their names.
-    """
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        if path == "-":
-            return [Pipe.of_standard_input()]
-        if not os.path.exists(path) and glob.has_magic(path):
-            matches = sorted(glob.glob(path, recursive=True))
-            if not matches:
-                raise DataError(f"no file matches {path}")
-            return [File(match) for match in matches]
-        if "://" in path or os.path.isdir(path):
-            from polyak.data.sources.folders import files_of_folder_or_url
-
-            return files_of_folder_or_url(path)
-        return [File(path)]
-    if isinstance(source, File):
-        return [source]
-    if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        return [Pipe(source, name if isinstance(name, str) else "the file object")]
-    files = [file for part in source for file in find_files(part)]
-    if not files:
-        raise DataError("no file was named")
-    return files
 
 
 def total_size(files: Iterable[File | Pipe]) -> int | None:

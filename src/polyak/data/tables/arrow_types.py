@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL")
 """What stands for nothing where words are expected; the core has the same list."""
-
-
-def pyarrow() -> Any:
-    """Import pyarrow, which is not installed for those who need no tables."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise DataError(
-            "to read tables, install the packages they need: pip install 'polyak[tables]'"
-        ) from error
-    return pyarrow
 
 
 def stored_as(kind: Any) -> str | None:

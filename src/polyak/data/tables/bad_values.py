@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import odd_numbers
-from polyak.data.tables.arrow_types import pyarrow
+from polyak.extras import pyarrow
 
 
 def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import csv_end, csv_rows
+from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.stream import BadLine
-from polyak.data.tables.arrow_types import MISSING_WORDS, pyarrow
+from polyak.data.tables.arrow_types import MISSING_WORDS
 from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8
 from polyak.data.tables.text_rows import (
     OLD_LINE_ENDS,
@@ -24,6 +24,7 @@ from polyak.data.tables.text_rows import (
     without,
 )
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 _QUOTED = 2
 """The core's state of a text that ends inside quotation marks."""

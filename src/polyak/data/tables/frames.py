@@ -7,11 +7,11 @@ from collections.abc import Generator
 from typing import Any
 
 from polyak.data.options import Options
-from polyak.data.stream import BadLine
-from polyak.data.tables.arrow_types import pyarrow
+from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import Piece, TableReader
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 BATCH_ROWS = 1 << 14
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from polyak._core import json_rows
+from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.stream import BadLine
-from polyak.data.tables.arrow_types import pyarrow
 from polyak.data.tables.bad_values import not_utf8
 from polyak.data.tables.text_rows import OLD_LINE_ENDS, BadRow, Lines, has_old_line_ends, leave_out
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 _ROW = re.compile(r"in row (\d+)")
 _CHANGED = re.compile(

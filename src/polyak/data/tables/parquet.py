@@ -7,13 +7,14 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from polyak.data.options import Options
+from polyak.data.position import BadLine
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
-from polyak.data.stream import BadLine
-from polyak.data.tables.arrow_types import pyarrow, stored_as
+from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 BATCH_ROWS = 1 << 15
 

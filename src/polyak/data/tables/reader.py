@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
 from polyak.data.options import Options
+from polyak.data.position import BadLine, Mark, Position
 from polyak.data.readahead import in_order
-from polyak.data.stream import BadLine, Mark, Position
-from polyak.data.tables.arrow_types import core_form, pyarrow, stored_as
+from polyak.data.tables.arrow_types import core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, no_such_column
 from polyak.data.tables.targets import numbers_of, read_targets
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 from polyak.model.schema import Column, Schema
 from polyak.rows.batch import Batch
 from polyak.rows.labels import label_text

@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import column_numbers
-from polyak.data.tables.arrow_types import (
-    MISSING_WORDS,
-    core_form,
-    pyarrow,
-    single_column,
-    stored_as,
-)
+from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
+from polyak.extras import pyarrow
 from polyak.model.schema import Target
 from polyak.rows.labels import label_text
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from polyak.data.head_start import BLOCK_BYTES
 from polyak.data.options import Options
+from polyak.data.position import BadLine
 from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
-from polyak.data.stream import BadLine
-from polyak.data.tables.arrow_types import pyarrow, stored_as
+from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.jsonl import JsonFormat
@@ -21,6 +21,7 @@ from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
 from polyak.data.tables.text_rows import Lines
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 
 LEAST_ROWS = 256
 """How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from polyak.data.stream import BadLine
+from polyak.data.position import BadLine
 from polyak.errors import DataError
 
 

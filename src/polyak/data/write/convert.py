@@ -57,9 +57,9 @@ def open_source(
     Tables become Parquet files of the same columns; whatever else is written holds rows. ``how``
     are options of `polyak.data.open.open_stream`.
     """
+    from polyak.data.find import find_files
     from polyak.data.formats.registry import TABLES
     from polyak.data.formats.registry import format_of as format_of_files
-    from polyak.data.sources.files import find_files
 
     columns = columns or Columns()
     if format_of(path) == "parquet":

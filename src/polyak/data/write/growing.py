@@ -6,6 +6,7 @@ import os
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 CHUNK = 1 << 18
@@ -67,10 +68,14 @@ class GrowingLabels:
 
     def save(self, member: Any) -> None:
         """Write them as an array of words."""
-        from polyak.data.write.npz import write_header
-
         words = np.array(list(self._words))
         with member, self._codes.read() as file:
             write_header(member, words.dtype, (len(self._codes),))
             while part := file.read(CHUNK * 4):
                 member.write(words[np.frombuffer(part, np.int32)].tobytes())
+
+
+def write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Write what stands before an array's numbers."""
+    header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    npy.write_array_header_1_0(file, header)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from polyak.data.origin import origin_of, to_text
 from polyak.data.stream import Stream
-from polyak.data.write.growing import GrowingArray, GrowingLabels
+from polyak.data.write.growing import GrowingArray, GrowingLabels, write_header
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
@@ -134,9 +134,3 @@ def _copy(array: GrowingArray, shape: tuple[int, ...], member: Any) -> None:
     with member, array.read() as file:
         write_header(member, array.dtype, shape)
         shutil.copyfileobj(file, member, 1 << 20)
-
-
-def write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Write what stands before an array's numbers."""
-    header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    npy.write_array_header_1_0(file, header)

@@ -9,9 +9,10 @@ import numpy as np
 
 from polyak.data.formats.tables import open_source
 from polyak.data.options import Options
+from polyak.data.position import BadLine, Mark, Position
 from polyak.data.readahead import in_order
 from polyak.data.sources.files import File, Pipe
-from polyak.data.stream import BadLine, Mark, Position, Stream
+from polyak.data.stream import Stream
 from polyak.data.tables.reader import Piece
 from polyak.errors import DataError
 from polyak.rows.batch import Batch

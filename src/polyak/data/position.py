@@ -1,0 +1,30 @@
+"""Where the reading of a source stands, and the lines it left out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Position = dict[str, Any]
+"""Where a batch ended: what JSON can hold, and only the reader that made it understands."""
+
+
+class BadLine(NamedTuple):
+    """A line that could not be read and was skipped."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
+
+
+class Mark(NamedTuple):
+    """Where the reading stands at the end of a batch."""
+
+    position: Position
+    rows: int = 0
+    bytes_read: int = 0
+    bad_lines: int = 0
+    first_bad_lines: tuple[BadLine, ...] = ()
