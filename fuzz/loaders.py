@@ -20,6 +20,7 @@ with atheris.instrument_imports(include=["polyak", "json", "zipfile"]):
 
     from polyak.data.open import open_stream
     from polyak.errors import DataError, ModelFileError
+    from polyak.exports import export, liblinear
     from polyak.learn.learner import Learner
     from polyak.learn.recipes import Recipe
     from polyak.model.linear import LinearModel
@@ -40,7 +41,7 @@ def _seeds(folder: Path) -> None:
     weights = np.zeros((5000, 1), np.float32)
     weights[7] = 1.0
     LinearModel(weights, np.zeros(1), "squared_error").save(folder / "sparse")
-    learner.model().export(folder / "exported", to="liblinear")
+    export(learner.model(), folder / "exported", to="liblinear")
     np.savez(folder / "rows.npz", X=rows[:20], y=np.arange(20))
     np.savez_compressed(folder / "packed.npz", X=rows[:20], y=np.arange(20))
     indptr = np.arange(21)
@@ -61,7 +62,7 @@ def one_input(data: bytes) -> None:
     for load in (
         lambda: load_model(model),
         lambda: CheckpointFolder(checkpoints).load("data", {}),
-        lambda: LinearModel.from_liblinear(model),
+        lambda: liblinear.read(model),
     ):
         with suppress(ModelFileError):
             load()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from commands import fails, polyak, rows_of_text, write
 
+from polyak.exports import liblinear
 from polyak.model.linear import LinearModel
 
 
@@ -55,7 +56,7 @@ def test_ids_that_begin_at_zero_are_told(tmp_path: Path) -> None:
     polyak("train", source, "-q", "--model", tmp_path / "m")
     assert "feature 0 is number 1" in polyak("export", tmp_path / "m", tmp_path / "m.model").stderr
     model = LinearModel.load(tmp_path / "m")
-    back = LinearModel.from_liblinear(tmp_path / "m.model")
+    back = liblinear.read(tmp_path / "m.model")
     np.testing.assert_array_equal(back.weights, model.weights)
 
 

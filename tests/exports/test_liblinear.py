@@ -13,6 +13,7 @@ from exported_models import MODELS, X
 
 from polyak import LinearModel
 from polyak.errors import ModelFileError
+from polyak.exports import export, liblinear
 from polyak.rows.labels import label_text
 
 PREDICT = shutil.which("liblinear-predict")
@@ -57,7 +58,7 @@ def expected_labels(model: LinearModel) -> Any:
 @pytest.mark.parametrize("name", EXPORTABLE)
 def test_liblinear_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
-    model.export(tmp_path / "m.liblinear")
+    export(model, tmp_path / "m.liblinear")
     found = [line[0] for line in liblinear_predict(tmp_path / "m.liblinear", X)]
     if model.classes is None:  # LIBLINEAR prints six digits
         np.testing.assert_allclose(found, model.predict(X), rtol=1e-5, atol=1e-5)
@@ -69,7 +70,7 @@ def test_liblinear_predicts_what_the_model_predicts(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("log_loss")])
 def test_liblinear_gives_the_same_probabilities(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
-    model.export(tmp_path / "m.model")
+    export(model, tmp_path / "m.model")
     order, *lines = liblinear_predict(tmp_path / "m.model", X, "-b", "1")
     proba = model.predict_proba(X)
     if len(order) == 2:
@@ -81,7 +82,7 @@ def test_liblinear_gives_the_same_probabilities(name: str, tmp_path: Path) -> No
 def test_its_library_scores_as_we_do(name: str, tmp_path: Path) -> None:
     util = pytest.importorskip("liblinear.liblinearutil")
     model = MODELS[name]
-    model.export(tmp_path / "m.model")
+    export(model, tmp_path / "m.model")
     theirs = util.load_model(str(tmp_path / "m.model"))
     labels, _, scores = util.predict([], X.astype(float), theirs, "-q")
     np.testing.assert_allclose(np.squeeze(scores), model.decision_function(X), rtol=1e-5, atol=1e-5)
@@ -92,8 +93,8 @@ def test_its_library_scores_as_we_do(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", EXPORTABLE)
 def test_there_and_back(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
-    said = model.export(tmp_path / "m.liblinear")
-    back = LinearModel.from_liblinear(tmp_path / "m.liblinear")
+    said = export(model, tmp_path / "m.liblinear")
+    back = liblinear.read(tmp_path / "m.liblinear")
     assert back.loss == model.loss
     np.testing.assert_array_equal(back.weights, model.weights)
     np.testing.assert_array_equal(back.intercept, model.intercept)
@@ -116,7 +117,7 @@ def test_we_predict_what_its_models_predict(
     source, trained = write_rows(tmp_path / "train", X, targets), tmp_path / "theirs.model"
     command = [str(TRAIN), "-q", "-s", str(solver), "-B", bias, str(source), str(trained)]
     subprocess.run(command, check=True, capture_output=True)
-    model = LinearModel.from_liblinear(trained)
+    model = liblinear.read(trained)
     rows = np.concatenate([X, np.zeros((1, X.shape[1]))])  # an empty row ties where bias is off
     found = [line[0] for line in liblinear_predict(trained, rows)]
     if solver >= 11:
@@ -131,7 +132,7 @@ def test_we_predict_what_its_models_predict(
 
 def test_one_output_only(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="predicts one number, but this one predicts 3"):
-        MODELS["squared_error, 3 outputs"].export(tmp_path / "m.liblinear")
+        export(MODELS["squared_error, 3 outputs"], tmp_path / "m.liblinear")
     assert not list(tmp_path.iterdir())
 
 
@@ -164,7 +165,7 @@ def test_damaged_files_get_a_sentence(name: str, tmp_path: Path) -> None:
     text, sentence = DAMAGED[name]
     (tmp_path / "m").write_text(text)
     with pytest.raises(ModelFileError, match=sentence) as caught:
-        LinearModel.from_liblinear(tmp_path / "m")
+        liblinear.read(tmp_path / "m")
     assert "\n" not in str(caught.value)
     assert str(tmp_path / "m") in str(caught.value)
 
@@ -175,13 +176,13 @@ def test_every_cut_and_many_mutations_get_a_sentence(tmp_path: Path) -> None:
     for text in cuts:
         (tmp_path / "m").write_bytes(text)
         with pytest.raises(ModelFileError):
-            LinearModel.from_liblinear(tmp_path / "m")
+            liblinear.read(tmp_path / "m")
     for _ in range(200):
         mutant = bytearray(data)
         mutant[random.integers(len(data))] = random.integers(256)
         (tmp_path / "m").write_bytes(mutant)
         try:
-            read = LinearModel.from_liblinear(tmp_path / "m")
+            read = liblinear.read(tmp_path / "m")
         except ModelFileError:
             continue
         assert np.isfinite(read.weights).all()
@@ -192,6 +193,6 @@ def test_a_wide_model_there_and_back(tmp_path: Path) -> None:
     weights = np.zeros((1 << 18, 10), np.float32)
     weights[random.choice(len(weights), 3000)] = random.normal(size=(3000, 10))
     model = LinearModel(weights, np.zeros(10), "hinge", np.arange(10))
-    model.export(tmp_path / "m.liblinear")
-    back = LinearModel.from_liblinear(tmp_path / "m.liblinear")
+    export(model, tmp_path / "m.liblinear")
+    back = liblinear.read(tmp_path / "m.liblinear")
     np.testing.assert_array_equal(back.weights, weights)

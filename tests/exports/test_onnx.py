@@ -44,7 +44,7 @@ def check(model: LinearModel, found: dict[str, Any], rows: Any) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
-    said = MODELS[name].export(tmp_path / "m.onnx")
+    said = export(MODELS[name], tmp_path / "m.onnx")
     found = run(tmp_path / "m.onnx", X)
     check(MODELS[name], found, X)
     assert bool(said) == ("no probabilities" in name)
@@ -53,7 +53,7 @@ def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
 def test_labels_have_the_types_that_runtimes_know(tmp_path: Path) -> None:
     kinds = {}
     for name in ("hinge, 2 signs", "hinge, 3 integers", "hinge, 2 words", "hinge, 2 truths"):
-        MODELS[name].export(tmp_path / "m.onnx")
+        export(MODELS[name], tmp_path / "m.onnx")
         (label, *_) = onnx.load(tmp_path / "m.onnx").graph.output
         kinds[name.split()[-1]] = onnx.TensorProto.DataType.Name(label.type.tensor_type.elem_type)
     assert kinds == {"signs": "INT64", "integers": "INT64", "words": "STRING", "truths": "BOOL"}
@@ -64,16 +64,16 @@ def test_probabilities_at_the_ends(tmp_path: Path) -> None:
     classes = np.array(["a", "b", "c"])
     model = LinearModel(np.array([[1.0, 2.0, -1.0]]), np.zeros(3), "log_loss", classes)
     rows = np.array([[1e6], [-1e6], [0.0], [800.0], [-900.0]])
-    model.export(tmp_path / "m.onnx")
+    export(model, tmp_path / "m.onnx")
     check(model, run(tmp_path / "m.onnx", rows), rows)
     down = LinearModel(np.array([[-1.0, -2.0, -1.0]]), np.zeros(3), "log_loss", classes)
-    down.export(tmp_path / "m.onnx")
+    export(down, tmp_path / "m.onnx")
     np.testing.assert_array_equal(run(tmp_path / "m.onnx", [[1e6]])["probabilities"], 1 / 3)
 
 
 def test_a_score_of_zero_is_the_first_class(tmp_path: Path) -> None:
     model = LinearModel(np.ones((1, 1)), np.zeros(1), "hinge", np.array(["no", "yes"]))
-    model.export(tmp_path / "m.onnx")
+    export(model, tmp_path / "m.onnx")
     assert run(tmp_path / "m.onnx", [[0.0], [1e-300]])["label"].tolist() == ["no", "yes"]
 
 
@@ -83,7 +83,7 @@ def test_a_wide_model_takes_only_the_columns_that_count(tmp_path: Path) -> None:
     used = random.choice(len(weights), 2000, replace=False)
     weights[used] = random.normal(size=(2000, 10))
     model = LinearModel(weights, random.normal(size=10), "log_loss", np.arange(10))
-    model.export(tmp_path / "m.onnx")
+    export(model, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").stat().st_size < 200_000
     rows = np.zeros((3, len(weights)), np.float32)
     rows[:, random.choice(used, 50)] = random.normal(size=(3, 50))

@@ -11,13 +11,14 @@ import skops.io
 from exported_models import MODELS, X
 from scipy.sparse import csr_matrix
 
+from polyak.exports import export
 from polyak.exports.sklearn_estimator import to_sklearn
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
-    said = model.export(tmp_path / "m.skops")
+    said = export(model, tmp_path / "m.skops")
     estimator = skops.io.load(tmp_path / "m.skops")  # no type needs anyone's trust
     assert type(estimator).__module__.startswith("sklearn.")
     for rows in (X, csr_matrix(X)):
@@ -37,7 +38,7 @@ def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
 
 
 def test_needs_no_polyak_to_load(tmp_path: Path) -> None:
-    MODELS["log_loss, 2 words"].export(tmp_path / "m.skops")
+    export(MODELS["log_loss, 2 words"], tmp_path / "m.skops")
     with zipfile.ZipFile(tmp_path / "m.skops") as archive:
         assert b"sklearn" in archive.read("schema.json")
         assert b"polyak" not in archive.read("schema.json")

@@ -23,7 +23,7 @@ def read(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
 @pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_the_weights_come_back(name: str, suffix: str, delimiter: str, tmp_path: Path) -> None:
     model = MODELS[name]
-    model.export(tmp_path / f"m.{suffix}")
+    export(model, tmp_path / f"m.{suffix}")
     lines = read(tmp_path / f"m.{suffix}", delimiter)
     several = len(model.intercept) > 1
     kind = "output" if model.classes is None else "class"
@@ -58,10 +58,10 @@ def test_intervals_and_names(tmp_path: Path) -> None:
 def test_ids_are_those_of_the_source_and_zeros_are_left_out(tmp_path: Path) -> None:
     weights = np.array([[0.0], [0.25], [-3.0]])
     model = LinearModel(weights, np.ones(1), "hinge", np.array([0, 1]), about={"first_id": 1})
-    model.export(tmp_path / "m.csv")
+    export(model, tmp_path / "m.csv")
     text = (tmp_path / "m.csv").read_text()
     assert text == "feature,weight\nintercept,1.0\n2,0.25\n3,-3.0\n"
-    model.export(tmp_path / "m.txt")
+    export(model, tmp_path / "m.txt")
     assert (tmp_path / "m.txt").read_text() == (
         "  feature  weight\nintercept      +1\n        2   +0.25\n        3      -3\n"
     )

@@ -63,7 +63,7 @@ TABLE_MODELS = {
 @pytest.mark.parametrize("name", TABLE_MODELS)
 def test_onnx_takes_the_columns(name: str, tmp_path: Path) -> None:
     made = TABLE_MODELS[name]
-    assert not any("rows for it" in said for said in made.export(tmp_path / "m.onnx"))
+    assert not any("rows for it" in said for said in export(made, tmp_path / "m.onnx"))
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     found = session.run(None, {"X": TABLE})
     rows = features_of(TABLE)
@@ -78,7 +78,7 @@ def test_the_estimator_takes_the_columns(name: str, tmp_path: Path) -> None:
     import pandas
 
     made = TABLE_MODELS[name]
-    assert made.export(tmp_path / "m.skops") == [
+    assert export(made, tmp_path / "m.skops") == [
         "load it with skops.io.load(FILE, trusted=['numpy.dtype'])"
     ]
     estimator = skops.io.load(tmp_path / "m.skops", trusted=["numpy.dtype"])
@@ -102,11 +102,11 @@ def test_features_that_no_row_had_have_a_place(tmp_path: Path) -> None:
     weights[5] = 0.0
     replicas = RANDOM.normal(size=(3, 6, 1)).astype(np.float32)
     short = replace(whole, weights=weights[:5], replicas=replicas)
-    short.export(tmp_path / "m.onnx")
+    export(short, tmp_path / "m.onnx")
     found = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": TABLE})[0]
     ours = short.predict(features_of(TABLE))
     np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-5)
-    short.export(tmp_path / "m.csv")
+    export(short, tmp_path / "m.csv")
     assert len((tmp_path / "m.csv").read_text().splitlines()) == 8
     moved = subject_of(short).model.replicas
     np.testing.assert_array_equal(moved[:, 5], 0.0)
@@ -127,7 +127,7 @@ def test_weights_in_units_score_the_columns() -> None:
 
 def test_the_table_of_weights_is_per_unit(tmp_path: Path) -> None:
     made = TABLE_MODELS["regression"]
-    made.export(tmp_path / "m.csv")
+    export(made, tmp_path / "m.csv")
     lines = [line.split(",") for line in (tmp_path / "m.csv").read_text().splitlines()]
     assert lines[0] == ["feature", "name", "weight"]
     weights = {name: float(weight) for _, name, weight in lines[1:]}

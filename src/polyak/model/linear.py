@@ -78,28 +78,6 @@ class LinearModel:
 
         return load_model(path)
 
-    def export(self, path: str | os.PathLike[str], to: str | None = None) -> list[str]:
-        """Write the model for other programs: ONNX, scikit-learn, LIBLINEAR, a table.
-
-        `polyak.exports.export` tells the rest.
-        """
-        from polyak.exports import export
-
-        return export(self, path, to)
-
-    @classmethod
-    def from_liblinear(cls, path: str | os.PathLike[str]) -> LinearModel:
-        """Read a model that LIBLINEAR wrote.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is no such model, or damaged.
-        """
-        from polyak.exports.liblinear import read
-
-        return read(path)
-
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column an output.
 

@@ -18,13 +18,13 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    from polyak.model.linear import LinearModel
+    from polyak.exports import liblinear
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts
 
     check_outputs({"model": options.model}, {"file": options.file})
     check_writable(options.model)
-    model = LinearModel.from_liblinear(options.file)
+    model = liblinear.read(options.file)
     with Interrupts():  # so that a file that is not complete is taken away
         model.save(options.model)
     return 0
