@@ -61,9 +61,9 @@ class LinearModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, by custom called ``something.polyak``."""
-        from polyak.storage.model_file import save_model
+        from polyak.storage.model_file import Parts, save_model
 
-        save_model(self, path)
+        save_model(Parts(*(getattr(self, name) for name in Parts._fields)), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LinearModel:
@@ -76,7 +76,7 @@ class LinearModel:
         """
         from polyak.storage.model_file import load_model
 
-        return load_model(path)
+        return cls(**load_model(path)._asdict())
 
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column an output.

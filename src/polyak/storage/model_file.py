@@ -9,7 +9,7 @@ features weigh nothing, ``indices`` of those that do and their ``values``.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from polyak.errors import ModelFileError
 from polyak.free_memory import check_memory
 from polyak.losses import LOSSES
-from polyak.model.linear import LinearModel
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.sound import check_model_page
@@ -26,14 +25,26 @@ KIND = "model"
 FORMAT = 1
 
 
-def save_model(model: LinearModel, path: str | os.PathLike[str]) -> None:
+class Parts(NamedTuple):
+    """What a model is made of; `polyak.model.linear.LinearModel` says what each is."""
+
+    weights: NDArray[Any]
+    intercept: NDArray[np.float64]
+    loss: str
+    classes: NDArray[Any] | None
+    sigmoids: NDArray[np.float64] | None
+    replicas: NDArray[Any] | None
+    about: dict[str, Any]
+
+
+def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
     """Write a model to a file."""
     page: Page = {
         "kind": KIND,
         "format": FORMAT,
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
-        "features": {"count": model.n_features},  # names and hashing will stand here too
+        "features": {"count": len(model.weights)},  # names and hashing will stand here too
         "about": plain(model.about),
     }
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
@@ -44,7 +55,7 @@ def save_model(model: LinearModel, path: str | os.PathLike[str]) -> None:
     write_file(path, page, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel:
+def load_model(path: str | os.PathLike[str]) -> Parts:
     """Read a model from a file; `ModelFileError` says in one sentence why it cannot be read."""
     page, arrays = read_file(path, KIND, FORMAT)
     try:
@@ -54,7 +65,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
 
 
-def _model(page: Page, arrays: Arrays) -> LinearModel:
+def _model(page: Page, arrays: Arrays) -> Parts:
     check_model_page(page)
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
     if LOSSES[page["loss"]].classifies != (classes is not None):
@@ -76,7 +87,7 @@ def _model(page: Page, arrays: Arrays) -> LinearModel:
         or replicas.dtype != weights.dtype
     ):
         raise ValueError("its replicas have the wrong shape or type")
-    return LinearModel(
+    return Parts(
         weights=weights,
         intercept=intercept,
         loss=page["loss"],
