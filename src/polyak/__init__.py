@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from polyak.data.open import open_stream
-    from polyak.estimators import ASGDClassifier, ASGDRegressor
-    from polyak.learn.learner import Learner
-    from polyak.learn.recipes import Recipe
-    from polyak.model.linear import LinearModel
-    from polyak.reporting import report
+from typing import Any
 
 __all__ = [
     "ASGDClassifier",
