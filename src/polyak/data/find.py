@@ -25,9 +25,10 @@ def find_files(source: Any) -> list[File | Pipe]:
                 raise DataError(f"no file matches {path}")
             return [File(match) for match in matches]
         if "://" in path or os.path.isdir(path):
+            from polyak.data.formats.registry import SUFFIXES
             from polyak.data.sources.folders import files_of_folder_or_url
 
-            return files_of_folder_or_url(path)
+            return files_of_folder_or_url(path, SUFFIXES)
         return [File(path)]
     if isinstance(source, File):
         return [source]

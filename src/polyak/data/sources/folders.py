@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
@@ -16,29 +17,29 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """How others write a folder's name where the value is missing."""
 
 
-def files_of_folder_or_url(path: str) -> list[File | Pipe]:
+def files_of_folder_or_url(path: str, suffixes: Container[str]) -> list[File | Pipe]:
     """List the files of a folder, in the order of their names, or open a URL.
+
+    Where some have one of the suffixes that are known, the others are left alone.
 
     Folders called ``key=value`` give their files a column. What begins with a dot or an underscore
     is left alone, as programs keep their own notes in such files.
     """
     if "://" in path:
-        return _files_of_url(path)
+        return _files_of_url(path, suffixes)
     found = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     found.sort()
-    chosen = _of_known_format(found)
+    chosen = _of_known_format(found, suffixes)
     if not chosen:
         raise DataError(f"{path} is a folder without any file to read")
     return [File(name, keys_of(os.path.relpath(name, path))) for name in chosen]
 
 
-def _of_known_format(names: list[str]) -> list[str]:
-    from polyak.data.formats.registry import SUFFIXES
-
-    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix in SUFFIXES]
+def _of_known_format(names: list[str], suffixes: Container[str]) -> list[str]:
+    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix in suffixes]
     return known or names
 
 
@@ -92,7 +93,7 @@ class RemoteFile:
             raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
 
 
-def _files_of_url(url: str) -> list[File | Pipe]:
+def _files_of_url(url: str, suffixes: Container[str]) -> list[File | Pipe]:
     pyarrow()
     from pyarrow import fs
 
@@ -115,7 +116,7 @@ def _files_of_url(url: str) -> list[File | Pipe]:
         if part.type == fs.FileType.File
         and not any(name[0] in "._" for name in part.path[begin:].split("/"))
     }
-    chosen = _of_known_format(sorted(files))
+    chosen = _of_known_format(sorted(files), suffixes)
     if not chosen:
         raise DataError(f"{url} is a folder without any file to read")
     base = url.rstrip("/")
