@@ -17,13 +17,12 @@ With N_k the rows that bank k learned since the base, of N in all, and s_k = N_k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from polyak.learn.bank import Bank
+from polyak.learn.averaging import Averaging
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +31,29 @@ SUMS = ("weight", "loss", "loss_squared", "error", "confusion")
 LINES_AT_A_TIME = 1 << 14
 
 
-def merged_state(banks: Sequence[Bank], base: Bank | None) -> tuple[dict[str, Any], dict[str, Any]]:
+class Learned(Protocol):
+    """What of a bank is merged."""
+
+    averaging: Averaging
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        """Say how many models it has."""
+
+    @property
+    def clock(self) -> int:
+        """How many rows it has learned."""
+
+    def field(self, name: str) -> Floats:
+        """Give one of the numbers each model keeps."""
+
+    def state(self) -> dict[str, Any]:
+        """Give all that it knows."""
+
+
+def merged_state(
+    banks: Sequence[Learned], base: Learned | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Work out the state of the merged bank, and the fields of its models that differ."""
     clock_then = 0 if base is None else base.clock
     rows = np.array([bank.clock - clock_then for bank in banks], dtype=np.float64)
@@ -77,13 +98,13 @@ def merged_state(banks: Sequence[Bank], base: Bank | None) -> tuple[dict[str, An
 class _Averages:
     """How much each bank's average counts in the merged one, and how heavy that is.
 
-    Bank k averaged since the base what it has less what the base had,
+    Learned k averaged since the base what it has less what the base had,
     ``(W_k A_k - W_0 A_0) / (W_k - W_0)``, where A is an average and W the weight of its rows. So
     the merged average is a sum of multiples of the A_k and, last of ``parts``, of A_0.
     """
 
     def __init__(
-        self, banks: Sequence[Bank], base: Bank | None, shares: Floats, clock: int
+        self, banks: Sequence[Learned], base: Learned | None, shares: Floats, clock: int
     ) -> None:
         power = banks[0].averaging.power
         nothing = np.zeros(len(banks[0]))
@@ -112,7 +133,7 @@ class _Averages:
             self.parts.append(left)
 
 
-def _rows_before_average(bank: Bank) -> Floats:
+def _rows_before_average(bank: Learned) -> Floats:
     start = bank.field("start")
     before: Floats = np.where(start < 0, bank.clock, np.minimum(start, bank.clock))
     return before
@@ -129,13 +150,13 @@ def _weight(rows: Floats, power: float) -> Floats:
     return np.asarray(((rows + 0.5) ** (power + 1.0) - 0.5 ** (power + 1.0)) / (power + 1.0))
 
 
-def _mean_bias(bank: Bank) -> Floats:
+def _mean_bias(bank: Learned) -> Floats:
     of_iterate, of_sum = _average_of(bank)
     mean: Floats = of_iterate * bank.field("bias") + of_sum * bank.field("bias_sum")
     return mean
 
 
-def _average_of(bank: Bank) -> tuple[Floats, Floats]:
+def _average_of(bank: Learned) -> tuple[Floats, Floats]:
     """Say how an average follows from iterate and sum: with nothing added up, it is the iterate."""
     total = bank.field("total")
     there = total > 0
@@ -143,7 +164,7 @@ def _average_of(bank: Bank) -> tuple[Floats, Floats]:
 
 
 def _lines(
-    banks: list[Bank], states: list[dict[str, Any]], shares: Floats, plan: _Averages
+    banks: list[Learned], states: list[dict[str, Any]], shares: Floats, plan: _Averages
 ) -> NDArray[Any]:
     """Add the lines up, some at a time: in twice the precision, but not in twice the memory."""
     models = len(plan.total)
