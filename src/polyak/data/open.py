@@ -13,25 +13,12 @@ from polyak.data.find import find_files
 from polyak.data.formats.registry import open_files
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.options import Columns, Options
-from polyak.data.order import sorted_by_class
-from polyak.data.position import BadLine, Position
+from polyak.data.position import Position
 from polyak.data.sources.files import File
 from polyak.data.stream import Reader, Stream
-from polyak.rows.batch import Batch
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
-
-__all__ = [
-    "BadLine",
-    "Batch",
-    "Columns",
-    "Position",
-    "Schema",
-    "Stream",
-    "open_stream",
-    "sorted_by_class",
-]
 
 
 def open_stream(
@@ -175,14 +162,6 @@ def open_stream(
         start=start,
         warn_if_sorted=warn_if_sorted,
     )
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Schema":  # imported when first asked for: text without columns has none
-        from polyak.model.schema import Schema
-
-        return Schema
-    raise AttributeError(f"module 'polyak.data.open' has no attribute {name!r}")
 
 
 def _names_files(source: Any) -> bool:
