@@ -35,6 +35,7 @@ lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
 	$(VENV)/bin/clang-format --dry-run --Werror $(CORE_FILES) $(wildcard fuzz/*.cpp benchmarks/peers/*.cpp)
 
 $(VENV)/.tools:
