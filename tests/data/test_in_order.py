@@ -17,7 +17,8 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import SparseRows
-from polyak.training.job import Job, train
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 RECIPE = Recipe(recipe="paper")
 

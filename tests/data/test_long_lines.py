@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tables import read_all
+from made_tables import read_all
 
 from polyak.data.open import open_stream
 from polyak.errors import DataError

@@ -20,7 +20,8 @@ BEGINNING = """
 import multiprocessing, os, sys, threading, warnings
 import numpy as np
 from polyak import ASGDClassifier, open_stream
-from polyak.training.job import Job, train
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 6))

@@ -21,7 +21,8 @@ from polyak.storage.container import Arrays, Page, pack, unpack
 from polyak.storage.model_file import FORMAT as MODEL_FORMAT
 from polyak.storage.model_file import KIND as MODEL_KIND
 from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, CheckpointFolder
-from polyak.training.job import Job, train
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(2500, 6))

@@ -16,7 +16,8 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.storage.container import read_file, write_file
 from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
-from polyak.training.job import Job, clear_checkpoints, train
+from polyak.training.job import Job
+from polyak.training.loop import clear_checkpoints, train
 
 OPTIONS = {"alpha": "auto", "passes": 1}
 RANDOM = np.random.default_rng(0)

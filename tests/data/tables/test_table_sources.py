@@ -22,7 +22,8 @@ from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import single_column
 from polyak.learn.recipes import Recipe
 from polyak.paper.datasets import real
-from polyak.training.job import Job, train
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 
 @pytest.fixture

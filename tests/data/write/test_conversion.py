@@ -19,7 +19,8 @@ from polyak.data.write.convert import convert, open_source
 from polyak.errors import DataError
 from polyak.model.linear import LinearModel
 from polyak.rows.sparse import SparseRows
-from polyak.training.job import Job, train
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 
 def converted(source: Any, path: Path, **options: Any) -> str:

@@ -245,7 +245,8 @@ def _train(job: Job, options: Namespace) -> Outcome:
 
         return train_on_cluster(job, options)
     from polyak.cli.progress import display
-    from polyak.training.job import Progress, train
+    from polyak.training.job import Progress
+    from polyak.training.loop import train
 
     shown = display(quiet=options.quiet or options.json, live=options.progress)
     batches = 0
@@ -268,7 +269,7 @@ def _train(job: Job, options: Namespace) -> Outcome:
 def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
     """Write the model, say what was learned, and give the exit code."""
     from polyak.cli.output import print_figures
-    from polyak.training.job import clear_checkpoints
+    from polyak.training.loop import clear_checkpoints
 
     _report_bad_lines(outcome)
     _report_missing_targets(outcome)

@@ -10,16 +10,24 @@ race whose weights overflowed stays as it is, and its model says so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from polyak.learn.recipes import Candidate
+from polyak.learn.race.lane import Lane
+from polyak.learn.race.past import Past
+from polyak.learn.recipes import AnyCandidate, Candidate
 from polyak.rows.sparse import Rows, SparseRows
-
-if TYPE_CHECKING:
-    from polyak.learn.race.race import Race
 
 SMALL = 0.25
 """Beside a batch, a copy of all weights is small if it takes at most this share of its bytes."""
+
+
+class Race(Protocol):
+    """What is asked of a race here."""
+
+    candidates: list[AnyCandidate]
+    lanes: list[Lane]
+    scored: int
+    past: Past
 
 
 class Before:

@@ -1,0 +1,306 @@
+"""From a source to a model: the stream, the learner and the checkpoints, put together.
+
+The command line only parses and prints; what happens in between is here.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from polyak.data.open import open_stream
+from polyak.data.position import BadLine
+from polyak.data.stream import Stream
+from polyak.errors import DataError, RowError
+from polyak.learn.learner import Learner
+from polyak.model.hashed_names import Names, names_together
+from polyak.model.linear import LinearModel
+from polyak.rows.batch import Batch
+from polyak.training.beginning import classes_of
+from polyak.training.far_features import naming_far_features
+from polyak.training.finishing import Known, finished
+from polyak.training.interrupts import Interrupts
+from polyak.training.job import Job, Outcome, Progress
+
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
+    from polyak.training.checkpoint import CheckpointFolder
+
+
+def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -> Outcome:
+    """Do a job, and call ``watch`` after every batch.
+
+    Ctrl-C ends it between two batches, with the model as it stands and a last checkpoint. The
+    checkpoints of a complete run are for the caller to clear, once the model is safe: see
+    `clear_checkpoints`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyak.training.job import Job
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 4))
+    >>> outcome = train(Job(source=(X, np.where(X[:, 0] > 0, 1, -1))))
+    >>> outcome.progress.rows, outcome.model.predict([[2.0, 0.0, 0.0, 0.0]])
+    (3000, array([1]))
+    """
+    with Interrupts() as interrupts:
+        run = TrainingLoop(job, watch, interrupts)
+        with run.folder_held():
+            try:
+                run.all_passes()
+            except KeyboardInterrupt:
+                run.save()
+                return Outcome(run.model(), run.progress, interrupted=True)
+            return Outcome(run.model(), run.progress)
+
+
+def clear_checkpoints(job: Job) -> None:
+    """Remove the checkpoints of a job whose model is safe."""
+    if job.checkpoint is not None:
+        _folder(job.checkpoint).clear()
+
+
+def _folder(path: str) -> CheckpointFolder:
+    from polyak.training.checkpoint import CheckpointFolder  # most runs have none, and start sooner
+
+    return CheckpointFolder(path)
+
+
+class TrainingLoop:
+    """A job while it is being done."""
+
+    def __init__(self, job: Job, watch: Callable[[Progress], None], interrupts: Interrupts) -> None:
+        self._job = job
+        self._watch = watch
+        self._interrupts = interrupts
+        self._began = self._saved = time.monotonic()
+        self._rows_saved = 0
+        self._folder = None if job.checkpoint is None else _folder(job.checkpoint)
+        self._data = ""
+        self._learner = Learner(job.recipe, classes=job.classes, n_features=job.n_features)
+        self._position: dict[str, Any] | None = None
+        self._passes_done = 0
+        self._first_id: int | None = None
+        self._schema: Schema | None = None
+        self._hashed_bits: int | None = None
+        self._without_target = 0
+        self._names: Names = {}
+        self._stream: Stream | None = None
+        self.progress = Progress(self._learner)
+
+    def folder_held(self) -> AbstractContextManager[None]:
+        """Have the folder of the checkpoints, or learn before the first row that one cannot."""
+        return nullcontext() if self._folder is None else self._folder.held()
+
+    def all_passes(self) -> None:
+        """Read the source as many times as the job says, going on where a checkpoint stands."""
+        stream = self._open()
+        self._hashed_bits = stream.hashed_bits
+        self._take_schema(stream)
+        if self._folder is not None:
+            self._data = stream.fingerprint
+            with self._interrupts.held():
+                resumed = self._resume(self._folder)
+            if resumed and self._passes_done < self._job.passes:
+                first = self._passes_done == 0
+                stream.begin(self._position, seed=self._seed(), warn_if_sorted=first)
+        while self._passes_done < self._job.passes:
+            with stream:
+                self._one_pass(stream)
+            with self._interrupts.held():
+                with naming_far_features(self._job, stream, None):
+                    self._learner.finish()
+                self._passes_done += 1
+                self._position = None
+            if self._passes_done < self._job.passes:
+                stream = self._open()
+        self.save()  # should the model not find room on the disk, the work is still not lost
+
+    def _take_schema(self, stream: Stream) -> None:
+        """Take from a table's schema what the learner has to know."""
+        self._schema = stream.schema
+        if self._schema is not None:
+            classes = classes_of(self._schema, self._learner.loss)
+            if self._learner.classes is None:
+                self._learner.classes = classes
+
+    def _seed(self) -> int:
+        return self._job.recipe.seed + self._passes_done  # another order in every pass
+
+    def _open(self) -> Stream:
+        job = self._job
+        return open_stream(
+            job.source,
+            format=job.format,
+            n_features=job.n_features,
+            zero_based=job.zero_based,
+            skip_bad_lines=job.skip_bad_lines,
+            threads=job.threads,
+            shuffle_buffer=job.shuffle_buffer,
+            seed=self._seed(),
+            block_bytes=job.block_bytes,
+            longest_line=job.longest_line,
+            columns=job.columns,
+            schema=self._schema,
+            warn_if_sorted=self._passes_done == 0,
+        )
+
+    def _one_pass(self, stream: Stream) -> None:
+        first = self._passes_done == 0
+        self._stream = stream if first else None
+        progress = self.progress
+        bytes_of_passes_before = (stream.bytes_total or 0) * self._passes_done
+        while True:
+            batch = next(stream, None)
+            if batch is None:
+                break
+            # What was learned and how far it was read belong together, whatever happens.
+            with self._interrupts.held():
+                self._learn(batch, stream, again=not first)
+                self._position = stream.position
+                self._first_id = stream.position.get("base", self._first_id)
+                progress.rows = self._learner.rows_seen
+                progress.bytes_read = bytes_of_passes_before + stream.bytes_read
+                progress.share = _share(stream, self._passes_done, self._job.passes)
+                progress.seconds = time.monotonic() - self._began
+                if first:
+                    self._without_target = stream.rows_without_target
+                    progress.bad_lines = stream.bad_lines
+                    progress.first_bad_lines = stream.first_bad_lines
+                if self._is_time_to_save():
+                    self.save()
+            self._watch(progress)
+        if first:  # bad lines after the last good one
+            self._without_target = stream.rows_without_target
+            self._names, self._stream = self._known_names(), None
+            progress.bad_lines = stream.bad_lines
+            progress.first_bad_lines = stream.first_bad_lines
+
+    def _known_names(self) -> Names:
+        """Give the names of hashed features seen so far, before an interruption too."""
+        if self._stream is None or not self._job.columns.names:
+            return self._names
+        return names_together(self._names, self._stream.raw_names())
+
+    def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
+        if batch.targets is None:
+            raise DataError("the source has no targets to learn")
+        # Before calibration all rows so far are kept, and any of them may be the one.
+        start = self._position if self._learner.race else None
+        try:
+            with naming_far_features(self._job, stream, start):
+                self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
+        except RowError as error:
+            raise DataError(self._placed(error, batch, stream)) from error
+
+    def _placed(self, error: RowError, batch: Batch, stream: Stream) -> str:
+        """Say of which file and line a row is that cannot be learned from."""
+        of_label = error.what.startswith(" has the label")
+        place = f"row {stream.rows_read - len(batch) + error.row + 1}"
+        if batch.where is not None:
+            file, number, unit = batch.where(error.row)
+            place = f"{file}, {unit} {number}" + ("," if of_label else "")
+        if not of_label:
+            return place + error.what
+        origin = "those of the first rows" if self._job.classes is None else "the classes given"
+        return f"{place}{error.what}, {origin}; if it is right, name all classes with classes="
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _resume(self, folder: CheckpointFolder) -> bool:
+        found = folder.load(self._data, self._job.options())
+        if found is None:
+            return False
+        self._learner = found.learner
+        self._without_target = int(found.counts.get("without_target", 0))
+        self._position, self._passes_done = found.position, found.passes_done
+        self._first_id = found.counts.get("first_id")
+        self._names = found.names
+        rows = found.learner.rows_seen
+        self.progress = Progress(
+            self._learner,
+            rows=rows,
+            rows_before=rows,
+            bytes_read=found.counts.get("bytes_read", 0),
+            bytes_before=found.counts.get("bytes_read", 0),
+            share=found.counts.get("share"),
+            share_before=found.counts.get("share") or 0.0,
+            bad_lines=found.counts.get("bad_lines", 0),
+            first_bad_lines=tuple(
+                BadLine(*line) for line in found.counts.get("first_bad_lines", ())
+            ),
+        )
+        return True
+
+    def _is_time_to_save(self) -> bool:
+        if self._folder is None:
+            return False
+        job = self._job
+        if job.every_rows is not None:
+            return self.progress.rows - self._rows_saved >= job.every_rows
+        seconds = 30.0 if job.every_seconds is None else job.every_seconds
+        return time.monotonic() - self._saved >= seconds
+
+    def save(self) -> None:
+        """Write a checkpoint, if the job wants any and there is something to keep.
+
+        One that cannot be written is no reason to lose the model: it is tried again next time.
+        """
+        if self._folder is None or not self._learner.rows_seen:
+            return
+        from polyak.training.checkpoint import Checkpoint
+
+        progress = self.progress
+        counts = {
+            "first_id": self._first_id,
+            "without_target": self._without_target,
+            "bytes_read": progress.bytes_read,
+            "share": progress.share,
+            "bad_lines": progress.bad_lines,
+            "first_bad_lines": [list(line) for line in progress.first_bad_lines],
+        }
+        checkpoint = Checkpoint(
+            self._learner,
+            self._data,
+            self._job.options(),
+            self._position,
+            self._passes_done,
+            counts,
+            self._known_names(),
+        )
+        try:
+            self._folder.save(checkpoint)
+            progress.checkpoints += 1
+        except OSError as error:
+            warnings.warn(f"{error.strerror}; learning goes on without it", stacklevel=2)
+        self._saved = time.monotonic()
+        self._rows_saved = progress.rows
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def model(self) -> LinearModel | None:
+        """Give the model as it stands, with what is known about its data."""
+        if not self._learner.rows_seen:
+            return None
+        known = Known(
+            passes=max(1, self._passes_done),
+            bad_lines=self.progress.bad_lines,
+            first_id=self._first_id,
+            hashed_bits=self._hashed_bits,
+            names={
+                index: name.decode(errors="replace") for index, name in self._known_names().items()
+            },
+            schema=self._schema,
+            rows_without_target=self._without_target,
+        )
+        return finished(self._learner, known)
+
+
+def _share(stream: Stream, passes_done: int, passes: int) -> float | None:
+    if not stream.bytes_total:
+        return None
+    return (passes_done + min(1.0, stream.bytes_read / stream.bytes_total)) / passes
