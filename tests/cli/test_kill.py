@@ -165,9 +165,11 @@ class TestInterrupted:
         folder = tmp_path / "checkpoints"
         command = [*POLYAK, "train", str(source), "--model", str(tmp_path / "m")]
         command += ["--checkpoint", str(folder)]
+        before = signal.signal(number, signal.SIG_DFL)  # under nohup it would be ignored
         run = subprocess.Popen(
             [*command, *SMALL_STEPS], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
+        signal.signal(number, before)
         while run.poll() is None and not (folder / NEWEST).exists():
             time.sleep(0.002)
         run.send_signal(number)
@@ -180,7 +182,13 @@ class TestInterrupted:
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
     @pytest.mark.parametrize("command", ["train", "predict", "convert", "evaluate"])
-    @pytest.mark.parametrize("delay", [0, 5, 10, 20, 40, 80, 120, 160, 200, 300, 500])
+    @pytest.mark.parametrize(
+        "delay",
+        [
+            *(0, 80, 300),
+            *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10, 20, 40, 120, 160, 200, 500)),
+        ],
+    )
     def test_as_it_begins(self, tmp_path: Path, model_file: Path, command: str, delay: int) -> None:
         """So many milliseconds after Python begins to import what polyak imports."""
         words = {

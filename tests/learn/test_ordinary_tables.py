@@ -31,7 +31,7 @@ def years(rows, seed=0):
 def test_a_year_is_a_feature_like_any_other(rows, form):
     table, target = years(rows)
     X = {"array": table.to_numpy(), "frame": table, "sparse": sparse.csr_matrix(table)}[form]
-    fitted = ASGDRegressor().fit(X, target)
+    fitted = ASGDRegressor(random_state=0).fit(X, target)
     assert fitted.score(X, target) > 0.99
     assert fitted.method_ == "newton"
     assert fitted.best_candidate_["penalty"] > 0
@@ -81,7 +81,7 @@ def test_as_good_as_ridge(table, dtype):
     y = signal + 0.3 * signal.std() * rng.normal(size=len(X))
     X = X.astype(dtype)
     X_test, y_test = X[5000:], y[5000:]
-    fitted = ASGDRegressor().fit(X[:5000], y[:5000])
+    fitted = ASGDRegressor(random_state=0).fit(X[:5000], y[:5000])
     best = max(
         Ridge(alpha).fit(X[:5000].astype(float), y[:5000]).score(X_test, y_test)
         for alpha in (1e-6, 1e-3, 1.0, 100.0)
@@ -97,7 +97,7 @@ def test_never_worse_than_a_constant(loss, table):
     X = table(rng, 6000)
     signal = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.normal(size=X.shape[1])
     y = np.where(signal + signal.std() * rng.normal(size=len(X)) > 0, 1.0, -1.0)
-    fitted = ASGDClassifier(loss=loss).fit(X[:5000], y[:5000])
+    fitted = ASGDClassifier(loss=loss, random_state=0).fit(X[:5000], y[:5000])
     value = get_loss(loss).value
     grid = np.linspace(-3, 3, 601)
     constant = min(value(np.full(1000, score), y[5000:]).mean() for score in grid)
@@ -106,7 +106,7 @@ def test_never_worse_than_a_constant(loss, table):
 
 def test_recipe_sgd_is_averaged_sgd_alone():
     table, target = years(2000)
-    fitted = ASGDRegressor(recipe="sgd").fit(table, target)
+    fitted = ASGDRegressor(recipe="sgd", random_state=0).fit(table, target)
     assert fitted.method_ == "averaged SGD"
     assert not any("penalty" in candidate for candidate in fitted.candidates_)
     assert fitted.learning_rate_.gamma0 > 0
@@ -118,13 +118,13 @@ def test_recipe_sgd_is_averaged_sgd_alone():
 )
 def test_who_sets_what_only_sgd_has_gets_sgd(setting):
     table, target = years(2000)
-    fitted = ASGDRegressor(**setting).fit(table, target)
+    fitted = ASGDRegressor(random_state=0, **setting).fit(table, target)
     assert not any("penalty" in candidate for candidate in fitted.candidates_)
 
 
 def test_newton_steps_have_no_learning_rate():
     table, target = years(2000)
-    fitted = ASGDRegressor().fit(table, target)
+    fitted = ASGDRegressor(random_state=0).fit(table, target)
     with pytest.raises(AttributeError, match="no learning rate"):
         fitted.learning_rate_  # noqa: B018
     assert np.isnan(fitted.average_start_).all()

@@ -75,7 +75,7 @@ COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.fixture(scope="module", params=TEXTS)
+@pytest.fixture(scope="module")
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with rows of a format and the model that an uninterrupted run makes."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -131,15 +131,30 @@ def kill_in_the_middle(command: list[str], checkpoints: Path) -> None:
         run.wait()
 
 
+WAYS = [
+    (standard_input, "plain"),
+    (standard_input, "gz"),
+    (standard_input, "zst"),
+    (named_pipe, "plain"),
+    (named_pipe, "gz"),
+]
+
+
+def every_format_by_every_way() -> list[object]:
+    """List them; one way for each format is quick."""
+    return [
+        pytest.param(
+            *(format, way, compression),
+            id=f"{format}-{way.__name__}-{compression}",
+            marks=() if number == place else pytest.mark.slow,
+        )
+        for number, format in enumerate(TEXTS)
+        for place, (way, compression) in enumerate(WAYS)
+    ]
+
+
 @pytest.mark.parametrize(
-    ("way", "compression"),
-    [
-        (standard_input, "plain"),
-        (standard_input, "gz"),
-        (standard_input, "zst"),
-        (named_pipe, "plain"),
-        (named_pipe, "gz"),
-    ],
+    ("whole", "way", "compression"), every_format_by_every_way(), indirect=["whole"]
 )
 def test_killed_and_fed_again(whole: Path, tmp_path: Path, way: Any, compression: str) -> None:
     rows = tmp_path / "rows"
