@@ -140,19 +140,18 @@ def test_demo() -> None:
     assert "test error" in polyak("demo").stdout
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
 def test_completion(shell: str, tmp_path: Path) -> None:
     script = polyak("completion", shell).stdout
     assert "checkpoint-every" in script
-    if shutil.which(shell):
+    if shell in ("bash", "zsh", "fish") and shutil.which(shell):
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
     if shell == "bash" and shutil.which("bash"):
-        ask = (
-            script
-            + '\nCOMP_WORDS=(polyak train --los) COMP_CWORD=2; _polyak; echo "${COMPREPLY[@]}"'
-        )
-        ask += '\nCOMP_WORDS=(polyak train --loss "") COMP_CWORD=3; _polyak; echo "${COMPREPLY[@]}"'
-        ask += '\nCOMP_WORDS=(polyak pre) COMP_CWORD=1; _polyak; echo "${COMPREPLY[@]}"'
+        ask = script
+        for words in ("polyak train --los", 'polyak train --loss ""', "polyak pre"):
+            last = len(words.split()) - 1
+            ask += f"\nCOMP_WORDS=({words}) COMP_CWORD={last}; _shtab_polyak"
+            ask += '; echo "${COMPREPLY[@]}"'
         done = subprocess.run(["bash"], input=ask, text=True, capture_output=True, check=True)
         assert done.stdout.split("\n")[:3] == [
             "--loss", "squared_hinge log_loss hinge squared_error", "predict",

@@ -59,7 +59,7 @@ def test_demo() -> None:
 
 
 def test_completion() -> None:
-    assert "complete -o filenames" in on_terminal("completion", "bash")
+    assert "-F _shtab_polyak polyak" in on_terminal("completion", "bash")
 
 
 def test_an_error_is_one_sentence(tmp_path: Path) -> None:
