@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from polyak.cli.bar import Bar
 from polyak.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
@@ -43,18 +43,23 @@ def train(job: Job, options: Namespace) -> Outcome:
     except ImportError as error:  # pragma: no cover - the extra is there wherever tests run
         raise UsageError(f"--engine dask needs the extra polyak[dask]: {error}") from error
 
-    shown = _display(options)
+    quiet = options.quiet or options.json
+    bar = Bar(
+        "looking at the first rows",
+        live=options.progress and not quiet,
+        every=None if quiet else 0.1,
+    )
+
+    def watch(progress: Progress) -> None:
+        bar.show(progress.pieces_done, progress.pieces or None, words(progress))
+
     with connected(options.scheduler, options.workers) as client:
-        if not options.quiet and not options.json:
+        if not quiet:
             workers = len(client.nthreads())
             them = f"{workers} workers; watch them" if workers != 1 else "1 worker; watch it"
             say(f"{them} at {client.dashboard_link}")
-        try:
-            result = run(
-                job.source, _how(job), client=client, rounds=options.rounds, watch=shown.show
-            )
-        finally:
-            shown.close()
+        with bar:
+            result = run(job.source, _how(job), client=client, rounds=options.rounds, watch=watch)
     return _outcome(result)
 
 
@@ -116,57 +121,3 @@ def words(progress: Progress) -> str:
     rate = progress.rows / max(progress.seconds, 1e-9)
     pieces = f"{progress.pieces_done} of {progress.pieces} pieces" if progress.pieces else "begun"
     return f"{pieces} · {progress.rows:,} rows · {rate:,.0f} rows/s"
-
-
-class _Quiet:
-    def show(self, progress: Progress) -> None:
-        """Look at the progress."""
-
-    def close(self) -> None:
-        """End the display."""
-
-
-class _Lines(_Quiet):
-    """A line for every tenth of the pieces."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def show(self, progress: Progress) -> None:
-        share = progress.pieces_done / progress.pieces if progress.pieces else 0.0
-        if progress.pieces and share >= self._next:
-            self._next = (int(share * 10) + 1) / 10
-            print(words(progress), file=sys.stderr, flush=True)
-
-
-class _Bar(_Quiet):
-    """A bar over the pieces, on a terminal."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        self._bar = Bar(
-            BarColumn(),
-            TextColumn("{task.description}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-        )
-        self._task = self._bar.add_task("looking at the first rows", total=None)
-        self._bar.start()
-
-    def show(self, progress: Progress) -> None:
-        total = progress.pieces or None
-        self._bar.update(
-            self._task, total=total, completed=progress.pieces_done, description=words(progress)
-        )
-
-    def close(self) -> None:
-        self._bar.stop()
-
-
-def _display(options: Namespace) -> _Quiet:
-    if options.quiet or options.json:
-        return _Quiet()
-    return _Bar() if options.progress and sys.stderr.isatty() else _Lines()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, add_json
+from polyak.cli.bar import Bar
 from polyak.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _fetch(options: Namespace) -> int:
     if folder is None:
         raise UsageError("say where to put the files: --data DIR, or set POLYAK_DATA")
     for file in (file for name in options.names for file in HOMES[name]):
-        with Interrupts(), _Bar(Path(file.path).name) as bar:
+        with Interrupts(), Bar(Path(file.path).name) as bar:
             what = fetch(file, folder, bar.show)
         say(f"{folder / file.path}: {_WORDS[what]}")
     return 0
@@ -105,42 +105,3 @@ _WORDS = {
     "checked": "fetched, and its checksum is right",
     "recorded": "fetched; no checksum of it is published, so this one's was written beside it",
 }
-
-
-class _Bar:
-    """A bar that fills, on a terminal; nothing elsewhere."""
-
-    def __init__(self, title: str) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-        )
-        console = Console(stderr=True)
-        self._bar = Progress(
-            *columns, console=console, transient=True, disable=not sys.stderr.isatty()
-        )
-        self._task = self._bar.add_task(title, total=None)
-
-    def __enter__(self) -> _Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    def show(self, done: int, total: int | None) -> None:
-        """Fill the bar so far."""
-        self._bar.update(self._task, completed=done, total=total)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, positive
+from polyak.cli.bar import Bar
 from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.training.interrupts import raise_on_ctrl_c
 
@@ -52,24 +52,34 @@ def run(options: Namespace) -> int:
     from polyak.paper.reproduction.run import DEFAULT_SCALE, reproduce
 
     os.makedirs(options.out, exist_ok=True)
-    shown = _display(options.quiet)
+    finished, everything = 0, 0
+
+    def started(pieces: int) -> None:
+        nonlocal everything
+        everything = pieces
+
+    def done(piece: Piece, was_there: bool) -> None:
+        nonlocal finished
+        finished += 1
+        words = f"{finished}/{everything} {piece.name}{' was there already' if was_there else ''}"
+        bar.show(finished, everything, words)
+
     raise_on_ctrl_c()
     try:
-        claims = reproduce(
-            names,
-            options.out,
-            data=options.data or os.environ.get("POLYAK_DATA"),
-            scale=DEFAULT_SCALE if options.scale is None else options.scale,
-            started=shown.started,
-            done=shown.done,
-            workers=options.workers,
-        )
+        shown = not options.quiet
+        with Bar("computing", live=shown, every=0.0 if shown else None) as bar:
+            claims = reproduce(
+                names,
+                options.out,
+                data=options.data or os.environ.get("POLYAK_DATA"),
+                scale=DEFAULT_SCALE if options.scale is None else options.scale,
+                started=started,
+                done=done,
+                workers=options.workers,
+            )
     except KeyboardInterrupt:
-        shown.close()
         say(f"stopped: what is finished is in {options.out}, and the same command goes on")
         return STOPPED
-    finally:
-        shown.close()
     for claim in claims:
         print(f"{claim.verdict:<14}  {claim.text} [{claim.where}]: {claim.measured}")
     say(f"the report is in {os.path.join(options.out, 'report.html')}")
@@ -90,59 +100,6 @@ def _check_for_matplotlib() -> None:
         raise UsageError(
             "figures are drawn by matplotlib, which is not here: pip install 'polyak[reproduce]'"
         ) from error
-
-
-class _Quiet:
-    """Says nothing."""
-
-    def started(self, pieces: int) -> None:
-        """Learn how many pieces there are."""
-
-    def done(self, piece: Piece, was_there: bool) -> None:
-        """Learn that one is finished."""
-
-    def close(self) -> None:
-        """End the display."""
-
-
-class _Lines(_Quiet):
-    """A line a piece."""
-
-    def started(self, pieces: int) -> None:
-        self._all, self._done = pieces, 0
-
-    def done(self, piece: Piece, was_there: bool) -> None:
-        self._done += 1
-        say(f"{self._done}/{self._all} {piece.name}{' was there already' if was_there else ''}")
-
-
-class _Bar(_Quiet):
-    """A bar on a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def started(self, pieces: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-
-        columns = ("[progress.description]{task.description}", BarColumn(), MofNCompleteColumn())
-        self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True))
-        self._task = self._bar.add_task("computing", total=pieces)
-        self._bar.start()
-
-    def done(self, piece: Piece, was_there: bool) -> None:
-        self._bar.update(self._task, advance=1, description=piece.name)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _display(quiet: bool) -> _Quiet:
-    if quiet:
-        return _Quiet()
-    return _Bar() if sys.stderr.isatty() else _Lines()
 
 
 def _scale(text: str) -> float:
