@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -41,7 +42,7 @@ def on_terminal(
 ) -> str:
     """Run a command in a pseudo-terminal of its own, and give all that the screen was sent.
 
-    ``ctrl_c_after`` presses Ctrl-C once the screen has shown this.
+    ``ctrl_c_after`` presses Ctrl-C once the screen has shown this, a regular expression.
     """
     pid, screen = pty.fork()
     if pid == 0:
@@ -58,7 +59,7 @@ def on_terminal(
         if not data:
             break
         shown += data
-        if ctrl_c_after is not None and ctrl_c_after.encode() in shown:
+        if ctrl_c_after is not None and re.search(ctrl_c_after.encode(), shown):
             os.write(screen, b"\x03")
             ctrl_c_after = None
     else:

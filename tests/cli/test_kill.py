@@ -145,8 +145,9 @@ class TestInterrupted:
              f"exec 3> {pipe}; cat {tmp_path / 'half'} >&3; exec sleep 60"]
         )  # fmt: skip
         try:
-            # With the colour's end before it: "12,477 rows/s" must not count.
-            shown = on_terminal(*command, code=130, ctrl_c_after="m2,4")
+            # With colours around it: neither "12,477 rows" nor "2,477 rows/s" must count.
+            rows = r"m2,4\d\d\x1b\[0m rows "
+            shown = on_terminal(*command, code=130, ctrl_c_after=rows)
         finally:
             writer.kill()
             writer.wait()

@@ -221,8 +221,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if os.path.isfile(target) or not os.path.exists(target):
             # Permissions do not tell everything, and some users have all: a page, to try.
             part = part_of(target)
-            write_synced(part, bytes(4096))
-            os.remove(part)
+            try:
+                write_synced(part, bytes(4096))
+            finally:  # whatever interrupts this
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(part)
 
 
 def sync_folder(folder: str) -> None:

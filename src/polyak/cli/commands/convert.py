@@ -54,13 +54,10 @@ def run(options: Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    check_writable(options.output)
-    with (
-        Interrupts(),  # so that a file that is not complete is taken away
-        _open(options) as stream,
-        counting(quiet=options.quiet or options.json) as watch,
-    ):
-        convert(stream, options.output, watch, unlabelled=options.model is not None)
+    with Interrupts():  # so that a file that is not complete is taken away
+        check_writable(options.output)
+        with _open(options) as stream, counting(quiet=options.quiet or options.json) as watch:
+            convert(stream, options.output, watch, unlabelled=options.model is not None)
     for line in stream.first_bad_lines:
         say(f"skipped {line}")
     print_figures(_figures(stream, options.output), options.json)

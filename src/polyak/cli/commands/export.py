@@ -38,9 +38,9 @@ def run(options: Namespace) -> int:
         output = f"{options.model.removesuffix('.polyak')}.{options.to}"
     to = options.to or format_of(output)
     check_outputs({"export": output}, {"model": options.model})
-    if output != "-":
-        check_writable(output)
     with Interrupts():  # so that a file that is not complete is taken away
+        if output != "-":
+            check_writable(output)
         remarks = export(options.model, output, to)
     for remark in remarks:
         say(remark)

@@ -23,8 +23,8 @@ def run(options: Namespace) -> int:
     from polyak.training.interrupts import Interrupts
 
     check_outputs({"model": options.model}, {"file": options.file})
-    check_writable(options.model)
-    model = liblinear.read(options.file)
     with Interrupts():  # so that a file that is not complete is taken away
+        check_writable(options.model)
+        model = liblinear.read(options.file)
         model.save(options.model)
     return 0

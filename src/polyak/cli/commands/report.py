@@ -32,9 +32,9 @@ def run(options: Namespace) -> int:
 
     output = options.output or options.model.removesuffix(".polyak") + ".html"
     check_outputs({"report": output}, {"model": options.model})
-    check_writable(output)
-    model = LinearModel.load(options.model)
     with Interrupts():  # so that a file that is not complete is taken away
+        check_writable(output)
+        model = LinearModel.load(options.model)
         write(model, options.model, output)
     say(f"the report is in {output}")
     return 0

@@ -175,12 +175,12 @@ def run(options: Namespace) -> int:
         from polyak.cli.distributed import check
 
         check(job, options)
-    check_writable(options.model)
-    if options.report:
-        check_writable(options.report)
     from polyak.training.interrupts import Interrupts
 
     with Interrupts():
+        check_writable(options.model)
+        if options.report:
+            check_writable(options.report)
         return _finish(job, _train(job, options), options)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from polyak.data.write.growing import GrowingArray, GrowingLabels, write_header
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
-from polyak.storage.container import replacing, writing
+from polyak.storage.container import part_of, replacing, writing
 
 ABOUT = "polyak"
 """The array of one JSON text that says where the rows come from."""
@@ -35,15 +34,16 @@ ABOUT = "polyak"
 @contextmanager
 def npz_writer(stream: Stream, path: str) -> Iterator[Callable[[Batch], None]]:
     """Open a file for rows; gives what writes a batch."""
-    folder = os.path.dirname(os.path.realpath(path))
-    with (
-        writing(path),
-        tempfile.TemporaryDirectory(prefix=os.path.basename(path) + ".", dir=folder) as parts,
-    ):
-        rows = _Rows(parts)
-        yield rows.add
-        with replacing(path) as file:
-            rows.save(file, stream)
+    parts = part_of(os.path.realpath(path))
+    with writing(path):
+        try:
+            os.mkdir(parts)
+            rows = _Rows(parts)
+            yield rows.add
+            with replacing(path) as file:
+                rows.save(file, stream)
+        finally:  # also what comes in the moment between making it and knowing of it
+            shutil.rmtree(parts, ignore_errors=True)
 
 
 class _Rows:
