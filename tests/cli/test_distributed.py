@@ -12,6 +12,7 @@ import pytest
 from commands import fails, polyak, write
 
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import Engine
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,10 @@ def test_train_and_predict(source: Path, tmp_path: Path) -> None:
     assert "2 workers; watch them at http://" in done.stderr
     assert "pieces" in done.stderr
     assert "test accuracy" in done.stdout
-    about = LinearModel.load(model).about
-    assert about["rows"] == 20_000
-    assert about["engine"] == {"name": "dask", "chains": 2, "rounds": 1}
-    assert about["first_id"] == 1
+    loaded = LinearModel.load(model)
+    assert loaded.report.rows == 20_000
+    assert loaded.report.engine == Engine(name="dask", chains=2, rounds=1)
+    assert loaded.features.first_id == 1
     first = model.read_bytes()
     figures = json.loads(polyak(*arguments, "--json").stdout)
     assert figures["rows"] == 20_000
@@ -85,7 +86,7 @@ def test_a_table_has_its_classes_and_missing_targets(tmp_path: Path) -> None:
     assert cluster.classes is not None
     assert cluster.classes.tolist() == alone.classes.tolist()  # type: ignore[union-attr]
     assert cluster.weights[0] > 0 < alone.weights[0]
-    assert cluster.about["rows_without_target"] == alone.about["rows_without_target"] > 0
+    assert cluster.report.rows_without_target == alone.report.rows_without_target > 0
     assert "name it with --target" in fails(
         "train", table, "-m", tmp_path / "none", "--engine", "dask", "--workers", 1
     )

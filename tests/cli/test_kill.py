@@ -153,7 +153,7 @@ class TestInterrupted:
             writer.wait()
         assert "stopped at row 2,4" in shown
         assert str(tmp_path / "m") in shown
-        assert 2400 <= LinearModel.load(tmp_path / "m").about["rows"] <= 2500
+        assert 2400 <= LinearModel.load(tmp_path / "m").report.rows <= 2500
         # The same command, and the pipe gives everything this time.
         with subprocess.Popen(["sh", "-c", f"cat {tmp_path / 'a.svm'} > {pipe}"]):
             polyak(*command, "-q")
@@ -178,7 +178,7 @@ class TestInterrupted:
         assert run.returncode == 130
         assert "stopped at row" in said
         assert "the same command goes on" in said
-        assert LinearModel.load(tmp_path / "m").about["rows"] < 4000
+        assert LinearModel.load(tmp_path / "m").report.rows < 4000
         subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 

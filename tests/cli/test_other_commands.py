@@ -116,14 +116,14 @@ class TestInspect:
         found = json.loads(polyak("inspect", model_file, "--json").stdout)
         assert found["classes"] == [-1, 1]
         assert len(found["heaviest"]) == 10
-        assert found["about"]["rows"] == 4000
+        assert found["report"]["rows"] == 4000
 
     def test_when_averaging_pays(self, sgd_model_file: Path, tmp_path: Path) -> None:
         model_file = sgd_model_file
-        about = LinearModel.load(model_file).about
+        report = LinearModel.load(model_file).report
         told = " ".join(polyak("inspect", model_file, "--theory").stdout.split())
-        assert f"pays off after about {about['rows_needed']['rows']:,} rows" in told
-        assert f"this model saw {about['rows']:,}." in told
+        assert f"pays off after about {report.rows_needed.rows:,} rows" in told
+        assert f"this model saw {report.rows:,}." in told
         LinearModel(np.ones((2, 1)), np.zeros(1), "squared_error").save(tmp_path / "bare")
         told = polyak("inspect", tmp_path / "bare", "--theory").stdout
         assert "does not know after how many rows" in told

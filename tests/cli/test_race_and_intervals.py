@@ -15,15 +15,15 @@ from polyak.model.linear import LinearModel
 def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
     options = ("--model", tmp_path / "m", "--recipe", "sgd")
     said = polyak("train", train_file, "-q", *options).stdout
-    about = LinearModel.load(tmp_path / "m").about
+    report = LinearModel.load(tmp_path / "m").report
     lines = {line[:20].strip(): line[20:].strip() for line in said.splitlines()}
     (winner,) = (line for line in said.splitlines() if line.startswith("winner"))
-    assert f"averaged SGD, preconditioner {about['precondition']:g}, " in winner
-    assert f"learning rate {about['learning_rate']['gamma0']:.3g}, " in winner
-    assert f"alpha {about['alpha']:.3g}" in winner
+    assert f"averaged SGD, preconditioner {report.winner.precondition:g}, " in winner
+    assert f"learning rate {report.winner.schedule.gamma0:.3g}, " in winner
+    assert f"alpha {report.winner.alpha:.3g}" in winner
     assert "54 candidates, " in lines["race"]
     assert "at row 4,000" in lines["race"]
-    assert f"{about['recent']['loss']:.6g} ± " in said
+    assert f"{report.recent.loss:.6g} ± " in said
     found = json.loads(polyak("train", train_file, *options, "--json").stdout)
     assert found["winner"]["candidates"] == 54
     assert found["recent"]["loss_std_err"] > 0
@@ -31,11 +31,11 @@ def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
 
 def test_the_summary_says_that_newton_steps_won(train_file: Path, tmp_path: Path) -> None:
     said = polyak("train", train_file, "-q", "--model", tmp_path / "m").stdout
-    about = LinearModel.load(tmp_path / "m").about
-    assert f"block Newton steps, penalty {about['penalty']:g}" in said
+    report = LinearModel.load(tmp_path / "m").report
+    assert f"block Newton steps, penalty {report.winner.penalty:g}" in said
     found = json.loads(polyak("train", train_file, "--model", tmp_path / "m", "--json").stdout)
     assert found["winner"]["method"] == "newton"
-    assert found["winner"]["penalty"] == about["penalty"]
+    assert found["winner"]["penalty"] == report.winner.penalty
 
 
 def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from polyak.data.open import open_stream
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import Rate
 
 
 @pytest.mark.parametrize("recipe", ["paper", "auto"])
@@ -27,8 +28,8 @@ def test_learns_what_the_library_learns(train_file: Path, tmp_path: Path, recipe
     model = LinearModel.load(tmp_path / "m.polyak")
     np.testing.assert_array_equal(model.weights, learner.model().weights)
     np.testing.assert_array_equal(model.intercept, learner.model().intercept)
-    assert model.about["rows"] == 4000
-    assert model.about["first_id"] == 1
+    assert model.report.rows == 4000
+    assert model.features.first_id == 1
 
 
 def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_pat
     summary = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
     assert summary["rows"] == "4,000"
     assert float(summary["progressive error"]) < 0.2
-    needed = LinearModel.load(tmp_path / "m").about["rows_needed"]["rows"]
+    needed = LinearModel.load(tmp_path / "m").report.rows_needed.rows
     assert f"averaging pays after  about {needed:,} rows" in done.stdout
 
 
@@ -106,12 +107,12 @@ def test_options_reach_the_learner(train_file: Path, tmp_path: Path) -> None:
     options += "--step implicit --precondition 0.25 --no-intercept --seed 7 --n-features 200"
     polyak("train", train_file, "-q", "--model", tmp_path / "m", *options.split())
     model = LinearModel.load(tmp_path / "m")
-    assert model.about["alpha"] == 0.001
-    assert model.about["learning_rate"] | {"M": 0} == {"gamma0": 0.01, "a": 0.1, "c": 0.5, "M": 0}
-    assert model.about["average_start"] == [50]
-    assert model.about["step"] == "implicit"
-    assert model.about["precondition"] == 0.25
-    assert model.about["recipe"]["seed"] == 7
+    assert model.report.winner.alpha == 0.001
+    assert model.report.winner.schedule == Rate(gamma0=0.01, a=0.1, c=0.5)
+    assert model.report.average_start == (50,)
+    assert model.report.winner.step == "implicit"
+    assert model.report.winner.precondition == 0.25
+    assert model.report.recipe["seed"] == 7
     assert model.n_features == 200
     assert model.intercept[0] == 0
 
@@ -133,7 +134,7 @@ def test_passes_read_the_source_again(train_file: Path, test_file: Path, tmp_pat
     assert thrice["rows"] == 3 * once["rows"]
     assert thrice["test"]["loss"] < once["test"]["loss"]
     assert thrice["progressive_loss"] == once["progressive_loss"]  # known rows prove nothing
-    assert LinearModel.load(tmp_path / "m").about["passes"] == 3
+    assert LinearModel.load(tmp_path / "m").report.passes == 3
 
 
 def test_several_classes_and_named_ones(tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_skipped_lines_are_counted_and_the_first_reported(tmp_path: Path) -> Non
     assert f"{source}, line 100: " in skipped[0]
     assert "20 more" in skipped[-1]
     assert "bad lines" in done.stdout
-    assert LinearModel.load(tmp_path / "m").about["bad_lines"] == 30
+    assert LinearModel.load(tmp_path / "m").report.bad_lines == 30
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_relying_on_it_changes_nothing(text, tmp_path):
     np.testing.assert_array_equal(trained.weights, model.weights)
     np.testing.assert_array_equal(trained.intercept, model.intercept)
     np.testing.assert_array_equal(trained.sigmoids, model.sigmoids)
-    assert trained.about["candidates"] == model.about["candidates"]
+    assert trained.report.candidates == model.report.candidates
 
 
 CHANGES = {

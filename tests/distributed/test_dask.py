@@ -28,6 +28,7 @@ from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.errors import ClusterError, DataError
 from polyak.learn.recipes import Recipe
+from polyak.model.features import FeatureMap
 
 SLOWLY = 1 << 11  # so little text at a time that there is a middle to be killed in
 
@@ -41,7 +42,7 @@ def same(some: Any, others: Any) -> bool:
     return bool(
         np.array_equal(one.weights, other.weights)
         and np.array_equal(one.intercept, other.intercept)
-        and some.learner.about() == others.learner.about()
+        and some.learner.report() == others.learner.report()
     )
 
 
@@ -82,6 +83,7 @@ class TestEstimators:
         lazy = dd.from_pandas(frame, npartitions=8)
         regressor = DaskASGDRegressor(random_state=0).fit(lazy[names], lazy["y"])
         assert regressor.feature_names_in_.tolist() == names
+        assert regressor.to_model().features.all_names() == dict(enumerate(names))
         assert regressor.score(frame[names], frame["y"]) > 0.999
         assert 0.9 < regressor.progressive_score_ <= 1.0
         predicted = regressor.predict(lazy[names])
@@ -116,6 +118,26 @@ class TestEstimators:
         assert classifier.score(X, y) > 0.9
         assert classifier.coef_std_err_.shape == classifier.coef_.shape
         assert classifier.decision_function(da.from_array(X)).compute().shape == (9000, 3)
+
+    def test_hashed_names_are_found_again(self, client: Client, tmp_path: Path) -> None:
+        X, y = rows(6000, 3)
+        paths = []
+        for n, some in enumerate(np.array_split(np.arange(6000), 2)):
+            paths.append(str(tmp_path / f"{n}.vw"))
+            lines = (
+                f"{target:g} | {' '.join(f'x{j}:{value:.5g}' for j, value in enumerate(row))}\n"
+                for row, target in zip(X[some].tolist(), y[some].tolist(), strict=True)
+            )
+            Path(paths[-1]).write_text("".join(lines))
+        model = DaskASGDClassifier(random_state=0, loss="log_loss").fit(paths).to_model()
+        assert model.features == FeatureMap.hashed(18)
+        assert model.report is not None
+        assert model.report.engine is not None
+        model.save(tmp_path / "m.polyak")
+        command = [sys.executable, "-m", "polyak", "predict", str(tmp_path / "m.polyak"), *paths]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        predicted = np.array([float(line) for line in said.split()])
+        assert (predicted == y).mean() > 0.8
 
     def test_what_does_not_fit_together(self, client: Client, table: tuple[Any, Any]) -> None:
         X = da.from_array(table[0], chunks=(10_000, -1))

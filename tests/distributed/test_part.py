@@ -81,14 +81,14 @@ class TestTasks:
             part.sample(Piece(str(n), 1.0), 500, odd, (X[some], y[some], None))
             for n, some in enumerate(np.array_split(np.arange(500, 4000), 7))
         ]
-        only = part.unpacked(part.begin(samples[:1], odd))[0].about()["learning_rate"]
+        only = part.unpacked(part.begin(samples[:1], odd))[0].report().winner
         mixed = how(recipe="auto")
         auto = part.unpacked(part.begin(samples, mixed))[0]
         alone = part.unpacked(part.begin(samples[1:], mixed))[0]
         assert auto.race is not None
         assert alone.race is not None
         lengths = [race.candidates[0].schedule.gamma0 for race in (auto.race, alone.race)]
-        assert only["M"] > 900 * 4
+        assert only.largest_squared_length > 900 * 4
         assert lengths[0] > lengths[1] / 900  # an eighth of the rows, not all of them
 
     def test_other_versions_are_refused(self, files: list[str]) -> None:

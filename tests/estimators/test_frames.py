@@ -45,9 +45,9 @@ def test_it_is_the_model_of_the_same_table_as_a_stream(fitted: ASGDRegressor) ->
     with open_stream(TABLE, target="delay") as stream:
         schema = stream.schema
     assert schema is not None
-    about = fitted.to_model().about
-    assert about["schema"]["columns"] == schema.to_json()["columns"]
-    assert about["feature_names"] == schema.feature_names
+    features = fitted.to_model().features
+    assert features.schema.columns == schema.columns
+    assert list(features.all_names().values()) == schema.feature_names
 
 
 def test_parts_give_the_same_bits(fitted: ASGDRegressor) -> None:

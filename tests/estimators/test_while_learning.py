@@ -172,7 +172,7 @@ def test_a_learner() -> None:
         assert everything(learner) in after_each
         assert everything(copy.deepcopy(learner)) in after_each
         assert everything(pickle.loads(pickle.dumps(learner))) in after_each
-        learner.about()
+        learner.report()
 
     with reading(check):
         for batch in rest:

@@ -11,6 +11,7 @@ from exported_models import MODELS, X
 
 from polyak import ASGDRegressor, LinearModel
 from polyak.exports import export
+from polyak.model.features import FeatureMap
 from polyak.model.intervals import standard_errors, weight_interval
 
 
@@ -57,7 +58,8 @@ def test_intervals_and_names(tmp_path: Path) -> None:
 
 def test_ids_are_those_of_the_source_and_zeros_are_left_out(tmp_path: Path) -> None:
     weights = np.array([[0.0], [0.25], [-3.0]])
-    model = LinearModel(weights, np.ones(1), "hinge", np.array([0, 1]), about={"first_id": 1})
+    features = FeatureMap.numbered(1)
+    model = LinearModel(weights, np.ones(1), "hinge", np.array([0, 1]), features=features)
     export(model, tmp_path / "m.csv")
     text = (tmp_path / "m.csv").read_text()
     assert text == "feature,weight\nintercept,1.0\n2,0.25\n3,-3.0\n"

@@ -15,6 +15,7 @@ from exported_models import MODELS
 from polyak.exports import export
 from polyak.exports.subject import subject_of
 from polyak.exports.units import in_units
+from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 
@@ -46,9 +47,9 @@ def features_of(table: Any) -> Any:
 
 
 def model(schema: Schema, loss: str, classes: Any, outputs: int) -> LinearModel:
-    about = {"schema": schema.to_json(), "feature_names": schema.feature_names}
     weights = RANDOM.normal(size=(schema.n_features, outputs)).astype(np.float32)
-    return LinearModel(weights, RANDOM.normal(size=outputs), loss, classes, about=about)
+    features = FeatureMap.table(schema)
+    return LinearModel(weights, RANDOM.normal(size=outputs), loss, classes, features=features)
 
 
 WORDS = np.array(["a", "b", "c"])

@@ -102,13 +102,13 @@ class TestAgain:
         X, y, _ = problem("two")
         learner = Learner(Recipe(recipe=recipe))
         learner.learn(X, y)
-        before = learner.about()
+        before = learner.report()
         for _ in range(3):
             learner.learn(X, y, again=True)
-        after = learner.about()
-        assert after["rows"] == 4 * before["rows"]
-        for name in ("progressive_loss", "progressive_error", "alpha", "precondition"):
-            assert after[name] == before[name]
+        after = learner.report()
+        assert after.rows == 4 * before.rows
+        for name in ("progressive_loss", "progressive_error", "winner"):
+            assert getattr(after, name) == getattr(before, name)
 
 
 class TestMerge:

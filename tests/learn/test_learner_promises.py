@@ -54,7 +54,7 @@ def test_the_width_of_later_rows_does_not_cut_the_candidates():
     assert whole.race.entered == 54
     some, others = whole.model(), parts.model()
     np.testing.assert_array_equal(some.weights, others.weights)
-    assert json.dumps(some.about) == json.dumps(others.about)
+    assert some.report == others.report
 
 
 def test_memory_is_bounded_where_the_bank_grows():

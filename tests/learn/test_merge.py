@@ -200,10 +200,10 @@ class TestLearners:
             assert one.race is not None
             one.race.settle()
             assert one.rows_seen == one.race.scored == self.HEAD + 3 * self.ROWS
-        some, others = a.about(), right.about()
-        assert some["best_candidate"] == others["best_candidate"]
+        some, others = a.report(), right.report()
+        assert some.best_candidate == others.best_candidate
         for name in ("progressive_loss", "progressive_error"):
-            assert some[name] == pytest.approx(others[name], rel=1e-9)
+            assert getattr(some, name) == pytest.approx(getattr(others, name), rel=1e-9)
         np.testing.assert_allclose(a.model().weights, right.model().weights, rtol=1e-6, atol=1e-9)
         if kind == "intervals":
             assert a.model().replicas is not None
@@ -233,12 +233,12 @@ class TestLearners:
             return float(get_loss(learner.recipe.loss).value(scores[:, 0], y).mean())
 
         assert loss(a) < 1.005 * loss(whole)
-        curve = a.about()["candidates"][a.about()["best_candidate"]]["curve"]
+        curve = a.report().winner.curve
         assert [mark for mark, _ in curve] == sorted(mark for mark, _ in curve)
         assert curve[-1][0] == a.rows_seen
         a.learn(*self.data(kind, 3000, 8))  # and it goes on
         assert a.rows_seen == self.HEAD + 3 * self.ROWS + 3000
-        assert np.isfinite(a.about()["recent"]["loss"])
+        assert np.isfinite(a.report().recent.loss)
 
     def test_the_state_of_a_merged_learner_can_be_kept(self) -> None:
         base, (a, b, c) = self.parts("margin")

@@ -51,7 +51,7 @@ def same(one, other):
     first, second = one.model(), other.model()
     np.testing.assert_array_equal(first.weights, second.weights)
     np.testing.assert_array_equal(first.intercept, second.intercept)
-    assert first.about == second.about
+    assert first.report == second.report
 
 
 SPLITS = [[1], [999, 1000, 1001], [1500, 4095, 4097, 8192], list(range(37, ROWS, 613))]
@@ -71,7 +71,7 @@ def test_batches_and_stops_leave_no_trace(loss, form):
     if form == "sparse":
         X = sparse.csr_matrix(X)
     whole = learned(loss, X, y, [], weights)
-    assert whole.about()["method"] == "newton"
+    assert whole.report().winner.method == "newton"
     for ends in SPLITS:
         same(whole, learned(loss, X, y, ends, weights))
         same(whole, learned(loss, X, y, ends, weights, through_state=True))
@@ -118,7 +118,7 @@ def test_merged_is_almost_as_learned_at_once(loss):
         part.learn(X[rows], y[rows])
     parts[0].merge(parts[1:], base)
     assert parts[0].rows_seen == ROWS
-    assert parts[0].about()["method"] == "newton"
+    assert parts[0].report().winner.method == "newton"
     value = get_loss(loss).value
     at_once, merged = (
         value(one.model().decision_function(X), y).mean() for one in (whole, parts[0])
@@ -132,7 +132,7 @@ def test_rows_learned_again_are_not_learned_twice():
     before = learner.model()
     learner.learn(X, y, again=True)
     after = learner.model()
-    assert after.about["rows"] == 2 * ROWS
+    assert after.report.rows == 2 * ROWS
     np.testing.assert_array_equal(before.weights, after.weights)
     assert ASGDRegressor(random_state=0).fit(X, y).n_iter_ == 1
 
@@ -154,11 +154,11 @@ def growing(rows=6000, seed=0):
 def test_too_many_features_are_left_to_averaged_sgd():
     X, y = growing()
     whole = learned("log_loss", X, y, [])
-    assert whole.about()["method"] == "averaged SGD"
-    candidates = whole.about()["candidates"]
-    newton = [candidate for candidate in candidates if "penalty" in candidate]
+    assert whole.report().winner.method == "averaged SGD"
+    candidates = whole.report().candidates
+    newton = [one for one in candidates if one.method == "newton"]
     assert newton
-    assert not any(candidate["running"] for candidate in newton)
+    assert not any(one.running for one in newton)
     for ends in ([3050], [2500, 3001, 3007, 3100], list(range(500, 6000, 77))):
         same(whole, learned("log_loss", X, y, ends))
         same(whole, learned("log_loss", X, y, ends, through_state=True))
@@ -183,7 +183,7 @@ def test_learners_with_and_without_newton_steps_merge():
     assert not any(isinstance(c, NewtonCandidate) for c in many.race.candidates)
     few.merge([many])
     assert few.rows_seen == 6000
-    assert few.about()["method"] == "averaged SGD"
+    assert few.report().winner.method == "averaged SGD"
 
 
 def test_bad_rows_are_refused_by_newton_steps_alone():

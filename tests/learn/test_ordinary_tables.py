@@ -54,7 +54,7 @@ def test_a_year_in_a_csv_file(rows, tmp_path):
     command = [sys.executable, "-m", "polyak", "inspect", str(model)]
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "block Newton steps, penalty" in words
-    assert LinearModel.load(model).about["method"] == "newton"
+    assert LinearModel.load(model).report.winner.method == "newton"
 
 
 def far_from_zero(rng, rows):

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
+from polyak.model.training_report import CandidateReport
 
 ROWS = 9000
 
@@ -49,7 +50,7 @@ def same(one: Learner, other: Learner) -> None:
     np.testing.assert_array_equal(first.intercept, second.intercept)
     np.testing.assert_array_equal(first.sigmoids, second.sigmoids)
     np.testing.assert_array_equal(first.replicas, second.replicas)
-    assert json.dumps(first.about) == json.dumps(second.about)
+    assert first.report == second.report
 
 
 def test_candidates_drop_out_at_doublings_and_the_worst_go():
@@ -65,25 +66,25 @@ def test_candidates_drop_out_at_doublings_and_the_worst_go():
         assert after <= before
         if after < before:
             assert rows + 500 in (2000, 4000, 8000)
-    table = learner.about()["candidates"]
-    assert [one["number"] for one in table] == list(range(54))
-    last = {one["rows"] for one in table if not one["running"]}
+    table = learner.report().candidates
+    assert [one.number for one in table] == list(range(54))
+    last = {one.rows for one in table if not one.running}
     assert last <= {1000, 2000, 4000, 8000}
-    running = {one["number"] for one in table if one["running"]}
+    running = {one.number for one in table if one.running}
     assert running == alive[-1][1]
-    assert all(one["rows"] == ROWS for one in table if one["running"])
+    assert all(one.rows == ROWS for one in table if one.running)
     # Over its last stretch, nobody who dropped out had a lower loss than all who stayed.
     for one in table:
-        if not one["running"]:
-            window = _loss_between(one, one["rows"] // 2, one["rows"])
-            stayed = [c for c in table if c["rows"] > one["rows"]]
-            losses = [_loss_between(c, one["rows"] // 2, one["rows"]) for c in stayed]
+        if not one.running:
+            window = _loss_between(one, one.rows // 2, one.rows)
+            stayed = [c for c in table if c.rows > one.rows]
+            losses = [_loss_between(c, one.rows // 2, one.rows) for c in stayed]
             assert window > max(losses) - 1e-5  # curves are rounded
 
 
-def _loss_between(candidate: dict[str, Any], begin: int, end: int) -> float:
+def _loss_between(candidate: CandidateReport, begin: int, end: int) -> float:
     total, before = 0.0, 0
-    for mark, mean in candidate["curve"]:
+    for mark, mean in candidate.curve:
         if begin < mark <= end:
             total += mean * (mark - before)
         before = mark
@@ -95,16 +96,16 @@ def test_the_leader_has_the_lowest_recent_loss(kind):
     X, y = data()
     learner = learner_of(kind)
     learner.learn(X, y)
-    about = learner.about()
-    table = about["candidates"]
-    best = table[about["best_candidate"]]
-    assert best["running"]
-    recent = learner.race.recent(best["number"])
-    assert recent == about["recent"]
+    report = learner.report()
+    best = report.winner
+    assert best.running
+    recent = learner.race.recent(best.number)
+    assert recent == report.recent._asdict()
     for number in learner.race.running:
         assert learner.race.recent(number)["loss"] >= recent["loss"]
+    candidate = learner.race.candidates[best.number]
     for name in ("alpha", "precondition", "penalty"):
-        assert about.get(name) == best.get(name)
+        assert getattr(best, name) == getattr(candidate, name, None)
 
 
 def test_standard_errors_are_those_of_the_scores():
@@ -174,19 +175,19 @@ def test_merged_races_are_about_as_good_as_one():
     assert loss(parts[0]) < 1.02 * loss(whole)
     parts[0].learn(*test)  # and it goes on
     assert parts[0].rows_seen == 2 * ROWS
-    assert np.isfinite(parts[0].about()["recent"]["loss"])
+    assert np.isfinite(parts[0].report().recent.loss)
 
 
 def test_what_is_learned_again_is_not_scored():
     X, y = data()
     learner = learner_of("two")
     learner.learn(X, y)
-    before = learner.about()
+    before = learner.report()
     learner.learn(X, y, again=True)
-    after = learner.about()
-    assert after["rows"] == 2 * ROWS
+    after = learner.report()
+    assert after.rows == 2 * ROWS
     for name in ("recent", "best_candidate", "progressive_loss", "candidates"):
-        assert after[name] == before[name]
+        assert getattr(after, name) == getattr(before, name)
 
 
 def test_what_is_set_is_kept():

@@ -103,9 +103,9 @@ def test_a_learner_keeps_it_through_everything():
     for part in np.array_split(np.arange(3000), 17):
         split.learn(sp.csr_matrix(X[part]), y[part])
         split = Learner.from_state(*split.state())
-    needed = whole.model().about["rows_needed"]
-    assert needed["rows"] > 1
-    assert split.model().about["rows_needed"] == needed
+    needed = whole.model().report.rows_needed
+    assert needed.rows > 1
+    assert split.model().report.rows_needed == needed
     late = Learner(Recipe())
     late.merge([whole])
-    assert late.model().about["rows_needed"] == needed
+    assert late.model().report.rows_needed == needed

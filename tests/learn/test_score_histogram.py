@@ -50,7 +50,8 @@ def test_what_was_said_is_what_happened(loss, recipe):
         learner.learn(X[part], y[part])
     model = learner.model()
     said, positive, total = (
-        np.array(model.about["calibration"][name]) for name in ("predicted", "positive", "total")
+        np.array(getattr(model.report.calibration, name))
+        for name in ("predicted", "positive", "total")
     )
     full = total > 200
     assert full.sum() > 5
@@ -62,7 +63,7 @@ def test_a_regression_has_none():
     X = np.random.default_rng(2).normal(size=(2000, 2))
     learner = Learner(Recipe(loss="squared_error"))
     learner.learn(X, X[:, 0])
-    assert learner.model().about["calibration"] is None
+    assert learner.model().report.calibration is None
 
 
 def test_the_core_counts_as_numpy_would():

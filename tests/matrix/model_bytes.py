@@ -17,7 +17,11 @@ def differences(one: bytes, other: bytes) -> list[str]:
     (page, arrays), (other_page, others) = (
         unpack(data, "a model", KIND, FORMAT) for data in (one, other)
     )
-    found = [f"about: {name}" for name in _unlike(page.pop("about"), other_page.pop("about"))]
+    found = [
+        f"{part}: {name}"
+        for part in ("features", "report")
+        for name in _unlike(page.pop(part), other_page.pop(part))
+    ]
     found += [f"page: {name}" for name in _unlike(page, other_page)]
     found += [f"array: {name}" for name in _unlike(arrays, others)]
     return found or ["the order of its parts"]

@@ -21,8 +21,6 @@ from polyak.cli import main
 from polyak.model.linear import LinearModel
 
 ROWS, PARTS = 21_000, 3
-KEPT = ("first_id", "hashed_bits", "hashed_names", "schema", "feature_names", "rows")
-"""What a model made by one process remembers about its data, and one of a cluster has to."""
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +69,9 @@ def test_on_dask(source: Source, clusters: list[str], tmp_path: Path) -> None:
     done(source, tmp_path, "train", *paths, *options, "-m", alone)
     learned, expected = LinearModel.load(models[0]), LinearModel.load(alone)
     if source.form in TEXT:  # of other files the first batches can be all there is
-        assert learned.about["engine"]["chains"] == 2
-    kept = [{name: model.about.get(name) for name in KEPT} for model in (learned, expected)]
-    assert kept[0] == kept[1]
+        assert learned.report.engine.chains == 2
+    assert learned.features == expected.features
+    assert learned.report.rows == expected.report.rows
     lines = [
         done(source, tmp_path, "predict", model, *paths).split() for model in (models[0], alone)
     ]

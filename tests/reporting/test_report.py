@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import MISSING, fields, replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from report_problems import NAMES, model_of
 
 import polyak
+from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
-from polyak.storage.container import plain
+from polyak.model.training_report import CandidateReport, TrainingReport
 
 ALWAYS = ["Progressive loss", "The heaviest features", "Learning rate", "Summary"]
 VOID = {"meta"}
@@ -107,7 +109,7 @@ def test_intervals_are_drawn_where_they_are_known():
 
 def test_the_start_of_averaging_is_marked():
     model = model_of("paper")
-    (t0,) = model.about["average_start"]
+    (t0,) = model.report.average_start
     assert f"t₀ = {t0:,}" in polyak.report(model)
 
 
@@ -124,13 +126,15 @@ def test_names_and_labels_are_escaped():
 
 
 def test_features_without_names_have_the_numbers_of_the_file():
-    model = LinearModel(np.ones((1, 1)), np.zeros(1), "squared_error", about={"first_id": 1})
+    model = LinearModel(
+        np.ones((1, 1)), np.zeros(1), "squared_error", features=FeatureMap.numbered(1)
+    )
     assert "feature 1" in polyak.report(model)
 
 
 def test_names_may_come_with_the_model():
-    about = {"feature_names": ["age"]}
-    model = LinearModel(np.ones((1, 1)), np.zeros(1), "squared_error", about=about)
+    features = FeatureMap.numbered(None, {0: "age"})
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), "squared_error", features=features)
     assert ">age</text>" in polyak.report(model)
 
 
@@ -149,22 +153,21 @@ def test_a_model_that_knows_nothing_about_itself():
 @pytest.mark.parametrize("kind", ["paper", "intervals", "several classes"])
 def test_what_is_missing_is_left_out(kind):
     model = model_of(kind, rows=1200)
-    for name in model.about:
-        about = {key: value for key, value in model.about.items() if key != name}
-        for less in (about, about | {name: None}):
-            Reader(polyak.report(LinearModel(**_parts(model) | {"about": plain(less)})))
-
-
-def _parts(model):
-    return {name: getattr(model, name) for name in LinearModel.__slots__}
+    rows = {"rows": model.report.rows, "candidates": (model.report.winner,)}
+    Reader(polyak.report(replace(model, report=TrainingReport(**rows))))
+    for field in fields(model.report):
+        if field.default is not MISSING and field.name != "best_candidate":
+            less = replace(model.report, **{field.name: field.default})
+            Reader(polyak.report(replace(model, report=less)))
 
 
 @pytest.mark.parametrize("loss", [0.0, 1e-300, 1e300])
 def test_losses_of_any_size_can_be_drawn(loss):
     curve = [[rows, loss * (1 + 1 / rows)] for rows in (1, 2, 50, 1000, 20_000)]
-    candidates = [{"number": number, "curve": curve, "rows": 20_000} for number in (0, 1)]
-    about = {"candidates": candidates, "best_candidate": 1, "rows": 20_000}
-    model = LinearModel(np.full((2, 1), loss), np.zeros(1), "squared_error", about=about)
+    how_far = {"running": True, "rows": 20_000, "progressive_loss": loss, "curve": curve}
+    candidates = [CandidateReport(penalty=1.0, number=number, **how_far) for number in (0, 1)]
+    report = TrainingReport(rows=20_000, candidates=tuple(candidates), best_candidate=1)
+    model = LinearModel(np.full((2, 1), loss), np.zeros(1), "squared_error", report=report)
     page = polyak.report(model)
     assert "nan" not in page.split("</style>")[1]
     Reader(page)

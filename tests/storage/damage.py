@@ -9,6 +9,9 @@ from typing import Any
 
 from polyak.storage.container import Arrays, Page, unpack
 
+NEWEST = 99
+"""A format that none is newer than."""
+
 
 def mutants(data: bytes, count: int) -> Iterator[bytes]:
     """Flip bits, change, drop, repeat and insert bytes; never what was there before."""
@@ -43,7 +46,7 @@ def mutants(data: bytes, count: int) -> Iterator[bytes]:
 def means_the_same(data: bytes, original: bytes, kind: str) -> bool:
     """Tell if two files say the same: a blank more, or a digit beyond what a number holds."""
     (page, arrays), (page_then, arrays_then) = (
-        unpack(file, "it", kind, 1) for file in (data, original)
+        unpack(file, "it", kind, NEWEST) for file in (data, original)
     )
     return (
         page == page_then
@@ -63,7 +66,7 @@ ODD_VALUES: tuple[Any, ...] = (
 def rewritten(data: bytes, kind: str, count: int) -> Iterator[tuple[Page, Arrays]]:
     """Change a value somewhere in the page, or an array, as someone would who knows the format."""
     chance = random.Random(count)
-    page, arrays = unpack(data, "it", kind, 1)
+    page, arrays = unpack(data, "it", kind, NEWEST)
     for _ in range(count):
         changed, others = copy.deepcopy(page), dict(arrays)
         if others and chance.random() < 0.3:
@@ -78,7 +81,7 @@ def rewritten(data: bytes, kind: str, count: int) -> Iterator[tuple[Page, Arrays
                 del others[name]
         else:
             _change(changed, chance)
-            changed["kind"], changed["format"] = kind, 1
+            changed["kind"], changed["format"] = kind, page["format"]
         yield changed, others
 
 

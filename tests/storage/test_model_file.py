@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,69 @@ from safetensors import safe_open
 from tests.storage.damage import means_the_same, mutants, rewritten
 
 from polyak.errors import ModelFileError
+from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
+from polyak.model.schema import Column, Schema, Target
+from polyak.model.training_report import (
+    AveragingReport,
+    CandidateReport,
+    Engine,
+    Measure,
+    Rate,
+    Reliability,
+    Theory,
+    TrainingReport,
+)
 from polyak.storage.container import read_file, write_file
 from polyak.storage.model_file import FORMAT, KIND
 
 RANDOM = np.random.default_rng(0)
 
 
-def model(
-    features: int = 20, outputs: int = 1, dtype: Any = np.float32, **more: Any
-) -> LinearModel:
-    weights = RANDOM.normal(size=(features, outputs)).astype(dtype)
+def model(width: int = 20, outputs: int = 1, dtype: Any = np.float32, **more: Any) -> LinearModel:
+    weights = RANDOM.normal(size=(width, outputs)).astype(dtype)
     fields = {"loss": "log_loss", "classes": np.array([-1.0, 1.0])} | more
     return LinearModel(weights, RANDOM.normal(size=outputs), **fields)
 
 
+NEWTON = CandidateReport(penalty=10.0, number=1, running=True, rows=3, progressive_loss=None)
+SGD = CandidateReport(
+    alpha=1e-6,
+    schedule=Rate(gamma0=0.1, a=0.0, c=0.75),
+    averaging=AveragingReport(start="auto", power=3.0),
+    step="implicit",
+    precondition=0.5,
+    capped=True,
+    largest_squared_length=9.0,
+    number=0,
+    running=False,
+    rows=2,
+    progressive_loss=0.5,
+    curve=((1, 0.75), (2, None)),
+)
+REPORT = TrainingReport(
+    rows=3,
+    candidates=(SGD, NEWTON),
+    best_candidate=1,
+    recipe={"loss": "log_loss", "alpha": "auto", "fit_intercept": True, "seed": 2**63},
+    average_start=(None, 2),
+    progressive_loss=0.25,
+    recent=Measure(rows=2, loss=0.125, loss_std_err=None, error=0.0),
+    calibration=Reliability(predicted=(0.25, 0.75), positive=(1.0, 2.0), total=(3.0, 3.0)),
+    rows_needed=Theory(rows=10, lambda0=0.1, gamma0=1.0, flattest=0.0),
+    engine=Engine(name="dask", chains=2, rounds=1),
+)
+SCHEMA = Schema(
+    (Column("age", "number", "number", 30.0, 10.0), Column("city", "category", "string")),
+    target=Target("late", "class", values=2),
+    weight="count",
+    bits=4,
+    interactions=(("age", "city"),),
+)
 MODELS = {
-    "two classes": model(about={"rows": 3, "learning_rate": {"gamma0": 0.1}, "starts": [None, 2]}),
+    "hashed": model(features=FeatureMap.hashed(5, {3: "city=Rome", 19: "ü"})),
+    "table": model(features=FeatureMap.table(SCHEMA, {4: "city=Rome"})),
+    "two classes": model(features=FeatureMap.numbered(1), report=REPORT),
     "float64": model(dtype=np.float64),
     "names": model(outputs=3, classes=np.array(["a", "ü", "long name"])),
     "objects": model(outputs=3, classes=np.array(["a", "b", "c"], dtype=object)),
@@ -40,7 +87,7 @@ MODELS = {
     "outputs": model(outputs=2, loss="squared_error", classes=None),
     "sigmoids": model(loss="hinge", sigmoids=RANDOM.normal(size=(1, 2))),
     "replicas": model(replicas=RANDOM.normal(size=(4, 21, 1)).astype(np.float32)),
-    "no features": model(features=0),
+    "no features": model(width=0),
 }
 
 
@@ -59,7 +106,8 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     if saved.replicas is not None:
         assert loaded.replicas.dtype == saved.replicas.dtype
         np.testing.assert_array_equal(loaded.replicas, saved.replicas)
-    assert (loaded.loss, loaded.about) == (saved.loss, saved.about)
+    assert loaded.loss == saved.loss
+    assert (loaded.features, loaded.report) == (saved.features, saved.report)
     if saved.classes is None:
         assert loaded.classes is None
     else:
@@ -95,13 +143,14 @@ def test_other_programs_can_read_it(tmp_path: Path) -> None:
         page = json.loads(file.metadata()["polyak"])
         weights = file.get_tensor("weights")
     assert page["loss"] == "log_loss"
-    assert page["about"]["rows"] == 3
+    assert page["report"]["rows"] == 3
     np.testing.assert_array_equal(weights, MODELS["two classes"].weights)
 
 
 def test_what_is_not_finite_is_null(tmp_path: Path) -> None:
-    model(about={"progressive_loss": float("nan"), "rows": np.int64(3)}).save(tmp_path / "m")
-    assert LinearModel.load(tmp_path / "m").about == {"progressive_loss": None, "rows": 3}
+    report = replace(REPORT, progressive_loss=float("nan"), rows=np.int64(3))
+    model(report=report).save(tmp_path / "m")
+    assert LinearModel.load(tmp_path / "m").report == replace(REPORT, progressive_loss=None)
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -176,7 +225,12 @@ class TestRefused:
             ({"features": {"count": 7}}, "20 weights for 7 features"),
             ({"features": {"count": -1}}, "features"),
             ({"features": {}}, "not a sound model"),
-            ({"about": []}, "not a dict"),
+            ({"features": {"count": 20, "first_id": 2}}, "first_id is 2, not a whole number from"),
+            ({"features": {"count": 20, "first_id": 1, "bits": 5}}, "not several of them"),
+            ({"features": {"count": 20, "names": {"x": "y"}}}, "'x' where a number should be"),
+            ({"report": []}, "not a dict"),
+            ({"report": {"candidates": []}}, "its report has no rows"),
+            ({"report": {"rows": 3, "candidates": []}}, "not among the candidates"),
         ],
     )
     def test_a_page_that_makes_no_sense(self, tmp_path: Path, changes: Any, words: str) -> None:
@@ -226,7 +280,7 @@ class TestRefused:
 
 def fuzz(tmp_path: Path, count: int) -> None:
     path = tmp_path / "m"
-    for name in ("two classes", "names", "sigmoids", "replicas"):
+    for name in ("two classes", "table", "names", "sigmoids", "replicas"):
         MODELS[name].save(path)
         whole = path.read_bytes()
         for data in mutants(whole, count):

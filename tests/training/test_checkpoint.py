@@ -148,7 +148,7 @@ class TestTraining:
         stopped = train(job, stop)
         assert stopped.interrupted
         assert stopped.model is not None
-        assert stopped.model.about["rows"] == 2048
+        assert stopped.model.report.rows == 2048
         resumed = train(job)
         assert resumed.progress.rows_before == 2048
         assert resumed.model is not None

@@ -82,19 +82,10 @@ def _how(job: Job) -> Any:
 
 
 def _outcome(result: Result) -> Outcome:
-    from polyak.training.finishing import Known, finished
+    from polyak.training.finishing import finished
     from polyak.training.job import Outcome, Progress
 
     learner, tally = result.learner, result.tally
-    known = Known(
-        bad_lines=tally.bad_lines,
-        first_id=result.first_id,
-        hashed_bits=result.how.hashed_bits,
-        names=tally.names,
-        schema=result.how.schema,
-        rows_without_target=tally.without_target,
-        engine={"name": "dask", "chains": result.chains, "rounds": result.rounds},
-    )
     progress = Progress(
         learner,
         rows=learner.rows_seen,
@@ -103,7 +94,7 @@ def _outcome(result: Result) -> Outcome:
         bad_lines=tally.bad_lines,
         first_bad_lines=tuple(tally.first_bad_lines),
     )
-    return Outcome(finished(learner, known), progress)
+    return Outcome(finished(learner, result.known()), progress)
 
 
 # -- progress --------------------------------------------------------------------------------------

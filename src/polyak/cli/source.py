@@ -11,7 +11,6 @@ from polyak.data.options import Columns
 from polyak.data.stream import Stream
 from polyak.errors import DataError
 from polyak.model.linear import LinearModel
-from polyak.model.schema import schema_of
 
 
 def open_for(
@@ -29,13 +28,14 @@ def open_for(
     left out for want of one.
     """
     zero_based = options.zero_based
-    if zero_based is None and "first_id" in model.about:
-        zero_based = model.about["first_id"] == 0
-    bits = model.about.get("hashed_bits")
+    features = model.features
+    if zero_based is None and features.first_id is not None:
+        zero_based = features.first_id == 0
+    bits = features.bits
     stream = open_stream(
         source,
         format=options.format,
-        schema=schema_of(model.about),
+        schema=features.schema,
         columns=Columns() if bits is None else Columns(bits=bits),
         targets=targets,
         keep=keep,

@@ -235,10 +235,10 @@ def settle(state: bytes) -> bytes:
 def look(state: bytes) -> tuple[int, float | None, int]:
     """Say how many rows were learned, after how many the last average began, and its own size."""
     learner, _ = unpacked(state)
-    about = learner.about()
-    starts = about["average_start"]
+    report = learner.report()
+    starts = report.average_start
     never = isinstance(learner.recipe.average, bool) and not learner.recipe.average
-    if never or about["method"] == "newton":
+    if never or report.winner.method == "newton":
         return learner.rows_seen, 0.0, len(state)  # no average, so nothing to wait for
     known = [start for start in starts if start is not None]
     begun = float(max(known)) if len(known) == len(starts) else None

@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters, passes, and attributes made lazily."""
+"""What the classifier and the regressor share: parameters and passes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Bunch, Tags, check_random_state, check_X_y
+from sklearn.utils import Tags, check_random_state, check_X_y
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError
 from polyak.estimators.frames import encode, find_schema, needs_schema
+from polyak.estimators.learned import Learned
 from polyak.estimators.passes import FEW_ROWS, learn_while_it_helps
 from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
-from polyak.model.intervals import standard_errors, weight_interval
+from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
-from polyak.model.schema import Schema, schema_of
+from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
+from polyak.training.finishing import Known
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +39,7 @@ _CHECKS: dict[str, Any] = {
 }
 
 
-class BaseASGD(BaseEstimator):  # type: ignore[misc]
+class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     """Averaged stochastic gradient descent behind scikit-learn's interface."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -59,153 +61,12 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         "verbose": ["verbose"],
     }
 
-    _run: Run
     _schema: Schema | None = None
-    _sparse_coef = False
-    _one_output_is_flat = False
-
-    # -- what was learned ----------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_run")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def to_model(self) -> LinearModel:
-        """Give the model alone: it predicts, saves and exports without scikit-learn.
-
-        Returns
-        -------
-        LinearModel
-        """
-        return self._fitted().model
-
-    @property
-    def coef_(self) -> Any:
-        """The averaged weights; scipy sparse after ``sparsify``."""
-        coef = self._shaped(self._fitted().model.weights)
-        return sparse.csr_matrix(coef) if self._sparse_coef else coef
-
-    @property
-    def intercept_(self) -> Floats:
-        """The averaged intercepts, one a model."""
-        return self._fitted().model.intercept
-
-    @property
-    def last_coef_(self) -> NDArray[Any]:
-        """The weights of the last iterate, which is not averaged.
-
-        Where block Newton steps won there is no other: they are ``coef_``.
-        """
-        with self._fitted().settled() as learner:
-            assert learner.race is not None
-            return self._shaped(learner.race.leader().weights(last=True)[0].T)
-
-    @property
-    def t_(self) -> int:
-        """The number of the next row: one more than were learned, each pass counted."""
-        return int(self._about("rows")) + 1
-
-    @property
-    def learning_rate_(self) -> Bunch:
-        """The rate found, ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M``, where it is from.
-
-        Where block Newton steps won, ``method_`` being "newton", there is none.
-        """
-        rate = self._about("learning_rate")
-        if rate is None:
-            raise AttributeError(
-                "block Newton steps won, which have no learning rate; recipe='sgd' learns by "
-                "averaged SGD alone"
-            )
-        return Bunch(**rate)
-
-    @property
-    def method_(self) -> str:
-        """How the model was learned: "newton", by block Newton steps, or "averaged SGD"."""
-        return str(self._about("method"))
-
-    @property
-    def average_start_(self) -> Floats:
-        """The row after which averaging began, for each model; NaN where it has not."""
-        start = self._about("average_start")
-        return np.array([np.nan if t0 is None else t0 for t0 in start], dtype=np.float64)
-
-    @property
-    def progressive_loss_(self) -> float:
-        """The mean loss on rows not yet learned, summed over the models."""
-        return float(self._about("progressive_loss"))
-
-    @property
-    def progressive_loss_std_err_(self) -> float:
-        """The standard error of ``progressive_loss_``."""
-        return float(self._about("progressive_loss_std_err"))
-
-    @property
-    def recent_(self) -> Bunch:
-        """The same over the later half of the rows: ``rows, loss, loss_std_err, error``."""
-        return Bunch(**self._about("recent"))
-
-    @property
-    def candidates_(self) -> list[dict[str, Any]]:
-        """Every candidate of the race: its settings, the rows it survived, its loss."""
-        return list(self._about("candidates"))
-
-    @property
-    def best_candidate_(self) -> dict[str, Any]:
-        """The candidate that won, as ``candidates_`` has it."""
-        candidates, number = self._about("candidates", "best_candidate")
-        best: dict[str, Any] = candidates[number]
-        return best
-
-    @property
-    def coef_std_err_(self) -> Floats:
-        """The standard error of each weight, where ``intervals`` asked for it."""
-        return self._shaped(standard_errors(self._with_replicas())[0])
-
-    @property
-    def intercept_std_err_(self) -> Floats:
-        """The standard error of each intercept, where ``intervals`` asked for it."""
-        return standard_errors(self._with_replicas())[1]
-
-    def coef_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Give the interval that holds each weight with this confidence.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-
-        Returns
-        -------
-        low, high : two arrays in the shape of ``coef_``
-        """
-        low, high = weight_interval(self._with_replicas(), level)
-        return self._shaped(low), self._shaped(high)
-
-    def sparsify(self) -> Self:
-        """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
-
-        Returns
-        -------
-        self
-        """
-        self._fitted()
-        self._sparse_coef = True
-        return self
-
-    def densify(self) -> Self:
-        """Let ``coef_`` be an array again.
-
-        Returns
-        -------
-        self
-        """
-        self._fitted()
-        self._sparse_coef = False
-        return self
 
     # -- what comes in -------------------------------------------------------------------------
 
@@ -230,6 +91,13 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, reset=reset, dtype=_dtypes(X), **_CHECKS, **checks)
         return _canonical(X), y
 
+    def _know_schema(self, schema: Schema | None) -> None:
+        """Take up what the columns of frames mean, where the model is of a table."""
+        self._schema = schema
+        if schema is not None:
+            self.feature_names_in_ = np.array([one.name for one in schema.columns], dtype=object)
+            self.n_features_in_ = len(schema.columns)
+
     def _know_columns(self, X: Any) -> None:
         """Remember the columns of a frame that is encoded, as scikit-learn does of others."""
         names = [str(name) for name in getattr(X, "column_names", X.columns)]
@@ -250,44 +118,17 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
 
     # -- the run -------------------------------------------------------------------------------
 
-    def _fitted(self) -> Run:
-        check_is_fitted(self)
-        return self._run
-
-    def _with_replicas(self) -> LinearModel:
-        model = self._fitted().model
-        if model.replicas is None:
-            raise AttributeError("this model was learned without intervals=True")
-        return model
-
-    def _about(self, name: str, *more: str) -> Any:
-        """Look up what the model says of itself; with several names, all in the same model."""
-        about = self._fitted().model.about
-        for each in (name, *more):
-            if each not in about:
-                raise AttributeError(f"the model does not say what its {each} is")
-        return tuple(about[each] for each in (name, *more)) if more else about[name]
-
     def _scores(self, X: Any) -> tuple[LinearModel, Floats]:
         """Score rows, and say by which model: a moment later there may be another."""
         model = self._fitted().model
         return model, model.scores(self._rows(X, reset=False))
-
-    def _shaped(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Turn the model's features x outputs into scikit-learn's outputs x features."""
-        coef = np.ascontiguousarray(weights.T)
-        return coef[0] if self._one_output_is_flat else coef
 
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
         estimator = cls(loss=model.loss)
         estimator._run = Run(None, model)
         estimator.n_features_in_ = model.n_features
-        schema = estimator._schema = schema_of(model.about)
-        if schema is not None:
-            names = [column.name for column in schema.columns]
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-            estimator.n_features_in_ = len(names)
+        estimator._know_schema(model.features.schema)
         estimator.n_iter_ = 1
         return estimator
 
@@ -308,6 +149,11 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
             seed=seed,
         )
 
+    def _names(self) -> dict[int, str]:
+        """Name the features of frames whose columns they are."""
+        names = getattr(self, "feature_names_in_", ())
+        return {} if self._schema is not None else dict(enumerate(map(str, names)))
+
     def _generator(self) -> np.random.RandomState:
         rng: np.random.RandomState = check_random_state(self.random_state)
         return rng
@@ -321,7 +167,8 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
-        return Run(learner, labels=labels, schema=schema)
+        features = FeatureMap.of(schema, names=self._names())
+        return Run(learner, known=Known(features=features, labels=labels))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` goes on from what was learned."""
@@ -379,6 +226,7 @@ class BaseASGD(BaseEstimator):  # type: ignore[misc]
                 if number == 0:
                     self._learn(run)
         self._learn(run)
+        run.passed(passes)
         self.n_iter_ = passes
         self._run = run
 

@@ -272,7 +272,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     @property
     def progressive_score_(self) -> float:
         """The accuracy on rows not yet learned."""
-        return 1.0 - float(self._about("progressive_error"))
+        return 1.0 - self._figure("progressive_error")
 
     def decision_function(self, X: Any) -> Floats:
         """Score rows: above zero means the second of two classes, the highest wins among several.

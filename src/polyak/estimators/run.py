@@ -19,8 +19,8 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import NewtonCandidate
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.model.schema import Schema
 from polyak.rows.sparse import as_rows, core_arrays
+from polyak.training.finishing import Known, finished
 
 Floats = NDArray[np.float64]
 
@@ -46,14 +46,13 @@ class Run:
         self,
         learner: Learner | None,
         model: LinearModel | None = None,
-        labels: NDArray[Any] | None = None,
-        schema: Schema | None = None,
+        known: Known | None = None,
     ) -> None:
         self.learner = learner
-        self.labels = labels  # the learner counts classes; these are what the user calls them
-        self.schema = schema  # of the frames that the rows are from
+        self.known = known or Known()
         self._given = model
         self._made: _Made | None = None
+        self._passes = 0
         self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
         self.heaviest = 0.0  # known only where a step can overshoot
 
@@ -93,6 +92,12 @@ class Run:
             self.learner.finish()
         if self.can_diverge:
             _ = self.model  # raises where the last row overflowed, with none after it to notice
+
+    def passed(self, passes: int) -> None:
+        """Note that all rows were gone over so many times more."""
+        self._passes += passes
+        self.known = replace(self.known, passes=self._passes)
+        self._made = None
 
     def go_back(self, learner: Learner) -> None:
         """Take up an earlier copy of the learner, as if nothing had been learned since."""
@@ -138,18 +143,10 @@ class Run:
         return settled
 
     def _model_of(self, settled: Learner) -> LinearModel:
-        model = settled.model()
+        model = finished(settled, self.known)
         with self._explained():
             if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
                 raise DivergenceError("the weights overflowed")
-        if self.labels is not None:
-            model = replace(model, classes=self.labels)
-        if self.schema is not None:
-            about = {
-                "schema": self.schema.to_json(),
-                "feature_names": self.schema.feature_names,
-            }
-            model = replace(model, about=model.about | about)
         return model
 
     def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:

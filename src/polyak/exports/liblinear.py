@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from polyak.errors import ModelFileError
 from polyak.exports.numbers import lines_of_numbers
 from polyak.exports.subject import Subject
+from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
 
@@ -72,7 +73,7 @@ def write(subject: Subject, path: str) -> list[str]:
             for lines in lines_of_numbers(table):
                 file.write(lines.encode())
     remarks += subject.about_rows()
-    if model.about.get("first_id") == 0:
+    if model.features.first_id == 0:
         remarks.append("LIBLINEAR counts features from 1: feature 0 is number 1 to it, and so on")
     if model.loss != "log_loss" and model.sigmoids is not None:
         remarks.append("LIBLINEAR gives no probabilities for this loss: it predicts the labels")
@@ -231,5 +232,5 @@ def _model(header: _Header, table: NDArray[np.float64]) -> LinearModel:
         intercept=intercept,
         loss=LOSSES[header.solver],
         classes=classes if len(labels) else None,
-        about={"source": f"LIBLINEAR's {header.solver}", "first_id": 1},
+        features=FeatureMap.numbered(1),
     )

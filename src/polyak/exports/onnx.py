@@ -205,9 +205,11 @@ def _facts(subject: Subject) -> dict[str, str]:
     import json
     from importlib.metadata import version
 
+    from polyak.storage.container import plain
+
     facts = {"polyak": version("polyak"), "loss": subject.model.loss}
     if subject.schema is not None:
-        facts["schema"] = json.dumps(subject.schema.to_json())
+        facts["schema"] = json.dumps(plain(subject.schema))
         facts["columns"] = json.dumps([column.name for column in subject.schema.columns])
     if subject.names is not None:
         whole = len(subject.names) == subject.model.n_features

@@ -99,9 +99,9 @@ def _linear(model: LinearModel) -> Any:
         estimator.coef_ = coefficients[0] if one else coefficients
         estimator.intercept_ = float(model.intercept[0]) if one else model.intercept.copy()
     else:
-        alpha = model.about.get("alpha")
+        alpha = None if model.report is None else model.report.winner.alpha
         estimator = SGDClassifier(loss=model.loss, average=True)
-        if isinstance(alpha, float) and alpha > 0:
+        if alpha:
             estimator.set_params(alpha=alpha)
         estimator.classes_ = _words(model.classes)
         estimator.coef_, estimator.intercept_ = coefficients, model.intercept.copy()

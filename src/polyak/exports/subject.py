@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from polyak.model.linear import LinearModel
-from polyak.model.schema import Schema, schema_of
+from polyak.model.schema import Schema
 from polyak.rows.labels import label_text
 
 
@@ -58,7 +57,7 @@ class Subject:
 
     def about_rows(self) -> list[str]:
         """Say that another program has to be given rows of features rather than columns."""
-        if self.schema is None and "hashed_bits" not in self.model.about:
+        if self.schema is None and self.model.features.bits is None:
             return []
         what = "words" if self.schema is None else "table's columns"
         return [
@@ -69,24 +68,12 @@ class Subject:
 
 def subject_of(source: Any) -> Subject:
     """Take a model, a model file or a fitted estimator."""
-    if isinstance(source, str | os.PathLike):
-        source = LinearModel.load(source)
-    names = getattr(source, "feature_names_in_", None)
-    model = source.to_model() if hasattr(source, "to_model") else source
-    if not isinstance(model, LinearModel):
-        raise TypeError(f"only models and estimators are exported, not {type(source).__name__}")
+    model = LinearModel.of(source)
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")
-    schema = schema_of(model.about)
-    listed = model.about.get("feature_names") if names is None else names
-    if schema is not None:
-        listed = schema.feature_names
-    called = {place: str(name) for place, name in enumerate([] if listed is None else listed)}
-    hashed = model.about.get("hashed_names") or {}
-    called |= {int(place): str(name) for place, name in hashed.items()}
-    bits = model.about.get("hashed_bits")
-    width = 0 if bits is None else 1 << bits
-    return Subject(_widened(model, schema.n_features if schema else width), called or None, schema)
+    features = model.features
+    names = features.all_names() or None
+    return Subject(_widened(model, features.width or 0), names, features.schema)
 
 
 def _widened(model: LinearModel, width: int) -> LinearModel:

@@ -60,7 +60,6 @@ def _blocks(subject: Subject) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
     """Give the words and the numbers of some lines at a time: the intercepts, then the features."""
     model, names = subject.model, subject.names
     numbers = _numbers(subject)
-    first = int(model.about.get("first_id", 0))
     outputs = subject.output_names()
     used = np.flatnonzero(model.weights.any(axis=1))
     yield _words(["intercept"], None if names is None else [""], outputs), numbers(None)
@@ -68,7 +67,10 @@ def _blocks(subject: Subject) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
         some = used[begin : begin + FEATURES_AT_A_TIME]
         places = some.tolist()
         called = None if names is None else [names.get(j, "") for j in places]
-        yield _words([str(j + first) for j in places], called, outputs), numbers(some)
+        yield (
+            _words([str(model.features.number(j)) for j in places], called, outputs),
+            numbers(some),
+        )
 
 
 def _words(features: list[str], names: Sequence[str] | None, outputs: list[str]) -> Cells:

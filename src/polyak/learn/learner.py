@@ -21,10 +21,12 @@ from polyak.learn.race.lane import Problem
 from polyak.learn.race.leader import Leader
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
+from polyak.learn.report import training_report
 from polyak.learn.rows_needed import rows_needed_by, second_moments
 from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import Theory, TrainingReport
 from polyak.rows.huge_values import huge_value
 from polyak.rows.labels import distinct, label_text, labels_from_json, labels_to_json
 from polyak.rows.sparse import (
@@ -191,37 +193,23 @@ class Learner:
             classes=self.classes,
             sigmoids=sigmoids,
             replicas=leader.replicas(),
-            about=self._about(leader, sigmoids),
+            report=self._report(leader, sigmoids),
         )
 
     @reads
-    def about(self) -> dict[str, Any]:
-        """Say in plain numbers what was found and how well it did on rows not yet learned."""
+    def report(self) -> TrainingReport:
+        """Say what was found and how well it did on rows not yet learned."""
         if self.race is None:
-            return {"rows": self.rows_seen}
+            raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
-        return self._about(leader, leader.sigmoids())
+        return self._report(leader, leader.sigmoids())
 
-    def _about(self, leader: Leader, sigmoids: Floats | None) -> dict[str, Any]:
+    def _report(self, leader: Leader, sigmoids: Floats | None) -> TrainingReport:
         assert self.race is not None
-        start = leader.average_start()
-        count, loss, _, errors = self.race.sums()[leader.number]
-        return {
-            "rows": self.race.clock,
-            "recipe": asdict(self.recipe),
-            **_settings(leader.candidate),
-            "average_start": [None if np.isnan(t0) else int(t0) for t0 in start],
-            "progressive_loss": _mean(loss, count),
-            "progressive_loss_std_err": self.race.measure(leader.number)["loss_std_err"],
-            "progressive_error": _mean(errors, count),
-            "recent": self.race.recent(leader.number),
-            "calibration": leader.reliability(sigmoids),
-            "best_candidate": leader.number,
-            "candidates": self.race.table(),
-            "rows_needed": self._rows_needed(leader.candidate),
-        }
+        needed = self._rows_needed(leader.candidate)
+        return training_report(self.race, self.recipe, leader, sigmoids, needed)
 
-    def _rows_needed(self, candidate: AnyCandidate) -> dict[str, Any] | None:
+    def _rows_needed(self, candidate: AnyCandidate) -> Theory | None:
         """Ask the theory after how many rows averaging pays off, learning like this."""
         if self._moments is None or isinstance(candidate, NewtonCandidate):
             return None
@@ -234,7 +222,7 @@ class Learner:
             implicit=candidate.step == "implicit",
             fit_intercept=self.recipe.fit_intercept,
         )
-        return needed.as_dict()
+        return Theory(**needed.as_dict())
 
     @property
     def progressive_loss(self) -> float:
@@ -478,20 +466,6 @@ class Learner:
         relative = np.ones(rows) if weights is None else weights
         # Even the heaviest row may be counted and squared without overflow.
         return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
-
-
-def _settings(candidate: AnyCandidate) -> dict[str, Any]:
-    """Say what a candidate learns with; what its method does not have is None."""
-    if isinstance(candidate, NewtonCandidate):
-        none = dict.fromkeys(("alpha", "learning_rate", "step", "precondition"))
-        return {"method": "newton", "penalty": candidate.penalty, **none}
-    return {
-        "method": "averaged SGD",
-        "alpha": candidate.alpha,
-        "learning_rate": asdict(candidate.schedule) | {"M": candidate.largest_squared_length},
-        "step": candidate.step,
-        "precondition": candidate.precondition,
-    }
 
 
 def _mean(total: float, count: float) -> float:

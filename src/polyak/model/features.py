@@ -1,51 +1,151 @@
-"""What a model's features are called, and in which units their weights are."""
+"""The feature map: how a source becomes rows, which is all that prediction asks of a model."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.storage.shapes import whole
 
-def feature_name(about: dict[str, Any], index: int) -> str | None:
-    """Name a feature, if the model knows its name.
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
+
+MOST_NAMES = 1000
+"""A model keeps the names of so many hashed features at most: those that weigh most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureMap:
+    """How a source becomes rows: by numbers, by hashing names, or by what a table's columns mean.
+
+    Made by one of `numbered`, `hashed` and `table`; a map of nothing but defaults is that of an
+    array, whose columns are the features.
+
+    Attributes
+    ----------
+    first_id : {0, 1} or None
+        Where the ids of numbered features begin, if the source showed it.
+    bits : int or None
+        The names of features are hashed into 2^bits slots.
+    schema : Schema or None
+        What the columns of a table mean.
+    names : dict of int to str
+        What features are called, by their index, as far as it is known; those that a schema names
+        are not among them.
 
     Examples
     --------
-    >>> about = {"feature_names": ["age"], "hashed_names": {"7": "city=Rome"}}
-    >>> feature_name(about, 0), feature_name(about, 7), feature_name(about, 8)
-    ('age', 'city=Rome', None)
+    >>> FeatureMap.hashed(18, {7: "city=Rome"}).all_names()
+    {7: 'city=Rome'}
+    >>> FeatureMap.numbered(1).number(5)
+    6
     """
-    names = about.get("feature_names") or []
-    if index < len(names):
-        return str(names[index])
-    found = (about.get("hashed_names") or {}).get(str(index))
-    return None if found is None else str(found)
 
+    first_id: Annotated[int, whole(0, 1)] | None = None
+    bits: Annotated[int, whole(1, 30)] | None = None
+    schema: Schema | None = None
+    names: dict[int, str] = field(default_factory=dict)
 
-def slot_name(about: dict[str, Any], index: int) -> str:
-    """Name a feature as well as can be: a hashed one without a name by its slot.
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:
+            raise ValueError("its features are numbered, hashed or of a table, not several of them")
 
-    Examples
-    --------
-    >>> slot_name({"feature_names": ["age"]}, 5), slot_name({}, 5), slot_name({"first_id": 1}, 5)
-    ('slot 4', '5', '6')
-    """
-    known = feature_name(about, index)
-    if known is not None:
-        return known
-    plain = len(about.get("feature_names") or [])
-    return f"slot {index - plain}" if plain else str(index + int(about.get("first_id", 0)))
+    @staticmethod
+    def types() -> dict[str, Any]:
+        """Give what the types of the fields name: a run without tables does not import it."""
+        from polyak.model.schema import Schema
 
+        return {"Schema": Schema}
 
-def units(about: dict[str, Any], n_features: int) -> NDArray[np.float64]:
-    """Give what to divide weights by to have them per unit of a table's columns."""
-    from polyak.model.schema import schema_of
+    @classmethod
+    def numbered(cls, first_id: int | None, names: dict[int, str] | None = None) -> FeatureMap:
+        """Features are ids, which begin at 0 or 1, or the columns of an array."""
+        return cls(first_id=first_id, names=names or {})
 
-    found = np.ones(n_features)
-    schema = schema_of(about)
-    if schema is not None:
-        per_unit = schema.units()[:n_features]
-        found[: len(per_unit)] = per_unit
-    return found
+    @classmethod
+    def hashed(cls, bits: int, names: dict[int, str] | None = None) -> FeatureMap:
+        """Features are names, hashed into 2^bits slots."""
+        return cls(bits=bits, names=names or {})
+
+    @classmethod
+    def table(cls, schema: Schema, names: dict[int, str] | None = None) -> FeatureMap:
+        """Features are made of a table's columns."""
+        return cls(schema=schema, names=names or {})
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema | None = None,
+        bits: int | None = None,
+        first_id: int | None = None,
+        names: dict[int, str] | None = None,
+    ) -> FeatureMap:
+        """Make the map of what a stream tells of itself, where most is None."""
+        if schema is not None:
+            return cls.table(schema, names)
+        if bits is not None:
+            return cls.hashed(bits, names)
+        return cls.numbered(first_id if first_id in (0, 1) else None, names)
+
+    @property
+    def width(self) -> int | None:
+        """How many features there can be, where it is known beforehand."""
+        if self.schema is not None:
+            return self.schema.n_features
+        return None if self.bits is None else 1 << self.bits
+
+    def all_names(self) -> dict[int, str]:
+        """Give the names of all features that have one, by their index.
+
+        Examples
+        --------
+        >>> from polyak.model.schema import Column, Schema
+        >>> FeatureMap.table(Schema((Column("age", "number", "number"),))).all_names()
+        {0: 'age', 1: 'age is missing'}
+        """
+        plain = [] if self.schema is None else self.schema.feature_names
+        return dict(enumerate(plain)) | self.names
+
+    def number(self, index: int) -> int:
+        """Give the id that a feature has in the source."""
+        return index + (self.first_id or 0)
+
+    def slot(self, index: int) -> str:
+        """Call a feature that has no name by its number, or by the slot it is hashed into.
+
+        Examples
+        --------
+        >>> from polyak.model.schema import Column, Schema
+        >>> FeatureMap.table(Schema((Column("age", "number", "number"),))).slot(5)
+        'slot 3'
+        """
+        if self.schema is None:
+            return str(self.number(index))
+        return f"slot {index - self.schema.hashed_begin}"
+
+    def units(self, n_features: int) -> NDArray[np.float64]:
+        """Give what to divide weights by to have them per unit of a table's columns."""
+        found = np.ones(n_features)
+        if self.schema is not None:
+            per_unit = self.schema.units()[:n_features]
+            found[: len(per_unit)] = per_unit
+        return found
+
+    def of_the_heaviest(self, weights: NDArray[Any], most: int = MOST_NAMES) -> FeatureMap:
+        """Keep the names of those hashed features only that weigh most.
+
+        Examples
+        --------
+        >>> features = FeatureMap.hashed(2, {1: "a=b", 2: "a=c"})
+        >>> features.of_the_heaviest(np.array([[0.0], [2.0], [-3.0]]), most=1).names
+        {2: 'a=c'}
+        """
+        if self.width is None:
+            return self
+        known = np.array(sorted(j for j in self.names if j < len(weights)), dtype=np.int64)
+        sizes = np.abs(weights[known]).max(axis=1)
+        heaviest = known[np.argsort(-sizes, kind="stable")[:most]]
+        return replace(self, names={j: self.names[j] for j in sorted(heaviest.tolist())})

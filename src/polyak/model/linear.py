@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
+from polyak.model.features import FeatureMap
+from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import as_rows, core_arrays
 
 Floats = NDArray[np.float64]
@@ -33,9 +35,10 @@ class LinearModel:
     replicas : array of shape (replicas, features + 1, outputs) or None
         The same model learned with random row weights, the intercept last: how far they spread
         is how uncertain the model is.
-    about : dict
-        What else is known: rows seen, the learning rate found, progressive scores. Only numbers,
-        strings, lists and dicts.
+    features : FeatureMap
+        How a source becomes rows of these features.
+    report : TrainingReport or None
+        How it was learned, if that is known.
 
     Examples
     --------
@@ -52,7 +55,8 @@ class LinearModel:
     classes: NDArray[Any] | None = None
     sigmoids: Floats | None = None
     replicas: NDArray[Any] | None = None
-    about: dict[str, Any] = field(default_factory=dict)
+    features: FeatureMap = field(default_factory=FeatureMap)
+    report: TrainingReport | None = None
 
     @property
     def n_features(self) -> int:
@@ -76,7 +80,17 @@ class LinearModel:
         """
         from polyak.storage.model_file import load_model
 
-        return cls(**load_model(path)._asdict())
+        return cls(**load_model(path, FeatureMap, TrainingReport)._asdict())
+
+    @classmethod
+    def of(cls, source: Any) -> LinearModel:
+        """Take a model as it is, a model file, or the model of a fitted estimator."""
+        if isinstance(source, str | os.PathLike):
+            return cls.load(source)
+        model = source.to_model() if hasattr(source, "to_model") else source
+        if not isinstance(model, cls):
+            raise TypeError(f"a model or a fitted estimator is needed, not {type(source).__name__}")
+        return model
 
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column an output.

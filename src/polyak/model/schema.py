@@ -1,6 +1,6 @@
 """The schema: what each column of a table means to a model, and which features it becomes.
 
-A model learned from a table keeps it in ``about["schema"]``, so that tomorrow's table is read as
+A model learned from a table keeps it in its `FeatureMap`, so that tomorrow's table is read as
 today's was. Plain features come first, each with an index of its own: numbers, booleans, dates and
 times, and for every column whether its value is missing. The 2^bits slots of hashed features
 follow them.
@@ -8,12 +8,14 @@ follow them.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polyak.storage.shapes import many, whole, word
 
 DAYS_A_YEAR = 365.25
 """Dates and times are numbers in years, so that their weights are as large as others."""
@@ -69,8 +71,8 @@ class Column:
     """
 
     name: str
-    kind: str
-    stored: str
+    kind: Annotated[str, word(*PLAIN)]
+    stored: Annotated[str, word("number", "boolean", "string", "strings", "date", "time", "clock")]
     offset: float = 0.0
     scale: float = 1.0
 
@@ -102,7 +104,7 @@ class Target:
     """
 
     name: str
-    kind: str
+    kind: Annotated[str, word("number", "class")]
     positive: str | None = None
     negative: str | None = None
     values: int = 0
@@ -133,16 +135,24 @@ class Schema:
     ['age', 'age is missing', 'city is missing']
     >>> schema.hashed_begin, schema.n_features
     (3, 262147)
-    >>> Schema.from_json(schema.to_json()) == schema
-    True
     """
 
     columns: tuple[Column, ...]
     target: Target | None = None
     weight: str | None = None
-    bits: int = 18
-    ngrams: int = 1
-    interactions: tuple[tuple[str, ...], ...] = ()
+    bits: Annotated[int, whole(1, 30)] = 18
+    ngrams: Annotated[int, whole(1, 8)] = 1
+    interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = {column.name: column.kind for column in self.columns}
+        if len(kinds) < len(self.columns):
+            raise ValueError("its schema has two columns of one name")
+        if any(column.scale == 0 for column in self.columns):
+            raise ValueError("its schema has a column of no scale")
+        for crossed in self.interactions:
+            if any(kinds.get(name, "text") in ("text", "bag") for name in crossed):
+                raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
 
     @property
     def feature_names(self) -> list[str]:
@@ -176,35 +186,3 @@ class Schema:
             if column.kind not in HASHED:
                 units[first] = column.scale
         return units
-
-    def to_json(self) -> dict[str, Any]:
-        """Give what JSON can hold."""
-        page = asdict(replace(self, columns=()))  # which it would copy one by one, and slowly
-        names = [field.name for field in fields(Column)]
-        page["columns"] = [{name: getattr(one, name) for name in names} for one in self.columns]
-        page["interactions"] = [list(names) for names in self.interactions]
-        return page
-
-    @classmethod
-    def from_json(cls, page: Any) -> Schema:
-        """Undo `to_json`; a page that is not one raises ValueError."""
-        try:
-            columns = tuple(Column(**column) for column in page["columns"])
-            if not all(column.kind in PLAIN for column in columns):
-                raise ValueError("a column is of a kind that this version does not know")
-            return cls(
-                columns=columns,
-                target=None if page["target"] is None else Target(**page["target"]),
-                weight=page["weight"],
-                bits=int(page["bits"]),
-                ngrams=int(page["ngrams"]),
-                interactions=tuple(tuple(names) for names in page["interactions"]),
-            )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the model's schema cannot be read: {error}") from error
-
-
-def schema_of(about: dict[str, Any]) -> Schema | None:
-    """Give the schema that a model keeps, or None if it was not learned from a table."""
-    page = about.get("schema")
-    return None if page is None else Schema.from_json(page)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from polyak.learn.schedules import Polynomial
+from polyak.model.training_report import CandidateReport, Rate, Reliability
 from polyak.reporting.facts import Curve, later
 from polyak.reporting.markup import Markup
 from polyak.reporting.plot import NARROW, Plot
@@ -37,9 +38,9 @@ def loss_chart(curve: Curve, starts: Sequence[int], width: int) -> Markup:
     )
 
 
-def race_chart(behind: Sequence[tuple[dict[str, Any], Curve]], best: Any, width: int) -> Markup:
+def race_chart(behind: Sequence[tuple[CandidateReport, Curve]], best: int, width: int) -> Markup:
     """Draw how far each candidate was behind the winner, for as long as it ran."""
-    curves = sorted(behind, key=lambda pair: pair[0].get("number") == best)  # the winner on top
+    curves = sorted(behind, key=lambda pair: pair[0].number == best)  # the winner on top
     values = sorted(y for _, curve in curves for _, y in curve)
     # A few may begin very badly; the picture is about the others.
     top = max(values[math.floor(0.95 * (len(values) - 1))], 0.02)
@@ -49,10 +50,10 @@ def race_chart(behind: Sequence[tuple[dict[str, Any], Curve]], best: Any, width:
     plot.x_axis("rows learned")
     _count_runners(plot, [c for c, _ in curves])
     for candidate, curve in curves:
-        mine = candidate.get("number") == best
+        mine = candidate.number == best
         drawn = [(rows, _stretched(y)) for rows, y in curve]
         if len(drawn) > 1:
-            title = f"candidate {candidate.get('number')}, {count(int(curve[-1][0]), 'row')}"
+            title = f"candidate {candidate.number}, {count(int(curve[-1][0]), 'row')}"
             plot.line(drawn, "main" if mine else "other", title)
         plot.dot(drawn[-1], "main-dot" if mine else "other-dot", 4 if mine else 2)
     return plot.draw(
@@ -98,12 +99,12 @@ def weights_chart(entries: Sequence[dict[str, Any]], width: int) -> Markup:
     )
 
 
-def calibration_chart(bins: dict[str, list[float]], width: int) -> Markup:
+def calibration_chart(bins: Reliability, width: int) -> Markup:
     """Draw how often it was so against how probable it was said to be."""
     plot = Plot(width, 322, (0, 1, False), (0, 1, False), top=28)
     plot.y_axis()
     plot.x_axis("predicted probability")
-    rows = list(zip(bins["predicted"], bins["positive"], bins["total"], strict=True))
+    rows = list(zip(bins.predicted, bins.positive, bins.total, strict=True))
     most = max(total for _, _, total in rows)
     for said, positive, total in rows:
         spot = f"said {percent(said)}, was {percent(positive / total)} of {number(total)} rows"
@@ -124,9 +125,9 @@ def calibration_chart(bins: dict[str, list[float]], width: int) -> Markup:
     )
 
 
-def rate_chart(rate: dict[str, float], rows: int, starts: Sequence[int], width: int) -> Markup:
+def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Markup:
     """Draw the learning rate of each row."""
-    schedule = Polynomial(rate["gamma0"], rate["a"], rate["c"])
+    schedule = Polynomial(rate.gamma0, rate.a, rate.c)
     last = max(rows, 10)
     curve = [(t, schedule(t)) for t in (last ** (step / 60) for step in range(61))]
     low, high = padded([y for _, y in curve], log=True)
@@ -176,12 +177,12 @@ def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
     plot.write(said, place, plot.top - 10, "start-text", anchor)
 
 
-def _count_runners(plot: Plot, runners: Sequence[dict[str, Any]]) -> None:
+def _count_runners(plot: Plot, runners: Sequence[CandidateReport]) -> None:
     """Write above the curves how many candidates are still in the race."""
-    drops = sorted({float(c.get("rows") or 0) for c in runners if not c.get("running")})
+    drops = sorted({float(c.rows) for c in runners if not c.running})
     ends = [plot.x.low, *(rows for rows in drops if plot.x.low < rows < plot.x.high), plot.x.high]
     for begin, end in pairwise(ends):
-        left = sum(1 for c in runners if c.get("running") or float(c.get("rows") or 0) >= end)
+        left = sum(c.running or c.rows >= end for c in runners)
         if end < plot.x.high:
             plot.segment((end, plot.y.low), (end, plot.y.high), "grid")
         if plot.x(end) - plot.x(begin) >= 18:

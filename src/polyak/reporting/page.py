@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from polyak.model.linear import LinearModel
-from polyak.reporting.facts import as_model
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.sections import figures, headline, lead, sections
 
@@ -42,8 +41,7 @@ def report(
     >>> page[:15], "The heaviest features" in page
     ('<!doctype html>', True)
     """
-    model, names = as_model(source)
-    page = _page(model, names, title)
+    page = _page(LinearModel.of(source), title)
     if path is not None:
         from polyak.storage.container import write_bytes
 
@@ -51,7 +49,7 @@ def report(
     return page
 
 
-def _page(model: LinearModel, names: list[str] | None, title: str | None) -> str:
+def _page(model: LinearModel, title: str | None) -> str:
     from importlib.metadata import version
 
     name = headline(model)
@@ -71,7 +69,7 @@ def _page(model: LinearModel, names: list[str] | None, title: str | None) -> str
             element("p", lead(model), class_="lead"),
         ),
         figures(model),
-        *sections(model, names),
+        *sections(model),
         element("footer", f"Made by polyak {version('polyak')}."),
     )
     return "<!doctype html>\n" + element(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from polyak.losses import get_loss
+from polyak.model.heaviest import heaviest
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import CandidateReport, Measure, TrainingReport
 from polyak.reporting import charts, facts
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.plot import NARROW, WIDE
 from polyak.reporting.words import (
     DECAY,
     count,
-    is_number,
     loss_name,
     measured,
     number,
@@ -35,36 +35,23 @@ def headline(model: LinearModel) -> str:
 
 def lead(model: LinearModel) -> str:
     """Tell the story in two sentences."""
-    about, runners = model.about, facts.candidates(model)
-    rows, passes = int(about.get("rows") or 0), int(about.get("passes") or 1)
-    often = "each seen once" if passes == 1 else f"in {passes} passes"
-    told = f"Learned from {count(rows, 'row')}, {often}. " if rows else ""
-    if len(runners) > 1:
-        told += f"{len(runners)} settings raced side by side; the model is the one that won"
-        newton = is_number(facts.winner(model).get("penalty"))
+    report = model.report
+    if report is None:
+        return ""
+    often = "each seen once" if report.passes == 1 else f"in {report.passes} passes"
+    told = f"Learned from {count(report.rows, 'row')}, {often}. "
+    if len(report.candidates) > 1:
+        told += (
+            f"{len(report.candidates)} settings raced side by side; the model is the one that won"
+        )
+        newton = report.winner.method == "newton"
         told += ", by block Newton steps." if newton else ", by averaged SGD."
     return told
 
 
 def figures(model: LinearModel) -> Markup:
     """Show the figures that matter most."""
-    about, recent = model.about, model.about.get("recent") or {}
-    loss = recent.get("loss", about.get("progressive_loss"))
-    shown = []
-    if is_number(loss):
-        error = recent.get("loss_std_err")
-        note = f"± {number(error, 2)} standard error" if is_number(error) else "on rows not seen"
-        shown.append(("Loss", measured(loss), note))
-    wrong = recent.get("error", about.get("progressive_error"))
-    if is_number(wrong):
-        shown.append(
-            ("Error rate", percent(wrong), "on rows not learned yet")
-            if model.classes is not None
-            else ("Absolute error", measured(wrong), "mean, on rows not learned yet")
-        )
-    if is_number(about.get("rows")):
-        passes = about.get("passes") or 1
-        shown.append(("Rows", f"{about['rows']:,}", count(passes, "pass", "passes")))
+    shown = [] if model.report is None else _report_figures(model, model.report)
     used = int(model.weights.any(axis=1).sum())
     shown.append(("Features", f"{model.n_features:,}", f"{used:,} of them in use"))
     return element(
@@ -82,26 +69,49 @@ def figures(model: LinearModel) -> Markup:
     )
 
 
-def sections(model: LinearModel, names: list[str] | None) -> list[Markup]:
+def _report_figures(model: LinearModel, report: TrainingReport) -> list[tuple[str, str, str]]:
+    recent = report.recent or Measure()
+    loss = recent.loss if report.recent else report.progressive_loss
+    shown = []
+    if loss is not None:
+        error = recent.loss_std_err
+        note = "on rows not seen" if error is None else f"± {number(error, 2)} standard error"
+        shown.append(("Loss", measured(loss), note))
+    wrong = recent.error if report.recent else report.progressive_error
+    if wrong is not None:
+        shown.append(
+            ("Error rate", percent(wrong), "on rows not learned yet")
+            if model.classes is not None
+            else ("Absolute error", measured(wrong), "mean, on rows not learned yet")
+        )
+    shown.append(("Rows", f"{report.rows:,}", count(report.passes, "pass", "passes")))
+    return shown
+
+
+def sections(model: LinearModel) -> list[Markup]:
     """Give every section that there is something to show in."""
-    parts = [_loss(model), _race(model), _weights(model, names)]
-    calibration = _calibration(model)
-    rate = _rate(model, half=calibration is not None)
-    if calibration is not None and rate is not None:
-        parts.append(element("div", calibration, rate, class_="pair"))
+    if model.report is None:
+        parts = [_weights(model)]
     else:
-        parts += [calibration, rate]
+        report = model.report
+        parts = [_loss(report), _race(report), _weights(model)]
+        calibration = _calibration(model, report)
+        rate = _rate(report)
+        if calibration is not None and rate is not None:
+            parts.append(element("div", calibration, rate, class_="pair"))
+        else:
+            parts += [calibration, rate]
     return [part for part in (*parts, _summary(model)) if part]
 
 
 # -- the charts ------------------------------------------------------------------------------------
 
 
-def _loss(model: LinearModel) -> Markup | None:
-    curve = facts.curve(facts.winner(model))
+def _loss(report: TrainingReport) -> Markup | None:
+    curve = facts.curve(report.winner.curve)
     if not curve:
         return None
-    starts = facts.averaging_starts(model)
+    starts = facts.averaging_starts(report)
     words = "Each row was scored before it was learned; a point is the mean over the newer half."
     if len(curve) == 1:
         words += " All rows came at once, so there is one point."
@@ -114,9 +124,8 @@ def _loss(model: LinearModel) -> Markup | None:
     )
 
 
-def _race(model: LinearModel) -> Markup | None:
-    runners, behind = facts.candidates(model), facts.race(model)
-    best = model.about.get("best_candidate")
+def _race(report: TrainingReport) -> Markup | None:
+    best, behind = report.best_candidate, facts.race(report)
     if not behind:
         return None
     words = joined(
@@ -133,22 +142,21 @@ def _race(model: LinearModel) -> Markup | None:
         ),
     )
     chart = _section("The race", words, lambda width: charts.race_chart(behind, best, width))
-    return Markup(chart.removesuffix("</section>") + _all_candidates(runners, best) + "</section>")
+    return Markup(chart.removesuffix("</section>") + _all_candidates(report) + "</section>")
 
 
-def _all_candidates(runners: list[dict[str, Any]], best: Any) -> Markup:
+def _all_candidates(report: TrainingReport) -> Markup:
     """List the candidates behind a click, those first that ran longest."""
     heads = ("No.", "Rows", "Loss", "Method", "Penalty", "γ₀", "a", "c", "p")
-    ordered = sorted(runners, key=lambda c: (-(c.get("rows") or 0), c.get("number") or 0))
     lines = []
-    for candidate in ordered:
+    for candidate in sorted(report.candidates, key=lambda c: (-c.rows, c.number)):
         cells = [
-            str(candidate.get("number")),
-            f"{candidate.get('rows') or 0:,}",
-            measured(candidate.get("progressive_loss")),
+            str(candidate.number),
+            f"{candidate.rows:,}",
+            measured(candidate.progressive_loss),
             *_settings_cells(candidate),
         ]
-        won = "won" if candidate.get("number") == best else None
+        won = "won" if candidate.number == report.best_candidate else None
         lines.append(element("tr", *(element("td", cell) for cell in cells), class_=won))
     table = element(
         "table",
@@ -158,23 +166,33 @@ def _all_candidates(runners: list[dict[str, Any]], best: Any) -> Markup:
     scroll = element(
         "div", table, class_="scroll", tabindex=0, role="region", aria_label="Candidates"
     )
-    return element("details", element("summary", f"All {len(runners)} candidates"), scroll)
+    return element(
+        "details", element("summary", f"All {len(report.candidates)} candidates"), scroll
+    )
 
 
-def _settings_cells(candidate: dict[str, Any]) -> list[str]:
-    if "penalty" in candidate:
-        return ["Newton", f"{number(candidate['penalty'])} rows", *["–"] * 4]
-    rate = candidate.get("schedule") or {}
+def _settings_cells(candidate: CandidateReport) -> list[str]:
+    if candidate.penalty is not None:
+        return ["Newton", f"{number(candidate.penalty)} rows", *["–"] * 4]
     return [
         "SGD",
-        number(candidate.get("alpha")),
-        *(number(rate.get(name)) for name in ("gamma0", "a", "c")),
-        number(candidate.get("precondition")),
+        number(candidate.alpha),
+        *(number(getattr(candidate.schedule, name, None)) for name in ("gamma0", "a", "c")),
+        number(candidate.precondition),
     ]
 
 
-def _weights(model: LinearModel, names: list[str] | None) -> Markup | None:
-    entries = facts.heaviest(model, names, MOST_FEATURES)
+def _weights(model: LinearModel) -> Markup | None:
+    features = model.features
+    entries = [
+        {
+            "name": heavy.name or f"feature {features.number(heavy.feature)}",
+            "weight": heavy.weight,
+            "of": facts.output_name(model, heavy.output),
+            "interval": heavy.interval,
+        }
+        for heavy in heaviest(model, MOST_FEATURES)
+    ]
     if not entries:
         return None
     words = "The largest weights, each in the units of its own feature."
@@ -187,11 +205,9 @@ def _weights(model: LinearModel, names: list[str] | None) -> Markup | None:
     )
 
 
-def _calibration(model: LinearModel) -> Markup | None:
-    if model.classes is None:
-        return None
-    bins = model.about.get("calibration") or {}
-    if not bins.get("total"):
+def _calibration(model: LinearModel, report: TrainingReport) -> Markup | None:
+    bins = report.calibration
+    if model.classes is None or bins is None or not bins.total:
         return None
     what = f"{label_text(model.classes[1])}" if len(model.classes) == 2 else "each class"
     words = f"How often it was {what}, against how probable it was said to be before."
@@ -200,12 +216,12 @@ def _calibration(model: LinearModel) -> Markup | None:
     )
 
 
-def _rate(model: LinearModel, *, half: bool) -> Markup | None:
-    rate, rows = model.about.get("learning_rate") or {}, int(model.about.get("rows") or 0)
-    if not all(is_number(rate.get(name)) for name in ("gamma0", "a", "c")) or not rows:
+def _rate(report: TrainingReport) -> Markup | None:
+    rate, rows = report.winner.schedule, report.rows
+    if rate is None or not rows:
         return None
-    starts = facts.averaging_starts(model)
-    words = joined("γₜ = γ₀ ", DECAY, f", beginning at γ₀\xa0=\xa0{number(rate['gamma0'])}.")
+    starts = facts.averaging_starts(report)
+    words = joined("γₜ = γ₀ ", DECAY, f", beginning at γ₀\xa0=\xa0{number(rate.gamma0)}.")
     return _section(
         "Learning rate",
         words,
@@ -244,7 +260,6 @@ def _summary(model: LinearModel) -> Markup:
 
 
 def _facts(model: LinearModel) -> list[tuple[str, str]]:
-    about, recent = model.about, model.about.get("recent") or {}
     told = [("Loss", loss_name(model.loss))]
     if model.classes is not None:
         names = [label_text(label) for label in model.classes[:MOST_CLASSES]]
@@ -252,41 +267,50 @@ def _facts(model: LinearModel) -> list[tuple[str, str]]:
         told.append(("Classes", f"{len(model.classes):,}: {', '.join(names)}{more}"))
     elif model.weights.shape[1] > 1:
         told.append(("Outputs", f"{model.weights.shape[1]:,}"))
-    if is_number(about.get("rows")):
-        told.append(("Rows", f"{about['rows']:,}"))
+    if model.report is not None:
+        told.append(("Rows", f"{model.report.rows:,}"))
     told.append(("Features", f"{model.n_features:,}"))
-    if is_number(about.get("progressive_loss")):
-        told.append(("Progressive loss, all rows", measured(about["progressive_loss"])))
-    if is_number(recent.get("loss")):
+    if model.report is not None:
+        told += _losses(model.report, get_loss(model.loss).classifies) + _training(model.report)
+    told.append(("Weights", f"{model.weights.dtype}"))
+    return told
+
+
+def _losses(report: TrainingReport, classifies: bool) -> list[tuple[str, str]]:
+    told, recent = [], report.recent or Measure()
+    if report.progressive_loss is not None:
+        told.append(("Progressive loss, all rows", measured(report.progressive_loss)))
+    if recent.loss is not None:
         told.append(
             (
-                f"Progressive loss, newest {recent['rows']:,} rows",
-                f"{measured(recent['loss'])} ± {number(recent.get('loss_std_err'), 2)}",
+                f"Progressive loss, newest {recent.rows:,} rows",
+                f"{measured(recent.loss)} ± {number(recent.loss_std_err, 2)}",
             )
         )
-    classifies = get_loss(model.loss).classifies
     for name, value in (
-        ("all rows", about.get("progressive_error")),
-        (f"newest {recent.get('rows') or 0:,} rows", recent.get("error")),
+        ("all rows", report.progressive_error),
+        (f"newest {recent.rows:,} rows", recent.error),
     ):
-        if is_number(value):
+        if value is not None:
             told.append(
                 (f"Error rate, {name}", percent(value))
                 if classifies
                 else (f"Mean absolute error, {name}", measured(value))
             )
-    runners = facts.candidates(model)
-    if len(runners) > 1:
-        left = sum(bool(candidate.get("running")) for candidate in runners)
-        told.append(("Candidates", f"{len(runners)} entered, {left} ran to the end"))
-    if about.get("recipe"):
-        told.append(("Recipe", str(about["recipe"].get("recipe"))))
-    winner = facts.winner(model)
-    if winner.get("schedule") or is_number(winner.get("penalty")):
-        told += settings(winner)
-    starts = facts.averaging_starts(model)
+    return told
+
+
+def _training(report: TrainingReport) -> list[tuple[str, str]]:
+    told = []
+    if len(report.candidates) > 1:
+        entered = f"{len(report.candidates)} entered"
+        told.append(("Candidates", f"{entered}, {report.survivors} ran to the end"))
+    if "recipe" in report.recipe:
+        told.append(("Recipe", str(report.recipe["recipe"])))
+    if report.winner.schedule or report.winner.penalty is not None:
+        told += settings(report.winner)
+    starts = facts.averaging_starts(report)
     if starts and max(starts) > 0:
         span = f"{min(starts):,}" + (f" to {max(starts):,}" if max(starts) > min(starts) else "")
         told.append(("Averaging began after row", span))
-    told.append(("Weights", f"{model.weights.dtype}"))
     return told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyak.model.training_report import AveragingReport, CandidateReport
 from polyak.reporting.markup import element, joined
 
 _LOSSES = {
@@ -100,27 +101,25 @@ def loss_name(loss: str) -> str:
     return _LOSSES.get(loss, loss)
 
 
-def settings(candidate: dict[str, Any]) -> list[tuple[str, str]]:
+def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
     """Say what a candidate learns with, as pairs of a name and a few words."""
-    if is_number(candidate.get("penalty")):
+    if candidate.penalty is not None:
         return [
             ("Method", "block Newton steps, each row learned once"),
-            ("Penalty", f"{number(candidate['penalty'])} rows"),
+            ("Penalty", f"{number(candidate.penalty)} rows"),
         ]
-    rate = candidate.get("schedule") or {}
-    found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.get("alpha")))]
-    if {"gamma0", "a", "c"} <= rate.keys():
+    rate = candidate.schedule
+    found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.alpha))]
+    if rate is not None:
         found += [
-            ("First learning rate γ₀", number(rate["gamma0"])),
-            ("Its decay", joined(DECAY, f" with a = {number(rate['a'])}, c = {number(rate['c'])}")),
+            ("First learning rate γ₀", number(rate.gamma0)),
+            ("Its decay", joined(DECAY, f" with a = {number(rate.a)}, c = {number(rate.c)}")),
         ]
-    found.append(("Steps", _step(candidate.get("step"))))
-    p = candidate.get("precondition")
-    if is_number(p):
-        found.append(("Preconditioner", _preconditioner(float(p or 0.0))))
-    averaging = candidate.get("averaging")
-    if isinstance(averaging, dict):
-        found.append(("Averaging", _averaging(averaging)))
+    found.append(("Steps", _step(candidate.step)))
+    if candidate.precondition is not None:
+        found.append(("Preconditioner", _preconditioner(candidate.precondition)))
+    if candidate.averaging is not None:
+        found.append(("Averaging", _averaging(candidate.averaging)))
     return found
 
 
@@ -137,13 +136,14 @@ def _preconditioner(p: float) -> str:
     return f"features move by their mean square to the power −{p:g}"
 
 
-def _averaging(averaging: dict[str, Any]) -> str:
-    start, power = averaging.get("start"), averaging.get("power")
+def _averaging(averaging: AveragingReport) -> str:
+    start, power = averaging.start, averaging.power
     if start is None:
         return "none: the model is the last iterate"
-    begin = {"auto": "from where it pays", 0: "from the first row"}.get(
-        start, f"after row {start:,}" if is_number(start) else "unknown"
-    )
-    if not is_number(power) or power == 0:
+    if start == "auto":
+        begin = "from where it pays"
+    else:
+        begin = f"after row {start:,}" if start else "from the first row"
+    if power == 0:
         return f"{begin}, all rows alike"
     return joined(f"{begin}, row m counting m", element("sup", f"{power:g}" if power != 1 else ""))

@@ -17,6 +17,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -242,17 +243,24 @@ def sync_folder(folder: str) -> None:
 def plain(value: Any) -> Any:
     """Reduce a value to what JSON holds; numbers that are not finite become None.
 
+    Of a dataclass, fields that are None where that is the default are left out.
+
     Examples
     --------
     >>> plain({"loss": np.float64("nan"), "rows": np.int64(3), "start": (1.0, None)})
     {'loss': None, 'rows': 3, 'start': [1.0, None]}
     """
+    if hasattr(value, "_asdict"):  # a NamedTuple
+        value = value._asdict()
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
+    if is_dataclass(value):
+        found = ((field, getattr(value, field.name)) for field in fields(value))
+        return {f.name: plain(v) for f, v in found if v is not None or f.default is not None}
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

@@ -1,6 +1,7 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
-The page of JSON says what the model is; the arrays are ``intercept``, perhaps ``sigmoids`` and
+The page of JSON says what the model is, how a source becomes its features and how it was learned;
+the arrays are ``intercept``, perhaps ``sigmoids`` and
 ``replicas``, and the weights: either ``weights`` whole (features x outputs) or, where most
 features weigh nothing, ``indices`` of those that do and their ``values``.
 `polyak.storage.container` has the rest.
@@ -9,7 +10,7 @@ features weigh nothing, ``indices`` of those that do and their ``values``.
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,24 @@ from polyak.free_memory import check_memory
 from polyak.losses import LOSSES
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
-from polyak.storage.sound import check_model_page
+from polyak.storage.format1 import from_format1
+from polyak.storage.records import read
+from polyak.storage.shapes import maybe, record, whole, word
+from polyak.storage.sound import CLASSES
 
 KIND = "model"
-FORMAT = 1
+FORMAT = 2
+MODEL = record(
+    {
+        "loss": word(*LOSSES),
+        "classes": maybe(CLASSES),
+        "features": record({"count": whole()}),
+        "report": maybe(record()),
+    }
+)
+
+F = TypeVar("F")
+R = TypeVar("R")
 
 
 class Parts(NamedTuple):
@@ -34,7 +49,8 @@ class Parts(NamedTuple):
     classes: NDArray[Any] | None
     sigmoids: NDArray[np.float64] | None
     replicas: NDArray[Any] | None
-    about: dict[str, Any]
+    features: Any
+    report: Any
 
 
 def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
@@ -44,8 +60,8 @@ def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
-        "features": {"count": len(model.weights)},  # names and hashing will stand here too
-        "about": plain(model.about),
+        "features": {"count": len(model.weights)} | plain(model.features),
+        "report": plain(model.report),
     }
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     if model.sigmoids is not None:
@@ -55,18 +71,22 @@ def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
     write_file(path, page, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> Parts:
-    """Read a model from a file; `ModelFileError` says in one sentence why it cannot be read."""
+def load_model(path: str | os.PathLike[str], features: type[F], report: type[R]) -> Parts:
+    """Read a model from a file; `ModelFileError` says in one sentence why it cannot be read.
+
+    What it says of its features and of its training is made into the dataclasses given.
+    """
     page, arrays = read_file(path, KIND, FORMAT)
     try:
-        return _model(page, arrays)
+        return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         # The checksum was right, so someone wrote this on purpose.
         raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
 
 
-def _model(page: Page, arrays: Arrays) -> Parts:
-    check_model_page(page)
+def _model(page: Page, arrays: Arrays, features: type[F], report: type[R]) -> Parts:
+    page = from_format1(page) if page["format"] == 1 else page
+    MODEL(page, "page")
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
     if LOSSES[page["loss"]].classifies != (classes is not None):
         raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
@@ -94,7 +114,8 @@ def _model(page: Page, arrays: Arrays) -> Parts:
         classes=classes,
         sigmoids=sigmoids,
         replicas=replicas,
-        about=page["about"],
+        features=read(features, page["features"], "features"),
+        report=None if page["report"] is None else read(report, page["report"], "report"),
     )
 
 

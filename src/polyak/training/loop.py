@@ -16,6 +16,7 @@ from polyak.data.position import BadLine
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
+from polyak.model.features import FeatureMap
 from polyak.model.hashed_names import Names, names_together
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -286,15 +287,13 @@ class TrainingLoop:
         """Give the model as it stands, with what is known about its data."""
         if not self._learner.rows_seen:
             return None
+        names = {
+            index: name.decode(errors="replace") for index, name in self._known_names().items()
+        }
         known = Known(
+            features=FeatureMap.of(self._schema, self._hashed_bits, self._first_id, names),
             passes=max(1, self._passes_done),
             bad_lines=self.progress.bad_lines,
-            first_id=self._first_id,
-            hashed_bits=self._hashed_bits,
-            names={
-                index: name.decode(errors="replace") for index, name in self._known_names().items()
-            },
-            schema=self._schema,
             rows_without_target=self._without_target,
         )
         return finished(self._learner, known)

@@ -84,7 +84,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     command = ["train", folder / "rows", "--format", format, *OPTIONS[format], "-q"]
     polyak(*command, "-m", folder / "model")
     if "--names" in OPTIONS[format]:
-        assert len(LinearModel.load(folder / "model").about["hashed_names"]) > 100
+        assert len(LinearModel.load(folder / "model").features.names) > 100
     (folder / "format").write_text(format)
     return folder
 

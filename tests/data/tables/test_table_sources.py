@@ -171,8 +171,8 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path: Path) -> None:
     assert whole is not None
     assert again is not None
     np.testing.assert_array_equal(again.weights, whole.weights)
-    assert again.about["schema"] == whole.about["schema"]
-    assert again.about["rows_without_target"] == whole.about["rows_without_target"]
+    assert again.features.schema == whole.features.schema
+    assert again.report.rows_without_target == whole.report.rows_without_target
 
 
 # -- the real flights ----------------------------------------------------------------------------
@@ -222,6 +222,6 @@ def test_the_real_flights_are_the_same_in_every_format(real_flights: Path, tmp_p
     for model in models:
         assert model is not None
         np.testing.assert_array_equal(model.weights, models[0].weights)
-        assert model.about == models[0].about
+        assert (model.features, model.report) == (models[0].features, models[0].report)
     # Half the squared error, against half the variance of 1,992: the mean explains nothing.
-    assert models[0].about["recent"]["loss"] < 0.2 * 996
+    assert models[0].report.recent.loss < 0.2 * 996

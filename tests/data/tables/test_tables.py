@@ -20,6 +20,8 @@ from polyak.data.options import Columns
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.schema import Schema
+from polyak.storage.container import plain
+from polyak.storage.records import read
 
 FORMATS = ["t.csv", "t.csv.gz", "t.tsv", "t.jsonl", "t.parquet", "t.feather"]
 
@@ -37,7 +39,7 @@ def test_every_format_gives_the_same_rows(name: str, tmp_path: Path) -> None:
     same(got, rows)
     np.testing.assert_array_equal(got_targets, targets)
     assert got_schema == schema
-    assert Schema.from_json(got_schema.to_json()) == schema
+    assert read(Schema, plain(got_schema), "schema") == schema
     assert 0 < 3000 - len(rows) < 200  # rows without a target are left out
 
 
@@ -188,8 +190,7 @@ def test_it_learns_in_one_pass_what_the_columns_say() -> None:
         for batch in stream:
             learner.learn(batch.rows, batch.targets)
             y.append(batch.targets)
-    recent = learner.about()["recent"]
-    assert recent["loss"] < 0.3 * np.concatenate(y).var() / 2
+    assert learner.report().recent.loss < 0.3 * np.concatenate(y).var() / 2
 
 
 def test_words_name_classes_and_one_of_them_is_positive() -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_model, not_negative
+
+if TYPE_CHECKING:
+    from polyak.model.features import FeatureMap
+    from polyak.model.linear import LinearModel
+    from polyak.model.schema import Schema
+    from polyak.model.training_report import TrainingReport
 
 
 def parser() -> Parser:
@@ -35,29 +41,27 @@ def run(options: Namespace) -> int:
     from polyak.rows.labels import label_text
 
     loaded = LinearModel.load(options.model)
-    heaviest = _heaviest(loaded, options.top)
+    report, facts = loaded.report, _facts(loaded)
+    entries = _heaviest(loaded, options.top)
     if options.json:
-        classes = None if loaded.classes is None else loaded.classes.tolist()
-        print_json(
-            _facts(loaded) | {"classes": classes, "about": loaded.about, "heaviest": heaviest}
-        )
+        facts["classes"] = None if loaded.classes is None else loaded.classes.tolist()
+        print_json(facts | {"feature_map": loaded.features, "report": report, "heaviest": entries})
         return 0
-    facts = _facts(loaded)
     if loaded.classes is not None:
         names = [label_text(label) for label in loaded.classes]
         facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-    print_figures(facts | _about(loaded.about), title=options.model)
-    if "schema" in loaded.about:
-        _print_schema(loaded.about)
-    if options.candidates:
+    print_figures(facts | ({} if report is None else _training(report)), title=options.model)
+    if loaded.features.schema is not None:
+        _print_schema(loaded.features.schema)
+    if report is not None and options.candidates:
         print()
-        _print_table(*candidates_table(loaded.about))
+        _print_table(*candidates_table(report))
     elif options.theory:
         print()
-        print(_theory(loaded.about))
-    elif heaviest:
+        print(_theory(report))
+    elif entries:
         print()
-        _print_heaviest(heaviest, loaded.about)
+        _print_heaviest(entries, loaded.features)
     return 0
 
 
@@ -71,40 +75,40 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
-def _about(about: dict[str, Any]) -> dict[str, Any]:
-    """Say in a few lines what the training left; a model may know nothing about itself."""
+def _training(report: TrainingReport) -> dict[str, Any]:
+    """Say in a few lines how the model was learned, and how well."""
     from polyak.cli.race import recent_words, winner_words
 
-    rate = about.get("learning_rate") or {}
-    names = ("rows", "passes", "bad_lines", "method", "penalty", "alpha", "step")
-    told = {name: about.get(name) for name in names}
-    if told["method"] == "newton":
-        told["method"] = "block Newton steps"
-    told["rows_without_target"] = about.get("rows_without_target")
-    told |= recent_words(about) | winner_words(about)
-    told |= {
-        "learning_rate": "gamma0 {gamma0:.6g}, a {a:.6g}, c {c:.6g}".format(**rate)
-        if {"gamma0", "a", "c"} <= rate.keys()
-        else None,
-        "largest_squared_length": rate.get("M"),
-        "averaging_began_at_row": None
-        if about.get("method") == "newton"
-        else _starts(about.get("average_start")),
-        "progressive_loss": about.get("progressive_loss"),
-        "progressive_error": about.get("progressive_error"),
+    best, rate = report.winner, report.winner.schedule
+    newton = best.method == "newton"
+    told = {
+        "rows": report.rows,
+        "passes": report.passes,
+        "bad_lines": report.bad_lines,
+        "method": "block Newton steps" if newton else best.method,
+        "penalty": best.penalty,
+        "alpha": best.alpha,
+        "step": best.step,
+        "rows_without_target": report.rows_without_target or None,
+        **recent_words(report),
+        **winner_words(report),
+        "learning_rate": rate and f"gamma0 {rate.gamma0:.6g}, a {rate.a:.6g}, c {rate.c:.6g}",
+        "largest_squared_length": best.largest_squared_length,
+        "averaging_began_at_row": None if newton else _starts(report.average_start),
+        "progressive_loss": report.progressive_loss,
+        "progressive_error": report.progressive_error,
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _theory(about: dict[str, Any]) -> str:
+def _theory(report: TrainingReport | None) -> str:
     from polyak.paper.theory import RowsNeeded
 
-    needed = about.get("rows_needed")
-    if about.get("method") == "newton":
+    if report is not None and report.winner.method == "newton":
         return "Block Newton steps made this model: they average nothing."
-    if not needed:
+    if report is None or report.rows_needed is None:
         return "This model does not know after how many rows averaging pays off."
-    return RowsNeeded(**needed).words(about.get("rows"))
+    return RowsNeeded(*report.rows_needed).words(report.rows)
 
 
 def _starts(starts: Any) -> str | None:
@@ -114,45 +118,29 @@ def _starts(starts: Any) -> str | None:
     return ", ".join(shown) + (", …" if len(starts) > 10 else "")
 
 
-def _heaviest(model: Any, top: int) -> list[dict[str, Any]]:
-    import numpy as np
+def _heaviest(model: LinearModel, top: int) -> list[dict[str, Any]]:
+    from polyak.model.heaviest import heaviest
 
-    sizes = np.abs(model.weights).ravel()
-    from polyak.model.features import feature_name, units
-
-    first = int(model.about.get("first_id", 0))
-    unit = units(model.about, model.n_features)
-    several = model.weights.shape[1] > 1
-    interval = None
-    if model.replicas is not None:
-        from polyak.model.intervals import weight_interval
-
-        interval = weight_interval(model)
     found: list[dict[str, Any]] = []
-    for place in np.argsort(-sizes, kind="stable")[:top].tolist():
-        feature, output = divmod(place, model.weights.shape[1])
-        if sizes[place] == 0:
-            break
-        entry: dict[str, Any] = {"feature": feature + first}
-        name = feature_name(model.about, feature)
-        if name is not None:
-            entry["name"] = name
-        entry["weight"] = float(model.weights[feature, output] / unit[feature])
-        if interval is not None:
-            low, high = (float(end[feature, output] / unit[feature]) for end in interval)
+    for heavy in heaviest(model, top):
+        entry: dict[str, Any] = {"feature": model.features.number(heavy.feature)}
+        if heavy.name is not None:
+            entry["name"] = heavy.name
+        entry["weight"] = heavy.weight
+        if heavy.interval is not None:
+            low, high = heavy.interval
             entry |= {"low": low, "high": high, "excludes_zero": low > 0 or high < 0}
-        if several:
+        if model.weights.shape[1] > 1:
+            output = heavy.output
             entry["output"] = output if model.classes is None else model.classes[output].item()
         found.append(entry)
     return found
 
 
-def _print_schema(about: dict[str, Any]) -> None:
+def _print_schema(schema: Schema) -> None:
     """Say what each column of the table is, and how its numbers are taken."""
-    from polyak.model.schema import HASHED, schema_of
+    from polyak.model.schema import HASHED
 
-    schema = schema_of(about)
-    assert schema is not None
     lines = []
     for column in schema.columns:
         plain = column.kind not in HASHED and column.kind != "boolean"
@@ -175,19 +163,17 @@ def _print_schema(about: dict[str, Any]) -> None:
         print(f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else "")
 
 
-def _print_heaviest(heaviest: list[dict[str, Any]], about: dict[str, Any]) -> None:
-    from polyak.model.features import slot_name
+def _print_heaviest(heaviest: list[dict[str, Any]], features: FeatureMap) -> None:
     from polyak.rows.labels import label_text
 
     several = "output" in heaviest[0]
-    first = int(about.get("first_id", 0))
     interval = "low" in heaviest[0]
     heads = ["feature", *(["class"] if several else []), "weight"]
     if interval:
         heads += ["95% from", "to", "excludes zero"]
     lines = []
     for entry in heaviest:
-        name = slot_name(about, entry["feature"] - first)
+        name = entry.get("name") or features.slot(entry["feature"] - features.number(0))
         line = [name, *([label_text(entry["output"])] if several else [])]
         line.append(f"{entry['weight']:+.6g}")
         if interval:

@@ -311,10 +311,11 @@ def _report_bad_lines(outcome: Outcome) -> None:
 
 
 def _report_missing_targets(outcome: Outcome) -> None:
-    about = {} if outcome.model is None else outcome.model.about
-    if about.get("rows_without_target"):
-        target = about["schema"]["target"]["name"] if "schema" in about else "label"
-        say(f"left out {about['rows_without_target']:,} rows whose {target} is missing")
+    model = outcome.model
+    if model is not None and model.report is not None and model.report.rows_without_target:
+        schema = model.features.schema
+        target = "label" if schema is None or schema.target is None else schema.target.name
+        say(f"left out {model.report.rows_without_target:,} rows whose {target} is missing")
 
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
@@ -324,18 +325,20 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     progress = outcome.progress
     rate, megabytes = speeds(progress)
     figures: dict[str, Any] = {"rows": progress.rows}
-    if outcome.model is not None:
-        about = outcome.model.about
+    if outcome.model is not None and outcome.model.report is not None:
+        report = outcome.model.report
+        needed = None if report.rows_needed is None else report.rows_needed.rows
         figures |= {
             "features": outcome.model.n_features,
-            "progressive_loss": about.get("progressive_loss"),
-            "progressive_error": about.get("progressive_error"),
+            "progressive_loss": report.progressive_loss,
+            "progressive_error": report.progressive_error,
         }
         if as_json:
-            figures |= {"recent": about.get("recent"), "winner": winner(about)}
-            figures |= {"rows_needed": (about.get("rows_needed") or {}).get("rows")}
+            figures |= {"recent": report.recent, "winner": winner(report)}
+            figures |= {"rows_needed": needed}
         else:
-            figures |= recent_words(about) | winner_words(about) | _when_averaging_pays(about)
+            figures |= recent_words(report) | winner_words(report)
+            figures |= {"averaging_pays_after": f"about {needed:,} rows"} if needed else {}
     if progress.rows_before:
         figures["resumed_at_row"] = progress.rows_before
     if progress.bad_lines:
@@ -345,11 +348,6 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         "rows_per_second": round(rate),
         "megabytes_per_second": round(megabytes, 1),
     }
-
-
-def _when_averaging_pays(about: dict[str, Any]) -> dict[str, str]:
-    needed = about.get("rows_needed")
-    return {"averaging_pays_after": f"about {needed['rows']:,} rows"} if needed else {}
 
 
 def _labels(text: str) -> Any:

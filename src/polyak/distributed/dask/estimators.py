@@ -6,6 +6,7 @@ files that the workers open themselves. They need the extra ``polyak[dask]``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -68,6 +69,7 @@ class _OnDask(BaseASGD):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
+        self._know_schema(result.how.schema)
         self.n_iter_ = 1
         self.chains_, self.rounds_ = result.chains, result.rounds
         return result
@@ -204,7 +206,7 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         labels = learner.classes
         learner.classes = np.arange(len(labels))  # as in one process: the run knows their names
         self._totals = ClassTotals(len(labels))
-        self._run = Run(learner, labels=labels)
+        self._run = Run(learner, known=replace(result.known(self._names()), labels=labels))
         self.classes_ = labels
         return self
 
@@ -313,7 +315,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self._one_output_is_flat = getattr(y, "ndim", 1) == 1
         self._spread = TargetSpread()
         self._spread.shift, self._spread.sums = result.tally.shift, result.tally.sums
-        self._run = Run(result.learner)
+        self._run = Run(result.learner, known=result.known(self._names()))
         return self
 
     def predict(self, X: Any) -> Any:

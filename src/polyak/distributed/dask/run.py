@@ -23,7 +23,10 @@ from polyak.distributed.tasks import Block, How, Sample, Surveyed
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
+from polyak.model.features import FeatureMap
+from polyak.model.training_report import Engine
 from polyak.training.beginning import classes_of
+from polyak.training.finishing import Known
 
 SECONDS_BETWEEN_WORDS = 0.3
 ROWS_A_CHAIN = 1000
@@ -42,6 +45,18 @@ class Result:
     chains: int
     rounds: int
     bytes_read: int
+
+    def known(self, names: dict[int, str] | None = None) -> Known:
+        """Say what a model of it has to know about the data, whose columns may have names."""
+        how, tally = self.how, self.tally
+        return Known(
+            features=FeatureMap.of(
+                how.schema, how.hashed_bits, self.first_id, names or tally.names
+            ),
+            bad_lines=tally.bad_lines,
+            rows_without_target=tally.without_target,
+            engine=Engine(name="dask", chains=self.chains, rounds=self.rounds),
+        )
 
 
 def run(

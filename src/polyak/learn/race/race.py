@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -297,18 +296,6 @@ class Race:
     def recent(self, number: int) -> dict[str, float]:
         """Say how a candidate has done since half of the rows."""
         return self.measure(number, self.scored / 2)
-
-    def table(self) -> list[dict[str, Any]]:
-        """List every candidate: its settings, the rows it survived, its loss and its curve.
-
-        The curve is its mean loss between one milestone and the next, as long as it ran.
-        """
-        running = set(self.running)
-        curves = self.past.curves(self.sums(), self.scored)
-        return [
-            asdict(candidate) | {"number": number, "running": number in running} | curve
-            for number, (candidate, curve) in enumerate(zip(self.candidates, curves, strict=True))
-        ]
 
 
 def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:

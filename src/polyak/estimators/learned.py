@@ -1,0 +1,188 @@
+"""What an estimator has learned: the attributes that end in an underscore, made when asked for."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from polyak.estimators.run import Run
+from polyak.model.intervals import standard_errors, weight_interval
+from polyak.model.linear import LinearModel
+from polyak.model.training_report import Measure, TrainingReport
+
+Floats = NDArray[np.float64]
+
+
+class Learned:
+    """Reads out the run that an estimator has, as scikit-learn's users know it."""
+
+    _run: Run
+    _sparse_coef = False
+    _one_output_is_flat = False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_run")
+
+    def to_model(self) -> LinearModel:
+        """Give the model alone: it predicts, saves and exports without scikit-learn.
+
+        Returns
+        -------
+        LinearModel
+        """
+        return self._fitted().model
+
+    @property
+    def coef_(self) -> Any:
+        """The averaged weights; scipy sparse after ``sparsify``."""
+        coef = self._shaped(self._fitted().model.weights)
+        return sparse.csr_matrix(coef) if self._sparse_coef else coef
+
+    @property
+    def intercept_(self) -> Floats:
+        """The averaged intercepts, one a model."""
+        return self._fitted().model.intercept
+
+    @property
+    def last_coef_(self) -> NDArray[Any]:
+        """The weights of the last iterate, which is not averaged.
+
+        Where block Newton steps won there is no other: they are ``coef_``.
+        """
+        with self._fitted().settled() as learner:
+            assert learner.race is not None
+            return self._shaped(learner.race.leader().weights(last=True)[0].T)
+
+    @property
+    def t_(self) -> int:
+        """The number of the next row: one more than were learned, each pass counted."""
+        return self._report().rows + 1
+
+    @property
+    def learning_rate_(self) -> Bunch:
+        """The rate found, ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M``, where it is from.
+
+        Where block Newton steps won, ``method_`` being "newton", there is none.
+        """
+        winner = self._report().winner
+        if winner.schedule is None:
+            raise AttributeError(
+                "block Newton steps won, which have no learning rate; recipe='sgd' learns by "
+                "averaged SGD alone"
+            )
+        return Bunch(**winner.schedule._asdict(), M=winner.largest_squared_length)
+
+    @property
+    def method_(self) -> str:
+        """How the model was learned: "newton", by block Newton steps, or "averaged SGD"."""
+        return self._report().winner.method
+
+    @property
+    def average_start_(self) -> Floats:
+        """The row after which averaging began, for each model; NaN where it has not."""
+        return np.array(self._report().average_start, dtype=np.float64)
+
+    @property
+    def progressive_loss_(self) -> float:
+        """The mean loss on rows not yet learned, summed over the models."""
+        return self._figure("progressive_loss")
+
+    @property
+    def progressive_loss_std_err_(self) -> float:
+        """The standard error of ``progressive_loss_``."""
+        return self._figure("progressive_loss_std_err")
+
+    @property
+    def recent_(self) -> Bunch:
+        """The same over the later half of the rows: ``rows, loss, loss_std_err, error``."""
+        recent = (self._report().recent or Measure())._asdict()
+        return Bunch(**{name: np.nan if value is None else value for name, value in recent.items()})
+
+    @property
+    def candidates_(self) -> list[dict[str, Any]]:
+        """Every candidate of the race: its settings, the rows it survived, its loss."""
+        return [candidate.as_dict() for candidate in self._report().candidates]
+
+    @property
+    def best_candidate_(self) -> dict[str, Any]:
+        """The candidate that won, as ``candidates_`` has it."""
+        return self._report().winner.as_dict()
+
+    @property
+    def coef_std_err_(self) -> Floats:
+        """The standard error of each weight, where ``intervals`` asked for it."""
+        return self._shaped(standard_errors(self._with_replicas())[0])
+
+    @property
+    def intercept_std_err_(self) -> Floats:
+        """The standard error of each intercept, where ``intervals`` asked for it."""
+        return standard_errors(self._with_replicas())[1]
+
+    def coef_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Give the interval that holds each weight with this confidence.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+
+        Returns
+        -------
+        low, high : two arrays in the shape of ``coef_``
+        """
+        low, high = weight_interval(self._with_replicas(), level)
+        return self._shaped(low), self._shaped(high)
+
+    def sparsify(self) -> Self:
+        """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = True
+        return self
+
+    def densify(self) -> Self:
+        """Let ``coef_`` be an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = False
+        return self
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _fitted(self) -> Run:
+        check_is_fitted(self)
+        return self._run
+
+    def _with_replicas(self) -> LinearModel:
+        model = self._fitted().model
+        if model.replicas is None:
+            raise AttributeError("this model was learned without intervals=True")
+        return model
+
+    def _report(self) -> TrainingReport:
+        report = self._fitted().model.report
+        if report is None:
+            raise AttributeError("the model does not say how it was learned")
+        return report
+
+    def _figure(self, name: str) -> float:
+        """Give a number of the report, or NaN where it has none."""
+        found: float | None = getattr(self._report(), name)
+        return np.nan if found is None else found
+
+    def _shaped(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Turn the model's features x outputs into scikit-learn's outputs x features."""
+        coef = np.ascontiguousarray(weights.T)
+        return coef[0] if self._one_output_is_flat else coef

@@ -1,0 +1,179 @@
+"""The training report: how a model was learned, and how it did on rows not learned yet.
+
+Nothing in it changes a prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple
+
+from polyak.storage.container import plain
+from polyak.storage.shapes import real
+
+NotNegative = Annotated[float, real(0)]
+
+
+class Rate(NamedTuple):
+    """A learning rate, ``gamma0 * (1 + a * gamma0 * t) ** -c``."""
+
+    gamma0: NotNegative
+    a: NotNegative
+    c: NotNegative
+
+
+class AveragingReport(NamedTuple):
+    """From which row on iterates are averaged, None being never, and how much later ones count."""
+
+    start: Literal["auto"] | int | None
+    power: NotNegative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateReport:
+    """A candidate of the race: its settings, and how far it came.
+
+    Attributes
+    ----------
+    penalty : float or None
+        That of block Newton steps, in rows. It is their only setting, and averaged SGD has all
+        others but this.
+    alpha, schedule, averaging, step, precondition, capped, largest_squared_length
+        The settings of averaged SGD.
+    number : int
+        Its place among the candidates.
+    running : bool
+        Whether it was never dropped.
+    rows : int
+        How many rows it came to.
+    progressive_loss : float or None
+        Its mean loss on rows it had not learned yet.
+    curve : tuple of (int, float)
+        Its mean loss from milestone to milestone, each with the row it ends at.
+    """
+
+    penalty: NotNegative | None = None
+    alpha: NotNegative | None = None
+    schedule: Rate | None = None
+    averaging: AveragingReport | None = None
+    step: Literal["explicit", "implicit"] | None = None
+    precondition: NotNegative | None = None
+    capped: bool | None = None
+    largest_squared_length: NotNegative | None = None
+    number: int
+    running: bool
+    rows: int
+    progressive_loss: float | None
+    curve: tuple[tuple[int, float | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        settings = (self.alpha, self.schedule, self.step, self.precondition)
+        if self.penalty is None and None in settings:
+            raise ValueError(f"its candidate {self.number} has not all settings of averaged SGD")
+        if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
+            raise ValueError(f"its candidate {self.number} has a learning rate that cannot be")
+
+    @property
+    def method(self) -> str:
+        """How it learns: "newton", by block Newton steps, or "averaged SGD"."""
+        return "averaged SGD" if self.penalty is None else "newton"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it as a dict, with the settings of its own method only."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+
+class Measure(NamedTuple):
+    """How a model did on some rows, each scored before it was learned."""
+
+    rows: int = 0
+    loss: float | None = None
+    loss_std_err: float | None = None
+    error: float | None = None
+
+
+class Reliability(NamedTuple):
+    """Bins of probabilities: the mean of what was said, the positive rows, and all rows."""
+
+    predicted: tuple[float, ...]
+    positive: tuple[NotNegative, ...]
+    total: tuple[NotNegative, ...]
+
+
+class Theory(NamedTuple):
+    """After how many rows averaging pays off; `polyak.learn.rows_needed` says what each is."""
+
+    rows: int
+    lambda0: float
+    gamma0: float
+    flattest: float
+    spectrum: bool = True
+
+
+class Engine(NamedTuple):
+    """Who learned together: so many chains, merged so many times."""
+
+    name: str
+    chains: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingReport:
+    """How a model was learned; whatever is not known is None.
+
+    Attributes
+    ----------
+    rows : int
+        How many were learned, each pass counted.
+    candidates : tuple of CandidateReport
+    best_candidate : int
+        The place of the one that the model is of.
+    passes, bad_lines, rows_without_target : int
+    recipe : dict
+        What was asked for, by the names of the settings.
+    average_start : tuple of int or None
+        The row after which averaging began, for each output; None where it has not.
+    progressive_loss, progressive_loss_std_err, progressive_error : float or None
+        The mean over all rows, each scored before it was learned.
+    recent : Measure or None
+        The same over the later half of the rows.
+    calibration : Reliability or None
+    rows_needed : Theory or None
+    engine : Engine or None
+        Where several workers learned it.
+    """
+
+    rows: int
+    candidates: tuple[CandidateReport, ...]
+    best_candidate: int = 0
+    passes: int = 1
+    bad_lines: int = 0
+    rows_without_target: int = 0
+    recipe: dict[str, bool | float | str] = field(default_factory=dict)
+    average_start: tuple[int | None, ...] = ()
+    progressive_loss: float | None = None
+    progressive_loss_std_err: float | None = None
+    progressive_error: float | None = None
+    recent: Measure | None = None
+    calibration: Reliability | None = None
+    rows_needed: Theory | None = None
+    engine: Engine | None = None
+
+    def __post_init__(self) -> None:
+        if self.best_candidate >= len(self.candidates):
+            raise ValueError("its best candidate is not among the candidates")
+        bins = self.calibration
+        if bins is not None and (len({*map(len, bins)}) > 1 or 0 in bins.total):
+            raise ValueError("its bins of probabilities do not fit each other")
+
+    @property
+    def winner(self) -> CandidateReport:
+        """The candidate that the model is of."""
+        return self.candidates[self.best_candidate]
+
+    @property
+    def survivors(self) -> int:
+        """How many candidates were never dropped."""
+        return sum(candidate.running for candidate in self.candidates)
