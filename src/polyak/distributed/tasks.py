@@ -8,14 +8,12 @@ and nobody can tell.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyak.data.find import find_files
 from polyak.data.formats.registry import format_of
@@ -25,23 +23,20 @@ from polyak.data.options import Columns
 from polyak.data.order import sorted_by_class
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
+from polyak.distributed.partitions import Block, batches_of, rows_of
 from polyak.distributed.plan import FileFacts, Piece
 from polyak.distributed.tally import Tally
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.schema import Schema
-from polyak.rows.batch import Batch
+from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.labels import distinct, label_text
-from polyak.rows.sparse import Rows, join_rows, take_rows
 from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1
 SAMPLE_BLOCK = 1 << 16
 SECONDS_BETWEEN_WORDS = 0.5
-
-Block = tuple[Any, Any, Any]
-"""A partition: rows, targets, and weights or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +148,7 @@ def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sam
             rest = None if batch is None else _what_is_left(piece, stream)
             share = 1.0 if batch is None else _share(stream)
             first_id = stream.position.get("base")
-    whole = _joined(batches)
+    whole = join_batches(batches)
     is_sorted = whole is not None and sorted_by_class(whole.targets)
     return Sample(rest, read, share, first_id, is_sorted, tally, whole)
 
@@ -163,7 +158,7 @@ def begin(samples: list[Sample], how: How) -> bytes:
     tally = Tally()
     for one in samples:
         tally.merge(one.tally, Tally())
-    batch = _in_turn([one.batch for one in samples if one.batch is not None])
+    batch = interleaved([one.batch for one in samples if one.batch is not None])
     if batch is None or batch.targets is None:
         raise DataError("there are no rows to learn from")
     classifies = Learner(how.recipe).loss.classifies
@@ -309,7 +304,7 @@ def _named(piece: Piece) -> Iterator[None]:
 
 def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
     if block is not None:
-        yield from _batches_of_block(piece, how, block)
+        yield from batches_of(piece, block, how.n_features)
         return
     with _opened(piece, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
@@ -375,91 +370,12 @@ def _what_is_left(piece: Piece, stream: Stream) -> Piece:
     return replace(piece, begin=first, size=float(max(piece.end - first, 1)))
 
 
-def _joined(batches: list[Batch]) -> Batch | None:
-    if not batches:
-        return None
-    weights = None
-    if any(batch.weights is not None for batch in batches):
-        weights = np.concatenate(
-            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
-        )
-    rows: list[Rows] = [batch.rows for batch in batches]
-    targets = [batch.targets for batch in batches if batch.targets is not None]
-    return Batch(join_rows(rows), np.concatenate(targets), weights)
-
-
-def _in_turn(batches: list[Batch]) -> Batch | None:
-    """Join batches so that each is spread evenly over the whole."""
-    whole = _joined(batches)
-    if whole is None:
-        return None
-    places = np.concatenate([(np.arange(len(b)) + 0.5) / max(len(b), 1) for b in batches])
-    order = np.argsort(places, kind="stable")
-    assert whole.targets is not None
-    return Batch(
-        take_rows(whole.rows, order),
-        whole.targets[order],
-        None if whole.weights is None else whole.weights[order],
-    )
-
-
-# -- partitions ------------------------------------------------------------------------------------
-
-
 def _sample_of_block(piece: Piece, rows: int, how: How, block: Block) -> Sample:
-    n = _array(block[0]).shape[0]
+    n = rows_of(block)
     take = min(rows, n)
     head = replace(piece, share=(0.0, take / n if n else 0.0))
-    whole = _joined(list(_batches_of_block(head, how, block)))
+    whole = join_batches(list(batches_of(head, block, how.n_features)))
     left = replace(piece, skip=take, size=float(n - take)) if take < n else None
     is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
     is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]
     return Sample(left, take, take / n if n else 1.0, None, is_sorted, Tally(), whole)
-
-
-def _batches_of_block(piece: Piece, how: How, block: Block) -> Iterator[Batch]:
-    X, y, weights = (_array(part) for part in block)
-    n = X.shape[0]
-    for what, numbers in ("targets", y), ("weights", weights):
-        if numbers is not None and len(numbers) != n:
-            raise DataError(f"{piece.name} has {n} rows, but {len(numbers)} {what}")
-    if n and how.n_features is not None and X.shape[1] != how.n_features:
-        raise DataError(
-            f"{piece.name} has {X.shape[1]} features, but there should be {how.n_features}"
-        )
-    first, last = (piece.skip + round(edge * (n - piece.skip)) for edge in piece.share)
-    if first >= last:
-        return
-    several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for
-    with open_stream(
-        (
-            X[:last],
-            None if several else y[:last].reshape(-1),
-            None if weights is None else weights[:last],
-        ),
-        n_features=how.n_features,
-        start={"format": "arrays", "rows": first},
-        warn_if_sorted=False,
-    ) as stream:
-        for batch in stream:
-            if several:
-                done = stream.rows_read
-                batch = replace(batch, targets=y[done - len(batch) : done])
-            yield batch
-
-
-def _array(part: Any) -> Any:
-    """Turn what a data frame's partition is made of into arrays."""
-    if part is None or hasattr(part, "tocsr"):
-        return part.tocsr() if part is not None else None
-    if hasattr(part, "to_numpy"):
-        part = part.to_numpy()
-    array: NDArray[Any] = np.asarray(part)
-    if array.dtype == object:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return array.astype(np.float64)
-            except (TypeError, ValueError):
-                return array.astype(str) if array.ndim == 1 else array
-    return array

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from polyak.rows.sparse import Rows
+from polyak.rows.sparse import Rows, join_rows, take_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,3 +37,32 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def join_batches(batches: list[Batch]) -> Batch | None:
+    """Make one batch of several, all of which have targets; None of none."""
+    if not batches:
+        return None
+    weights = None
+    if any(batch.weights is not None for batch in batches):
+        weights = np.concatenate(
+            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
+        )
+    rows: list[Rows] = [batch.rows for batch in batches]
+    targets = [batch.targets for batch in batches if batch.targets is not None]
+    return Batch(join_rows(rows), np.concatenate(targets), weights)
+
+
+def interleaved(batches: list[Batch]) -> Batch | None:
+    """Join batches so that each is spread evenly over the whole."""
+    whole = join_batches(batches)
+    if whole is None:
+        return None
+    places = np.concatenate([(np.arange(len(b)) + 0.5) / max(len(b), 1) for b in batches])
+    order = np.argsort(places, kind="stable")
+    assert whole.targets is not None
+    return Batch(
+        take_rows(whole.rows, order),
+        whole.targets[order],
+        None if whole.weights is None else whole.weights[order],
+    )

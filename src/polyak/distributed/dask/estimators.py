@@ -16,6 +16,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from polyak import __version__
+from polyak.distributed.dask.collections import (
+    homes_of,
+    is_dask,
+    lazily,
+    predict_block,
+    source_of,
+)
 from polyak.distributed.dask.run import Result, run
 from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
@@ -44,7 +51,7 @@ class _OnDask(BaseASGD):
     ) -> Result:
         self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
         seed = int(self._generator().randint(np.iinfo(np.int32).max))
-        source, width, outputs, names = _source(X, y, sample_weight, multi_output)
+        source, width, outputs, names = source_of(X, y, sample_weight, multi_output)
         how = How(
             version=__version__,
             recipe=self._recipe(seed),
@@ -57,7 +64,7 @@ class _OnDask(BaseASGD):
             source,
             how,
             client=client,
-            homes=None if client is None else _homes(client, X),
+            homes=None if client is None else homes_of(client, X),
             rounds=None if self.rounds == "auto" else self.rounds,
             chains=None if self.chains == "auto" else self.chains,
             watch=_printed() if self.verbose else (lambda progress: None),
@@ -76,20 +83,8 @@ class _OnDask(BaseASGD):
 
     def _lazily(self, method: str, X: Any, columns: int | None) -> Any:
         """Apply a method to every partition, when the result is asked for."""
-        call = partial(_predict, self._for_workers(), method)
         dtype = getattr(self, "classes_", np.zeros(0)).dtype if method == "predict" else np.float64
-        if _is_frame(X):
-            import pandas as pd
-
-            if columns is None:
-                meta: Any = pd.Series(np.zeros(0, dtype), name=None)
-            else:
-                meta = pd.DataFrame(np.zeros((0, columns), dtype))
-            return X.map_partitions(partial(_like_frame, call), meta=meta)
-        X = _one_column_of_blocks(X)
-        if columns is None:
-            return X.map_blocks(call, drop_axis=1, dtype=dtype)
-        return X.map_blocks(call, chunks=(X.chunks[0], (columns,)), dtype=dtype)
+        return lazily(partial(predict_block, self._for_workers(), method), X, columns, dtype)
 
     def _for_workers(self) -> Any:
         """Give an estimator that predicts as this one does, without its client and its learner."""
@@ -212,18 +207,18 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Score rows, lazily if they are Dask's; otherwise as `polyak.ASGDClassifier` does."""
-        if not _is_dask(X):
+        if not is_dask(X):
             return super().decision_function(X)
         several = len(self.classes_) if len(self.classes_) > 2 else None
         return self._lazily("decision_function", X, several)
 
     def predict(self, X: Any) -> Any:
         """Predict classes, lazily if the rows are Dask's."""
-        return self._lazily("predict", X, None) if _is_dask(X) else super().predict(X)
+        return self._lazily("predict", X, None) if is_dask(X) else super().predict(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Give the probability of each class, lazily if the rows are Dask's."""
-        if not _is_dask(X):
+        if not is_dask(X):
             return super().predict_proba(X)
         return self._lazily("predict_proba", X, len(self.classes_))
 
@@ -320,23 +315,12 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
 
     def predict(self, X: Any) -> Any:
         """Predict values, lazily if the rows are Dask's."""
-        if not _is_dask(X):
+        if not is_dask(X):
             return super().predict(X)
         return self._lazily("predict", X, None if self._one_output_is_flat else self._outputs())
 
     def _outputs(self) -> int:
         return len(self.intercept_)
-
-
-# -- what comes in ---------------------------------------------------------------------------------
-
-
-def _is_dask(X: Any) -> bool:
-    return hasattr(X, "__dask_graph__")
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "map_partitions")
 
 
 def _client(client: Any) -> Any:
@@ -348,83 +332,6 @@ def _client(client: Any) -> Any:
         return get_client()
     except (ImportError, ValueError):
         return None
-
-
-def _source(X: Any, y: Any, weights: Any, multi_output: bool) -> tuple[Any, int | None, int, Any]:
-    """Give the files or partitions, the width, the number of outputs and the columns' names."""
-    if not _is_dask(X):
-        if y is not None or weights is not None:
-            raise ValueError(
-                f"X is {type(X).__name__}, neither of Dask nor the names of files; files bring "
-                "their own targets and weights, so y and sample_weight are for Dask's arrays"
-            )
-        return X, None, 1, None
-    if y is None:
-        raise ValueError("y is needed: rows of Dask's do not bring their targets")
-    blocks = [_blocks(X)]
-    for name, numbers in ("y", y), ("sample_weight", weights):
-        if numbers is None:
-            blocks.append([None] * len(blocks[0]))
-            continue
-        if not _is_dask(numbers):
-            raise ValueError(f"{name} must be of Dask too, as X is, not {type(numbers).__name__}")
-        blocks.append(_blocks(numbers, like=X))
-        if len(blocks[-1]) != len(blocks[0]):
-            raise ValueError(f"X has {len(blocks[0])} partitions, but {name} has {len(blocks[-1])}")
-    outputs = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
-    if outputs > 1 and not multi_output:
-        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead")
-    names = None
-    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
-        names = np.asarray(X.columns, dtype=object)
-    return list(zip(*blocks, strict=True)), int(X.shape[1]), outputs, names
-
-
-def _blocks(X: Any, like: Any = None) -> list[Any]:
-    """Give a delayed block for every partition."""
-    if _is_frame(X):
-        return list(X.to_delayed())
-    if X.ndim == 2:
-        X = _one_column_of_blocks(X)
-    rows = getattr(like, "chunks", None)
-    if rows is not None and not any(np.isnan([*rows[0], *X.chunks[0]])) and X.chunks[0] != rows[0]:
-        X = X.rechunk({0: rows[0]})
-    return list(X.to_delayed().reshape(-1))
-
-
-def _homes(client: Any, X: Any) -> list[str] | None:
-    """Say on which worker each partition lies, if all lie on some."""
-    if not _is_dask(X):
-        return None
-    who = client.who_has(X)
-    homes = [who.get(key) or who.get(str(key)) for key in _flat(X.__dask_keys__())]
-    return [home[0] for home in homes] if homes and all(homes) else None
-
-
-def _flat(keys: Any) -> list[Any]:
-    return [key for part in keys for key in _flat(part)] if isinstance(keys, list) else [keys]
-
-
-def _one_column_of_blocks(X: Any) -> Any:
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
-    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
-
-
-def _predict(estimator: Any, method: str, block: Any) -> Any:
-    block = block.to_numpy() if hasattr(block, "to_numpy") else block
-    if block.shape[0] == 0:  # scikit-learn refuses to predict nothing
-        one = np.zeros((1, estimator.n_features_in_))
-        return getattr(estimator, method)(one)[:0]
-    return getattr(estimator, method)(block)
-
-
-def _like_frame(call: Any, block: Any) -> Any:
-    import pandas as pd
-
-    values = call(block)
-    kind = pd.Series if values.ndim == 1 else pd.DataFrame
-    return kind(values, index=block.index)
 
 
 def _printed() -> Any:

@@ -17,9 +17,10 @@ import numpy as np
 from polyak.distributed import plan
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.work import Progress, Watch, Work
+from polyak.distributed.partitions import Block
 from polyak.distributed.plan import Piece
 from polyak.distributed.tally import Tally
-from polyak.distributed.tasks import Block, How, Sample, Surveyed
+from polyak.distributed.tasks import How, Sample, Surveyed
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss

@@ -1,0 +1,71 @@
+"""Partitions of Dask's: arrays and frames that are on a worker already, as batches."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.open import open_stream
+from polyak.distributed.plan import Piece
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+
+Block = tuple[Any, Any, Any]
+"""A partition: rows, targets, and weights or None."""
+
+
+def rows_of(block: Block) -> int:
+    """Say how many rows a partition has."""
+    return int(_array(block[0]).shape[0])
+
+
+def batches_of(piece: Piece, block: Block, n_features: int | None) -> Iterator[Batch]:
+    """Give the rows of a partition that belong to a piece."""
+    X, y, weights = (_array(part) for part in block)
+    n = X.shape[0]
+    for what, numbers in ("targets", y), ("weights", weights):
+        if numbers is not None and len(numbers) != n:
+            raise DataError(f"{piece.name} has {n} rows, but {len(numbers)} {what}")
+    if n and n_features is not None and X.shape[1] != n_features:
+        raise DataError(f"{piece.name} has {X.shape[1]} features, but there should be {n_features}")
+    first, last = (piece.skip + round(edge * (n - piece.skip)) for edge in piece.share)
+    if first >= last:
+        return
+    several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for
+    with open_stream(
+        (
+            X[:last],
+            None if several else y[:last].reshape(-1),
+            None if weights is None else weights[:last],
+        ),
+        n_features=n_features,
+        start={"format": "arrays", "rows": first},
+        warn_if_sorted=False,
+    ) as stream:
+        for batch in stream:
+            if several:
+                done = stream.rows_read
+                batch = replace(batch, targets=y[done - len(batch) : done])
+            yield batch
+
+
+def _array(part: Any) -> Any:
+    """Turn what a data frame's partition is made of into arrays."""
+    if part is None or hasattr(part, "tocsr"):
+        return part.tocsr() if part is not None else None
+    if hasattr(part, "to_numpy"):
+        part = part.to_numpy()
+    array: NDArray[Any] = np.asarray(part)
+    if array.dtype == object:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return array.astype(np.float64)
+            except (TypeError, ValueError):
+                return array.astype(str) if array.ndim == 1 else array
+    return array
