@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix, hstack
+from scipy.special import expit
 from scipy.stats import t as student
 from sklearn.base import clone
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
-from polyak.model.intervals import proba_interval, quantile, score_interval, weight_interval
+from polyak.model.intervals import (
+    centres,
+    interval_kind,
+    proba_interval,
+    quantile,
+    score_interval,
+    weight_interval,
+)
 
 
 def simulate(loss, features, correlation, rows, seed):
@@ -29,7 +40,7 @@ def simulate(loss, features, correlation, rows, seed):
 def coverage(loss, features, correlation, rows, runs):
     """Give the share of the true weights that lie within their 95% intervals."""
     kind = ASGDRegressor if loss == "squared_error" else ASGDClassifier
-    model = kind(loss=loss, intervals=True, shuffle=False)
+    model = kind(loss=loss, intervals=True, shuffle=False, recipe="sgd")
     inside = []
     for seed in range(runs):
         X, y, truth = simulate(loss, features, correlation, rows, seed)
@@ -38,12 +49,10 @@ def coverage(loss, features, correlation, rows, runs):
     return np.mean(inside)
 
 
-@pytest.mark.parametrize(
-    ("loss", "features", "correlation"), [("squared_error", 5, 0.5), ("log_loss", 5, 0.5)]
-)
-def test_coverage(loss, features, correlation):
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_coverage_of_replicas(loss):
     # Of 40 runs of 5 weights the share has a standard error of about 1.6%.
-    assert 0.90 <= coverage(loss, features, correlation, 20_000, 40) <= 0.995
+    assert 0.90 <= coverage(loss, 5, 0.5, 20_000, 40) <= 0.995
 
 
 @pytest.mark.slow
@@ -51,7 +60,7 @@ def test_coverage(loss, features, correlation):
     ("loss", "features", "correlation", "rows"),
     list(product(("squared_error", "log_loss"), (5, 20), (0.0, 0.5), (20_000, 100_000))),
 )
-def test_coverage_over_400_runs(loss, features, correlation, rows):
+def test_coverage_of_replicas_over_400_runs(loss, features, correlation, rows):
     assert 0.93 <= coverage(loss, features, correlation, rows, 400) <= 0.97
 
 
@@ -71,12 +80,13 @@ def test_a_classifier(loss, classes):
     assert model.coef_std_err_.shape == model.coef_.shape
     assert model.intercept_std_err_.shape == model.intercept_.shape
     assert (model.coef_std_err_ > 0).all()
-    low, high = model.coef_interval()
-    reach = student.ppf(0.975, 32) * model.coef_std_err_
-    np.testing.assert_allclose([low, high], [model.coef_ - reach, model.coef_ + reach])
+    assert interval_kind(model.to_model()) == ("replicas" if loss == "hinge" else "sandwich")
+    centre, reach = centres(model.to_model())[0].T, reach_of(model) * model.coef_std_err_
+    np.testing.assert_allclose(model.coef_interval(), [centre - reach, centre + reach])
+    around = replace(model.to_model(), weights=centre.T, intercept=centres(model.to_model())[1])
     for kind, values in {
-        "score": model.decision_function(X),
-        "proba": model.predict_proba(X),
+        "score": around.decision_function(X),
+        "proba": around.predict_proba(X),
     }.items():
         low, high = model.predict_interval(X, kind=kind)
         assert low.shape == high.shape == values.shape
@@ -88,6 +98,13 @@ def test_a_classifier(loss, classes):
     low, high = model.predict_interval(X, kind="proba")
     assert (low >= 0).all()
     assert (high <= 1).all()
+
+
+def reach_of(model):
+    """Give the quantile of Student's t, for every output."""
+    sandwich = model.to_model().sandwich
+    degrees = np.full(len(model.intercept_), 32.0) if sandwich is None else sandwich.degrees
+    return student.ppf(0.975, degrees)[:, None]
 
 
 def test_two_probabilities_are_one_score():
@@ -104,11 +121,10 @@ def test_a_regressor():
     assert [end.shape for end in model.predict_interval(X)] == [(4000,)] * 2
     # Where one feature is all there is, the score is as uncertain as its weight.
     ends = model.predict_interval(np.eye(3) * 1e6)
-    reach = student.ppf(0.975, 32) * model.coef_std_err_
+    reach = reach_of(model)[0] * model.coef_std_err_
     np.testing.assert_allclose((ends[1] - ends[0]) / 2e6, reach, rtol=1e-3)
     none = model.predict_interval(np.zeros((1, 3)))
-    reach = student.ppf(0.975, 32) * model.intercept_std_err_
-    np.testing.assert_allclose(none[1] - none[0], 2 * reach)
+    np.testing.assert_allclose(none[1] - none[0], 2 * reach_of(model)[0] * model.intercept_std_err_)
 
 
 def test_several_outputs():
@@ -143,7 +159,7 @@ def test_without_replicas():
     for ask in (plain.coef_interval, lambda: plain.predict_interval(X)):
         with pytest.raises(AttributeError, match="without intervals=True"):
             ask()
-    with pytest.raises(ValueError, match="has no replicas"):
+    with pytest.raises(ValueError, match="has no standard errors"):
         weight_interval(plain.to_model())
 
 
@@ -168,3 +184,114 @@ def test_one_pass_and_the_same_bits_in_parts():
         parts.partial_fit(X[rows], y[rows])
     np.testing.assert_array_equal(whole.coef_std_err_, parts.coef_std_err_)
     assert quantile(whole.to_model(), 0.5) < 0.7
+
+
+# -- the sandwich ------------------------------------------------------------------------------
+
+
+def batch_sandwich(loss, X, y, weights=None):
+    """Give the weights that minimise the loss, the intercept first, and the jackknife's errors."""
+    Z, counts = np.column_stack([np.ones(len(X)), X]), np.ones(len(X))
+    counts = counts if weights is None else weights
+    w = np.zeros(Z.shape[1])
+    for _ in range(50):
+        p = Z @ w if loss == "squared_error" else expit(Z @ w)
+        bend = counts * (np.ones(len(X)) if loss == "squared_error" else p * (1 - p))
+        inverse = np.linalg.inv((Z * bend[:, None]).T @ Z)
+        w -= inverse @ Z.T @ (counts * (p - y))
+    leverage = bend * np.einsum("ij,jk,ik->i", Z, inverse, Z)
+    parts = inverse @ (Z * (counts * (p - y) / (1 - leverage))[:, None]).T
+    return w, np.sqrt(np.square(parts).sum(axis=1))
+
+
+@pytest.mark.parametrize("rows", [600, 12_000])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", ["dense", "sparse", "float32"])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_it_is_the_batch_sandwich(loss, form, weighted, rows):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(rows, 4)) * [1, 10, 0.1, 1] + [0, 50, 0, 3]
+    X[:, 3] = np.round(X[:, 3] * (rng.random(rows) < 0.5), 1)
+    X = X.astype(np.float32).astype(np.float64)
+    score = X @ [1.0, 0.1, -5.0, 0.3] - 5.0
+    y = score + np.exp(X[:, 0] / 2) * rng.normal(size=rows)
+    if loss == "log_loss":
+        y = (y > 0).astype(float)
+    weights = rng.uniform(0.5, 2.0, size=rows) if weighted else None
+    kind = ASGDRegressor if loss == "squared_error" else ASGDClassifier
+    given = {"sparse": csr_matrix(X), "float32": X.astype(np.float32)}.get(form, X)
+    model = kind(loss=loss, intervals=True, random_state=0).fit(given, y, sample_weight=weights)
+    w, errors = batch_sandwich(loss, X, y, weights)
+    coef, intercept = centres(model.to_model())
+    far = 0.02 if rows == 600 else 0.1 if loss == "log_loss" else 0.02  # in standard errors
+    np.testing.assert_array_less(np.abs(coef[:, 0] - w[1:]), far * errors[1:])
+    np.testing.assert_array_less(np.abs(intercept - w[0]), far * errors[0])
+    exact = 5e-3 if rows == 600 else 0.02
+    np.testing.assert_allclose(np.ravel(model.coef_std_err_), errors[1:], rtol=exact)
+    np.testing.assert_allclose(model.intercept_std_err_, errors[:1], rtol=exact)
+
+
+def test_a_covariance_knows_rows_far_from_zero_and_features_that_are_rare():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(1e6, 1.0, 5000), rng.random(5000) < 0.02, np.zeros(5000)])
+    y = X[:, 0] - 1e6 + X[:, 1] + rng.normal(size=5000)
+    wide = csr_matrix((5000, 100_000))
+    wide = hstack([csr_matrix(X), wide]).tocsr()
+    for rows in (X, wide):
+        model = ASGDRegressor(intervals=True, random_state=0).fit(rows, y)
+        assert interval_kind(model.to_model()) == "sandwich"
+        low, high = model.predict_interval(rows[:1000])
+        common = X[:1000, 1] == 0  # as uncertain as a mean of 5000 rows, near the middle
+        width = (high - low)[common].mean() / 2
+        assert 1.96 / np.sqrt(5000) < width < 1.6 * 1.96 / np.sqrt(5000)
+        assert (high - low)[~common].mean() / 2 == pytest.approx(1.96 / 10, rel=0.25)
+        assert np.ravel(model.coef_std_err_)[2] == 0.0  # it never varied
+
+
+def test_the_lane_runs_to_the_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(140_000, 3))
+    y = rng.random(len(X)) < expit(0.01 * X[:, 0])  # so little that a large penalty is best
+    model = ASGDClassifier(loss="log_loss", intervals=True, random_state=0).fit(X, y)
+    assert model.best_candidate_["number"] != 8
+    smallest = next(c for c in model.candidates_ if c.get("penalty") == 0.01)
+    assert smallest["running"]
+    assert smallest["rows"] == len(X)
+    assert interval_kind(model.to_model()) == "sandwich"
+
+
+def test_rows_that_become_too_wide_leave_replicas():
+    rng = np.random.default_rng(0)
+    X = np.zeros((6000, 800))
+    X[:, :5] = rng.normal(size=(6000, 5))
+    late = np.arange(3000, 6000)
+    X[late, 5 + late % 795] = 1.0
+    y = X[:, 0] + rng.normal(size=6000)
+    model = ASGDRegressor(intervals=True, shuffle=False).fit(csr_matrix(X), y)
+    assert interval_kind(model.to_model()) == "replicas"
+    assert model.to_model().report.intervals.kind == "replicas"
+    assert (model.coef_std_err_[:5] > 0).all()
+
+
+# -- doubts ------------------------------------------------------------------------------------
+
+
+def test_who_cannot_be_trusted_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 20))
+    rare = np.arange(2000) < 12
+    few = ASGDClassifier(loss="log_loss", intervals=True, random_state=0).fit(X, rare)
+    with pytest.warns(UserWarning, match="too few rows, or too few of a class, for 21 weights"):
+        few.coef_interval()
+    drifting = X[:, 0] * np.linspace(0, 2, 2000) + rng.normal(size=2000)
+    sorted_rows = ASGDRegressor(intervals=True, shuffle=False).fit(X, drifting)
+    with pytest.warns(UserWarning, match=r"standard errors since row 1,024, as if the rows were s"):
+        sorted_rows.predict_interval(X)
+    far = ASGDRegressor(intervals=True, recipe="sgd", random_state=0).fit(X + 3, X[:, 0])
+    with pytest.warns(UserWarning, match="averaging needs about"):
+        far.coef_std_err_  # noqa: B018
+    for unsorted in (ASGDRegressor(intervals=True), ASGDRegressor(intervals=True, recipe="sgd")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            unsorted.set_params(random_state=0).fit(X, X[:, 0] + rng.normal(size=2000))
+            unsorted.predict_interval(X)

@@ -356,7 +356,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         """
         if kind not in ("score", "proba"):
             raise ValueError(f"kind is 'score' or 'proba', not {kind!r}")
-        model, rows = self._with_replicas(), self._rows(X, reset=False)
+        model, rows = self._with_intervals(), self._rows(X, reset=False)
         if kind == "proba":
             return proba_interval(model, rows, level)
         low, high = score_interval(model, rows, level)

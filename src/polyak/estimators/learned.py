@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from polyak.estimators.run import Run
-from polyak.model.intervals import standard_errors, weight_interval
+from polyak.model.intervals import doubt, interval_kind, standard_errors, weight_interval
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import Measure, TrainingReport
 
@@ -116,12 +117,12 @@ class Learned:
     @property
     def coef_std_err_(self) -> Floats:
         """The standard error of each weight, where ``intervals`` asked for it."""
-        return self._shaped(standard_errors(self._with_replicas())[0])
+        return self._shaped(standard_errors(self._with_intervals())[0])
 
     @property
     def intercept_std_err_(self) -> Floats:
         """The standard error of each intercept, where ``intervals`` asked for it."""
-        return standard_errors(self._with_replicas())[1]
+        return standard_errors(self._with_intervals())[1]
 
     def coef_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Give the interval that holds each weight with this confidence.
@@ -134,7 +135,7 @@ class Learned:
         -------
         low, high : two arrays in the shape of ``coef_``
         """
-        low, high = weight_interval(self._with_replicas(), level)
+        low, high = weight_interval(self._with_intervals(), level)
         return self._shaped(low), self._shaped(high)
 
     def sparsify(self) -> Self:
@@ -165,10 +166,16 @@ class Learned:
         check_is_fitted(self)
         return self._run
 
-    def _with_replicas(self) -> LinearModel:
+    def _with_intervals(self) -> LinearModel:
         model = self._fitted().model
-        if model.replicas is None:
-            raise AttributeError("this model was learned without intervals=True")
+        if interval_kind(model) is None:
+            raise AttributeError(
+                "this model has no standard errors: it was learned without intervals=True, or from "
+                "numbers too large for them"
+            )
+        found = doubt(model)
+        if found is not None:
+            warnings.warn(found, stacklevel=3)
         return model
 
     def _report(self) -> TrainingReport:

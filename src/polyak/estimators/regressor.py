@@ -301,7 +301,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         >>> bool(np.all((low < regressor.predict(X[:5])) & (regressor.predict(X[:5]) < high)))
         True
         """
-        low, high = score_interval(self._with_replicas(), self._rows(X, reset=False), level)
+        low, high = score_interval(self._with_intervals(), self._rows(X, reset=False), level)
         return (low[:, 0], high[:, 0]) if self._one_output_is_flat else (low, high)
 
     # -- inside --------------------------------------------------------------------------------

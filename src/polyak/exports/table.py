@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from polyak.exports.subject import Subject
 from polyak.exports.units import in_units
+from polyak.model.intervals import centres, interval_kind, quantile, standard_errors
 
 FEATURES_AT_A_TIME = 1 << 13
 LEVEL = 0.95
@@ -51,7 +52,7 @@ def _heads(subject: Subject) -> list[str]:
     if subject.outputs > 1:
         heads.append("output" if subject.model.classes is None else "class")
     heads.append("weight")
-    if subject.model.replicas is not None:
+    if interval_kind(subject.model) is not None:
         heads += ["standard_error", "low", "high"]
     return heads
 
@@ -88,19 +89,19 @@ def _words(features: list[str], names: Sequence[str] | None, outputs: list[str])
 def _numbers(subject: Subject) -> Any:
     """Give a function from features, or None for the intercepts, to the numbers of their lines."""
     model = subject.model
-    errors = reach = None
-    if model.replicas is not None:
-        from polyak.model.intervals import quantile, standard_errors
-
-        errors, reach = standard_errors(model), quantile(model, LEVEL)
+    tables: list[Any] = [(model.weights, model.intercept)]
+    if interval_kind(model) is not None:
+        reach = quantile(model, LEVEL)
+        errors, middle = standard_errors(model), centres(model)
+        ends = [
+            tuple(c + sign * reach * e for c, e in zip(middle, errors, strict=True))
+            for sign in (-1.0, 1.0)
+        ]
+        tables += [errors, *ends]
 
     def numbers(features: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        weights = model.intercept if features is None else model.weights[features]
-        flat = np.asarray(weights, dtype=np.float64).ravel()
-        if errors is None or reach is None:
-            return flat[:, None]
-        spread = (errors[1] if features is None else errors[0][features]).ravel()
-        return np.stack([flat, spread, flat - reach * spread, flat + reach * spread], axis=1)
+        columns = [last if features is None else table[features] for table, last in tables]
+        return np.stack([np.asarray(c, dtype=np.float64).ravel() for c in columns], axis=1)
 
     return numbers
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.model.linear import LinearModel
 from polyak.model.schema import HASHED, Schema
+from polyak.storage.sandwich import Sandwich
 
 
 def in_units(model: LinearModel, schema: Schema) -> LinearModel:
@@ -17,8 +18,8 @@ def in_units(model: LinearModel, schema: Schema) -> LinearModel:
 
     A column x of weight w counts as w (x - offset) / scale where it is present. So its weight per
     unit is w / scale, the intercept loses w offset / scale, and a missing value, which stands for
-    the offset, gains that. The replicas go the same way, and with them the standard errors. The
-    model must have a weight for every feature of the schema.
+    the offset, gains that. The replicas, or the covariance, go the same way, and with them the
+    standard errors. The model must have a weight for every feature of the schema.
 
     Examples
     --------
@@ -34,7 +35,10 @@ def in_units(model: LinearModel, schema: Schema) -> LinearModel:
     if model.replicas is not None:
         moved = (_moved(each[:-1], each[-1], schema) for each in model.replicas)
         replicas = np.stack([np.concatenate([table, last[None]]) for table, last in moved])
-    return replace(model, weights=weights, intercept=intercept, replicas=replicas)
+    sandwich = None if model.sandwich is None else _moved_sandwich(model.sandwich, schema)
+    return replace(
+        model, weights=weights, intercept=intercept, replicas=replicas, sandwich=sandwich
+    )
 
 
 def _moved(
@@ -49,3 +53,31 @@ def _moved(
         intercept -= away
         weights[first + 1] += away  # "is missing" comes next
     return weights, intercept
+
+
+def _moved_sandwich(sandwich: Sandwich, schema: Schema) -> Sandwich:
+    """Do the same to a covariance: the score at the origin stays, and the origin moves."""
+    numbers = [
+        (column, first)
+        for column, first in zip(schema.columns, schema.first_features(), strict=True)
+        if column.kind not in HASHED
+    ]
+    wanted = [feature for _, first in numbers for feature in (first, first + 1)]
+    new = np.setdiff1d(np.array(wanted, dtype=np.int64), sandwich.features)
+    features, more = np.concatenate([sandwich.features, new]), len(new)
+    origin = np.pad(sandwich.origin, (0, more))
+    place = {int(feature): column for column, feature in enumerate(features)}
+    matrix = np.eye(1 + len(features))
+    for column, first in numbers:
+        value, missing = place[first], place[first + 1]
+        matrix[1 + value, 1 + value] = 1.0 / column.scale
+        matrix[1 + missing, 1 + value] = column.offset / column.scale
+        origin[value] = origin[value] * column.scale + column.offset * (1.0 - origin[missing])
+    covariance = np.pad(sandwich.covariance, [(0, 0), (0, more), (0, more)])
+    return Sandwich(
+        features,
+        origin,
+        matrix @ np.pad(sandwich.weights, [(0, more), (0, 0)]),
+        matrix @ covariance @ matrix.T,
+        sandwich.degrees,
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import nan
 from typing import Any
 
@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
+from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.lane import Problem
 from polyak.learn.race.leader import Leader
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
-from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
 from polyak.learn.report import training_report
 from polyak.learn.rows_needed import rows_needed_by, second_moments
 from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.model.training_report import Theory, TrainingReport
+from polyak.model.training_report import IntervalReport, Theory, TrainingReport
 from polyak.rows.huge_values import huge_value
 from polyak.rows.labels import distinct, label_text, labels_from_json, labels_to_json
 from polyak.rows.sparse import (
@@ -186,14 +187,23 @@ class Learner:
         leader = self.race.leader()
         sigmoids = leader.sigmoids()
         coef, intercept = leader.weights()
+        sandwich, doubt = self.race.sandwich() or (None, None)
+        replicas = leader.replicas() if sandwich is None else None
+        report = self._report(leader, sigmoids)
+        if sandwich is not None:
+            report = replace(report, intervals=IntervalReport("sandwich", doubt))
+        elif replicas is not None:
+            doubt = self._replicas_doubt(leader, coef)
+            report = replace(report, intervals=IntervalReport("replicas", doubt))
         return LinearModel(
             weights=np.ascontiguousarray(coef.T),
             intercept=intercept,
             loss=self.recipe.loss,
             classes=self.classes,
             sigmoids=sigmoids,
-            replicas=leader.replicas(),
-            report=self._report(leader, sigmoids),
+            replicas=replicas,
+            sandwich=sandwich,
+            report=report,
         )
 
     @reads
@@ -208,6 +218,15 @@ class Learner:
         assert self.race is not None
         needed = self._rows_needed(leader.candidate)
         return training_report(self.race, self.recipe, leader, sigmoids, needed)
+
+    def _replicas_doubt(self, leader: Leader, coef: NDArray[Any]) -> str | None:
+        assert self.race is not None
+        if not isinstance(leader.candidate, Candidate):
+            return None
+        features = int(np.count_nonzero(coef.any(axis=0)))
+        bend = least_bend(self.recipe.loss, leader.lane.histogram(leader.place))
+        needed = self._rows_needed(leader.candidate)
+        return replicas_doubt(self.race.clock, features, leader.candidate, needed, bend)
 
     def _rows_needed(self, candidate: AnyCandidate) -> Theory | None:
         """Ask the theory after how many rows averaging pays off, learning like this."""
@@ -418,7 +437,7 @@ class Learner:
             width=int(row_widths(sample).max(initial=0)),
             dtype=values.dtype,
         )
-        race = Race(self.recipe.candidates(usual, outputs), self.recipe, problem)
+        race = Race(self.recipe.candidates(usual, outputs, self.n_features), self.recipe, problem)
         race.look(usual)
         return race
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -85,28 +85,39 @@ class Recipe:
                 "paper's with a small alpha, they would be too narrow"
             )
 
-    def candidates(self, rows: Rows, outputs: int = 1) -> list[AnyCandidate]:
-        """Look at the first rows and say what to learn with."""
+    def candidates(
+        self, rows: Rows, outputs: int = 1, n_features: int | None = None
+    ) -> list[AnyCandidate]:
+        """Look at the first rows and say what to learn with.
+
+        ``n_features`` is how many there can be, where that is known.
+        """
         if self.recipe == "paper":
             return [self._paper(rows)]
         if self.recipe not in ("auto", "sgd"):
             raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
-        averaged = self._sgd(rows, outputs)
-        if not self._takes_newton_steps(rows, outputs):
+        averaged = self.for_averaged_sgd(outputs, n_features)._sgd(rows, outputs)
+        if not self._takes_newton_steps(_features_seen(rows), outputs):
             return [*averaged]
         # They win on most narrow rows, so that a few others will do beside them.
         return [*averaged[:BESIDE_NEWTON], *map(NewtonCandidate, PENALTIES)]
 
-    def _takes_newton_steps(self, rows: Rows, outputs: int) -> bool:
+    def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
+        """Give the same without intervals, where those are certain to come from Newton steps."""
+        if n_features is None or not self._takes_newton_steps(n_features, outputs):
+            return self
+        return replace(self, intervals=False)
+
+    def _takes_newton_steps(self, features: int, outputs: int) -> bool:
         """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
         set_by_user = {getattr(self, name) for name in OF_SGD} != {"auto"}
-        if self.recipe != "auto" or self.loss not in WITH_CURVATURE or self.intervals:
+        if self.recipe != "auto" or self.loss not in WITH_CURVATURE or set_by_user:
             return False
-        return not set_by_user and _features_seen(rows) <= most_features(self.loss, outputs)
+        return features <= most_features(self.loss, outputs, intervals=self.intervals)
 
     @property
     def replicas(self) -> int:
-        """How many replicas each candidate has."""
+        """How many replicas each candidate of averaged SGD has."""
         return REPLICAS if self.intervals else 0
 
     def _paper(self, rows: Rows) -> Candidate:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyak.model.intervals import weight_interval
+from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
 
 
@@ -33,7 +33,7 @@ def heaviest(model: LinearModel, most: int) -> list[Heavy]:
     [('city=Rome', -2.0), (None, 1.0)]
     """
     sizes = np.abs(model.weights).ravel()
-    interval = None if model.replicas is None else weight_interval(model)
+    interval = None if interval_kind(model) is None else weight_interval(model)
     names, units = model.features.all_names(), model.features.units(model.n_features)
     found = []
     for place in np.argsort(-sizes, kind="stable")[:most].tolist():

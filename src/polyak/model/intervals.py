@@ -1,24 +1,54 @@
-"""How uncertain a model is: standard errors and confidence intervals from its replicas.
+"""How uncertain a model is: standard errors and confidence intervals.
 
-A replica is the same model learned from the same rows, each counted a random number of times. So
-replicas lie around the model as the model lies around the truth.
+They come from a covariance of the weights, `polyak.storage.sandwich.Sandwich`, or else from
+replicas. A replica is the same model learned from the same rows, each counted a random number of
+times. So replicas lie around the model as the model lies around the truth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.rows.sparse import as_rows, core_arrays
+from polyak.rows.sparse import Rows, SparseRows, as_rows, core_arrays
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 4096
 """How many rows to score at a time, since every replica scores each of them."""
+
+
+def interval_kind(model: LinearModel) -> str | None:
+    """Say where a model's standard errors come from: "sandwich", "replicas", or nowhere.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=np.ones((32, 2, 1)))
+    >>> interval_kind(model)
+    'replicas'
+    """
+    if model.sandwich is not None:
+        return "sandwich"
+    return None if model.replicas is None else "replicas"
+
+
+def kind_words(model: LinearModel) -> str | None:
+    """Say in words where a model's standard errors come from."""
+    kinds = {"sandwich": "sandwich covariance", "replicas": "replicas of averaged SGD"}
+    return kinds.get(interval_kind(model) or "")
+
+
+def doubt(model: LinearModel) -> str | None:
+    """Say why a model's intervals are not to be trusted, where there is a reason."""
+    known = None if model.report is None else model.report.intervals
+    return None if known is None else known.doubt
 
 
 def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
@@ -30,39 +60,59 @@ def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
     >>> standard_errors(LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=replicas))
     (array([[0.5]]), array([0.1]))
     """
+    if model.sandwich is not None:
+        variances = np.diagonal(model.sandwich.covariance, axis1=1, axis2=2).T
+        intercepts = _errors(model.sandwich, -model.sandwich.origin[None])[0]  # scores of zero
+        return _whole(model, np.sqrt(np.maximum(variances, 0.0))), intercepts
     whole = np.concatenate([model.weights, model.intercept[None]], dtype=np.float64)
     errors = _spread(_replicas(model), whole)
     return errors[:-1], errors[-1]
 
 
-def quantile(model: LinearModel, level: float) -> float:
+def centres(model: LinearModel) -> tuple[Floats, Floats]:
+    """Give the weights and intercepts that intervals are around.
+
+    Of replicas those are the model's own. Those of a covariance are hardly penalised, unlike those
+    that predict best.
+    """
+    sandwich = model.sandwich
+    if sandwich is None:
+        return np.asarray(model.weights, dtype=np.float64), model.intercept
+    return _whole(model, sandwich.weights), sandwich.weights[0] - (
+        sandwich.origin @ sandwich.weights[1:]
+    )
+
+
+def quantile(model: LinearModel, level: float) -> Floats:
     """Say how many standard errors to either side an interval of this confidence reaches.
 
-    The standard errors themselves are uncertain, being those of a few replicas. So it is a
-    quantile of Student's t.
+    One number an output. The standard errors themselves are uncertain, being those of a few
+    replicas, or of a number of rows. So they are quantiles of Student's t.
 
     Examples
     --------
     >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=np.ones((32, 2, 1)))
-    >>> round(quantile(model, 0.95), 3)
-    2.037
+    >>> quantile(model, 0.95).round(3)
+    array([2.037])
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"the level of an interval lies between 0 and 1, unlike {level}")
     from scipy.special import stdtrit
 
-    return float(stdtrit(len(_replicas(model)), (1.0 + level) / 2.0))
+    outputs = model.weights.shape[1]
+    degrees = model.sandwich.degrees if model.sandwich else [len(_replicas(model))] * outputs
+    return np.asarray(stdtrit(degrees, (1.0 + level) / 2.0), dtype=np.float64)
 
 
 def weight_interval(model: LinearModel, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest value of each weight."""
-    errors, _ = standard_errors(model)
-    return _around(np.asarray(model.weights, dtype=np.float64), quantile(model, level) * errors)
+    reach = quantile(model, level) * standard_errors(model)[0]
+    return _around(centres(model)[0], reach)
 
 
 def score_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest score of each row, a column an output."""
-    pairs = [(scores, _spread(others, scores)) for scores, others in _scores(model, X)]
+    pairs = _scores_of(model.sandwich, X) if model.sandwich else _scores_by_replicas(model, X)
     scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return _around(scores, quantile(model, level) * errors)
 
@@ -73,20 +123,103 @@ def proba_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Flo
     It is worked out for the logarithm of the odds, and so never leaves 0 to 1. Of a margin loss,
     the curve from scores to probabilities is taken as it is.
     """
-    reach = quantile(model, level)
-    low, high = [], []
-    for scores, others in _scores(model, X):
+    pairs = _odds_of(model, X) if model.sandwich else _odds_by_replicas(model, X)
+    odds, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    reach = quantile(model, level)  # of two classes with one output, the same for both
+    low, high = _around(odds, reach * errors)
+    return _chances(low), _chances(high)
+
+
+def _around(centre: Floats, reach: Floats) -> tuple[Floats, Floats]:
+    return centre - reach, centre + reach
+
+
+def _log_odds(chances: Floats) -> Floats:
+    inside = np.clip(chances, 1e-300, 1.0 - 1e-16)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _chances(log_odds: Floats) -> Floats:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))
+
+
+def _some_at_a_time(X: Any) -> Iterator[Rows]:
+    rows = as_rows(X)
+    for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
+        yield rows[begin : begin + ROWS_AT_A_TIME]
+
+
+# -- from a covariance -------------------------------------------------------------------------
+
+
+def _whole(model: LinearModel, columns: Floats) -> Floats:
+    """Give every feature a row, those that have never occurred one of zeros."""
+    assert model.sandwich is not None
+    table = np.zeros((model.n_features, columns.shape[1]))
+    table[model.sandwich.features] = columns[1:]
+    return table
+
+
+def _errors(sandwich: Sandwich, away: Floats) -> Floats:
+    """Give the standard errors of the scores of rows so far ``away`` from the origin."""
+    away = np.hstack([np.ones((len(away), 1)), away])
+    variances = [np.einsum("ij,ij->i", away @ matrix, away) for matrix in sandwich.covariance]
+    return np.asarray(np.sqrt(np.maximum(np.stack(variances, axis=1), 0.0)))
+
+
+def _scores_of(sandwich: Sandwich, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    for rows in _some_at_a_time(X):
+        away = _columns(rows, sandwich.features) - sandwich.origin
+        yield sandwich.weights[0] + away @ sandwich.weights[1:], _errors(sandwich, away)
+
+
+def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
+    """Give these features of rows; others count nothing."""
+    found = np.zeros((len(rows), len(features)))
+    if not isinstance(rows, SparseRows):
+        there = features < rows.shape[1]
+        found[:, there] = rows[:, features[there]]
+        return found
+    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+    order = np.argsort(features)
+    place = np.searchsorted(features, rows.indices[span], sorter=order)
+    place[place == len(features)] = 0
+    column = order[place] if len(order) else place
+    known = features[column] == rows.indices[span] if len(order) else np.zeros(len(place), bool)
+    row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    found[row[known], column[known]] = rows.values[span][known]
+    return found
+
+
+def _odds_of(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Give the logarithms of the odds of each class, and their standard errors.
+
+    How the scores of several classes go together is not known. Errors that all point the wrong way
+    are the worst there can be, so they are what is added up.
+    """
+    assert model.sandwich is not None
+    for scores, errors in _scores_of(model.sandwich, X):
         middle = _log_odds(model.proba_from_scores(scores))
-        odds = np.stack([_log_odds(model.proba_from_scores(other)) for other in others])
-        away = reach * _spread(odds, middle)
-        low.append(_chances(middle - away))
-        high.append(_chances(middle + away))
-    return np.concatenate(low), np.concatenate(high)
+        own = scores
+        if get_loss(model.loss).name != "log_loss" and model.sigmoids is not None:
+            own = scores * model.sigmoids[:, 0] + model.sigmoids[:, 1]
+            errors = errors * np.abs(model.sigmoids[:, 0])
+        if scores.shape[1] == 1:
+            yield middle, np.hstack([errors, errors])
+            continue
+        chance = _chances(own)
+        moves = (1.0 - chance) * errors  # of the logarithm of a class's chance
+        pulls = chance * moves
+        rest = np.maximum(chance.sum(axis=1, keepdims=True) - chance, 1e-300)
+        yield middle, moves + (pulls.sum(axis=1, keepdims=True) - pulls) / rest
+
+
+# -- from replicas -----------------------------------------------------------------------------
 
 
 def _replicas(model: LinearModel) -> NDArray[Any]:
     if model.replicas is None:
-        raise ValueError("this model has no replicas; learn it with intervals")
+        raise ValueError("this model has no standard errors; learn it with intervals")
     return model.replicas
 
 
@@ -97,27 +230,24 @@ def _spread(replicas: NDArray[Any], centre: Floats) -> Floats:
     return np.asarray(np.sqrt(away / len(replicas)))
 
 
-def _around(centre: Floats, reach: Floats) -> tuple[Floats, Floats]:
-    return centre - reach, centre + reach
+def _scores_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    for scores, others in _all_scores(model, X):
+        yield scores, _spread(others, scores)
 
 
-def _scores(model: LinearModel, X: Any) -> Any:
+def _odds_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    for scores, others in _all_scores(model, X):
+        middle = _log_odds(model.proba_from_scores(scores))
+        odds = np.stack([_log_odds(model.proba_from_scores(other)) for other in others])
+        yield middle, _spread(odds, middle)
+
+
+def _all_scores(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     """Score some rows at a time: by the model, and by every replica."""
     replicas = _replicas(model)
     outputs = model.weights.shape[1]
     side_by_side = np.ascontiguousarray(np.concatenate(list(replicas), axis=1))
-    rows = as_rows(X)
-    for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
-        some = rows[begin : begin + ROWS_AT_A_TIME]
+    for some in _some_at_a_time(X):
         raw = _core.score_rows(*core_arrays(some), np.ascontiguousarray(side_by_side[:-1]))
         others = np.asarray(raw + side_by_side[-1], dtype=np.float64)
         yield model.scores(some), others.reshape(-1, len(replicas), outputs).transpose(1, 0, 2)
-
-
-def _log_odds(chances: Floats) -> Floats:
-    inside = np.clip(chances, 1e-300, 1.0 - 1e-16)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
-
-
-def _chances(log_odds: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))

@@ -14,6 +14,7 @@ from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import as_rows, core_arrays
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +36,9 @@ class LinearModel:
     replicas : array of shape (replicas, features + 1, outputs) or None
         The same model learned with random row weights, the intercept last: how far they spread
         is how uncertain the model is.
+    sandwich : Sandwich or None
+        Where features are few, standard errors come from a covariance instead; see
+        `polyak.storage.sandwich.Sandwich`.
     features : FeatureMap
         How a source becomes rows of these features.
     report : TrainingReport or None
@@ -55,6 +59,7 @@ class LinearModel:
     classes: NDArray[Any] | None = None
     sigmoids: Floats | None = None
     replicas: NDArray[Any] | None = None
+    sandwich: Sandwich | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
     report: TrainingReport | None = None
 

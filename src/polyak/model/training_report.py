@@ -119,6 +119,13 @@ class Engine(NamedTuple):
     rounds: int
 
 
+class IntervalReport(NamedTuple):
+    """Where standard errors come from, and why they cannot be trusted, if so."""
+
+    kind: Literal["sandwich", "replicas"]
+    doubt: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingReport:
     """How a model was learned; whatever is not known is None.
@@ -141,6 +148,8 @@ class TrainingReport:
         The same over the later half of the rows.
     calibration : Reliability or None
     rows_needed : Theory or None
+    intervals : IntervalReport or None
+        Where they were asked for.
     engine : Engine or None
         Where several workers learned it.
     """
@@ -159,6 +168,7 @@ class TrainingReport:
     recent: Measure | None = None
     calibration: Reliability | None = None
     rows_needed: Theory | None = None
+    intervals: IntervalReport | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:

@@ -197,7 +197,14 @@ def _weights(model: LinearModel) -> Markup | None:
         return None
     words = "The largest weights, each in the units of its own feature."
     if entries[0]["interval"] is not None:
-        words += " Lines are 95% intervals; a hollow dot's includes zero."
+        from polyak.model.intervals import doubt, kind_words
+
+        words += (
+            f" Lines are 95% intervals, from the {kind_words(model)}; a hollow dot's includes zero."
+        )
+        found = doubt(model)
+        if found is not None:
+            words += f" {found[0].upper()}{found[1:]}."
     if model.classes is not None and len(model.classes) == 2:
         words += f" To the right speaks for {label_text(model.classes[1])}."
     return _section(

@@ -1,9 +1,9 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
 The page of JSON says what the model is, how a source becomes its features and how it was learned;
-the arrays are ``intercept``, perhaps ``sigmoids`` and
-``replicas``, and the weights: either ``weights`` whole (features x outputs) or, where most
-features weigh nothing, ``indices`` of those that do and their ``values``.
+the arrays are ``intercept``, perhaps ``sigmoids`` and ``replicas`` or a ``sandwich``, and the
+weights: either ``weights`` whole (features x outputs) or, where most features weigh nothing,
+``indices`` of those that do and their ``values``.
 `polyak.storage.container` has the rest.
 """
 
@@ -22,6 +22,7 @@ from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
+from polyak.storage.sandwich import Sandwich, sandwich_arrays, sandwich_from
 from polyak.storage.shapes import maybe, record, whole, word
 from polyak.storage.sound import CLASSES
 
@@ -49,6 +50,7 @@ class Parts(NamedTuple):
     classes: NDArray[Any] | None
     sigmoids: NDArray[np.float64] | None
     replicas: NDArray[Any] | None
+    sandwich: Sandwich | None
     features: Any
     report: Any
 
@@ -68,6 +70,8 @@ def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
         arrays["sigmoids"] = model.sigmoids
     if model.replicas is not None:
         arrays["replicas"] = model.replicas
+    if model.sandwich is not None:
+        arrays |= sandwich_arrays(model.sandwich)
     write_file(path, page, arrays)
 
 
@@ -114,6 +118,7 @@ def _model(page: Page, arrays: Arrays, features: type[F], report: type[R]) -> Pa
         classes=classes,
         sigmoids=sigmoids,
         replicas=replicas,
+        sandwich=sandwich_from(arrays, len(weights), outputs),
         features=read(features, page["features"], "features"),
         report=None if page["report"] is None else read(report, page["report"], "report"),
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak.free_memory import check_memory
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.lane import LOSSES as WITH_CURVATURE
+from polyak.learn.recipes import Recipe
 from polyak.losses import LOSSES
 from polyak.storage.shapes import (
     anything,
@@ -151,11 +152,12 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         raise ValueError("its race and its classes do not fit each other")
     newton = sum("penalty" in candidates[number] for number in running)
     if newton or "newton" in race:
-        if "newton" not in race or recipe["loss"] not in WITH_CURVATURE or recipe["intervals"]:
+        if "newton" not in race or recipe["loss"] not in WITH_CURVATURE:
             raise ValueError("its Newton steps and its candidates do not fit each other")
         check_newton(learner, arrays, newton, _demand)
     averaged = len(running) - newton
-    _check_banks(learner, arrays, averaged, outputs * (33 if recipe["intervals"] else 1))
+    how = Recipe(**recipe).for_averaged_sgd(outputs, learner["n_features"])
+    _check_banks(learner, arrays, averaged, outputs * (1 + how.replicas))
 
 
 def _check_banks(

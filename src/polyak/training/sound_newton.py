@@ -12,7 +12,7 @@ from polyak.learn.calibration import BINS
 from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
 from polyak.learn.newton.lane import most_features
 from polyak.learn.newton.progressive import SUMS
-from polyak.storage.shapes import flag, maybe, record, whole, word
+from polyak.storage.shapes import flag, many, maybe, record, whole, word
 
 Arrays = dict[str, NDArray[Any]]
 Demand = Callable[[Arrays, str, str, tuple[int | None, ...]], NDArray[Any]]
@@ -28,7 +28,8 @@ NEWTON = record(
         "block": whole(WIDE_BLOCK, BLOCK),
         "histogram": maybe(record({"rows": whole(), "mark": whole(1)})),
         "dtype": word("float32", "float64"),
-    }
+    },
+    earlier=many(whole(1), most=2),
 )
 
 
@@ -53,7 +54,8 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
     get("lately", (penalties,))
     features = get("column.features", (None,), "int64")
     first, width = int(recipe["fit_intercept"]), len(features)
-    if width > most_features(recipe["loss"], outputs) or len(np.unique(features)) < width:
+    widest = most_features(recipe["loss"], outputs, intervals=recipe["intervals"])
+    if width > widest or len(np.unique(features)) < width:
         raise ValueError("its Newton steps have other features than they can have")
     most = learner["n_features"]
     if width and (features.min() < 0 or (most is not None and features.max() >= most)):
@@ -64,6 +66,9 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
             raise ValueError(f"its newton.column.{name} is negative")
     _check_information(recipe, outputs, penalties, first + width, get)
     _check_held(page, outputs, first + width, get)
+    for number in range(len(page.get("earlier", ()))):
+        if len(get(f"earlier.{number}", (None, outputs))) > width:
+            raise ValueError("its Newton steps had more features than they have")
     if page["histogram"] is not None:
         counts = get("histogram", (2, penalties * outputs, 2, BINS))
         if (counts < 0).any():
@@ -81,7 +86,7 @@ def _check_information(
         raise ValueError("its Newton steps have weights for features that there are not")
     get("gradients", (known, 1 if exact else penalties, outputs))
     get("hessians", (1 if exact else outputs, known, known))
-    get("spreads", (0, known, known))
+    get("spreads", (outputs if recipe["intervals"] else 0, known, known))
 
 
 def _check_held(page: dict[str, Any], outputs: int, columns: int, get: Any) -> None:

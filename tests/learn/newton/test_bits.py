@@ -159,8 +159,8 @@ def test_rows_learned_again_are_not_scored():
     X, y = problem("squared_error")
     lane = NewtonLane("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
     lane.learn(X, y)
-    sums, coef, spread = lane.sums(), lane.weights()[0], lane.covariance()
+    sums, coef, spread = lane.sums(), lane.weights()[0], lane.sandwich().covariance
     lane.learn(X, y, again=True)
     np.testing.assert_allclose(lane.sums(), sums, rtol=1e-12)
     np.testing.assert_allclose(lane.weights()[0], coef, rtol=1e-6)
-    np.testing.assert_allclose(lane.covariance(), spread, rtol=0.02, atol=1e-6)
+    np.testing.assert_allclose(lane.sandwich().covariance, spread, rtol=0.02, atol=1e-6)

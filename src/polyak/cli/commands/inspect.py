@@ -6,6 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_model, not_negative
+from polyak.cli.errors import say
 
 if TYPE_CHECKING:
     from polyak.model.features import FeatureMap
@@ -50,7 +51,13 @@ def run(options: Namespace) -> int:
     if loaded.classes is not None:
         names = [label_text(label) for label in loaded.classes]
         facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    from polyak.model.intervals import doubt, interval_kind, kind_words
+
+    if interval_kind(loaded) is not None:
+        facts["intervals"] = kind_words(loaded)
     print_figures(facts | ({} if report is None else _training(report)), title=options.model)
+    if doubt(loaded) is not None:
+        say(f"warning: {doubt(loaded)}")
     if loaded.features.schema is not None:
         _print_schema(loaded.features.schema)
     if report is not None and options.candidates:

@@ -18,9 +18,19 @@ from numpy.typing import ArrayLike, NDArray
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.progressive import SUMS, progressive_sums
+from polyak.learn.newton.sandwich import drift, gram_at, remembered, sandwich_of, slope_spread
 from polyak.learn.newton.standardize import Standard
-from polyak.learn.newton.step import Block, Past, gram, learn_block, one_blas_thread, solve
+from polyak.learn.newton.step import (
+    Block,
+    Past,
+    definite,
+    gram,
+    learn_block,
+    one_blas_thread,
+    solve,
+)
 from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +145,7 @@ class NewtonLane:
         self._counted = 0  # held rows that are in the sums
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
         self._lately: Floats = np.zeros(len(self.penalties))
+        self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         self.standard: Standard
         self._held: HeldRows
         self._known: Information
@@ -348,6 +359,10 @@ class NewtonLane:
             self._leave("its numbers are too large")
             return
         self._solved = self._held.count
+        if self.intervals:
+            self._earlier = remembered(
+                self._earlier, self.clock, known.W[:, self.smallest], self.standard
+            )
         if provisional:  # the rows are all still there: nothing but the weights is new
             self._known = Information(self.exact, known.W, before.P, before.G, before.M)
             return
@@ -377,24 +392,33 @@ class NewtonLane:
         G = before.G[0] + gram(Z, weights)
         b = before.P[:, 0] + Z.T @ weighted
         W = np.stack([solve(G, diagonal, b) for diagonal in shrink.T], axis=1)
-        M = before.M
-        if self.intervals:
-            slopes = Z @ W[:, self.smallest] - targets
-            M = _with_spread(M, Z, slopes if weights is None else slopes * weights[:, None])
+        M = self._with_spread(before.M, Z, W, [G], shrink)
         return Information(True, W, b[:, None], [G], M)
 
     def _curved(self, Z: Floats, before: Information, shrink: Floats) -> Information:
-        P, W, G, slopes = np.empty_like(before.P), np.empty_like(before.W), [], []
+        P, W, G = np.empty_like(before.P), np.empty_like(before.W), []
         weights, lead = self._held.weights(), self.lead
         for k in range(self.outputs):
             block = Block(Z, np.ascontiguousarray(self._held.targets()[:, k]), weights)
             past = Past(before.G[k], before.P[:, :, k], before.W[:, :, k])
-            after, slope = learn_block(self.loss, block, past, shrink, lead, self.clock)
-            G.append(after.G)
+            after, _ = learn_block(self.loss, block, past, shrink, lead, self.clock)
             P[:, :, k], W[:, :, k] = after.P, after.W
-            slopes.append(slope[:, self.smallest])
-        M = _with_spread(before.M, Z, np.stack(slopes, axis=1)) if self.intervals else []
-        return Information(False, W, P, G, M)
+            own = W[:, self.smallest, k]
+            G.append(before.G[k] + gram_at(self.loss, block, own) if self.intervals else after.G)
+        return Information(False, W, P, G, self._with_spread(before.M, Z, W, G, shrink))
+
+    def _with_spread(
+        self, M: list[Floats], Z: Floats, W: Floats, G: list[Floats], shrink: Floats
+    ) -> list[Floats]:
+        """Add what the slopes of the held rows spread, for intervals, to what was spread before."""
+        place, weights, targets = self.smallest, self._held.weights(), self._held.targets()
+        found = []
+        for k, before in enumerate(M):
+            whole = definite(G[k % len(G)], shrink[:, place])
+            own = W[:, place, k]
+            more = slope_spread(self.loss, Z, targets[:, k], weights, own, whole)
+            found.append(before + more)
+        return found
 
     def _move_centres(self, mean: Floats, variance: Floats) -> Floats:
         """Move the centres that rows have left behind, where cancellation would eat their digits.
@@ -435,27 +459,20 @@ class NewtonLane:
         standard = self._finished().standard
         return np.asarray(self._shrink(standard.squares, standard.varied)[:, 0] / self.penalties[0])
 
-    def covariance(self) -> Floats:
-        """Give the covariance of the weights at the smallest penalty, a matrix an output.
-
-        It is for rows as they come: features in the order of ``standard.features``, the intercept,
-        where there is one, first. It is the sandwich, which holds whatever the noise is like, times
-        ``n / (n - columns)`` for what was fitted away.
-        """
+    def sandwich(self) -> Sandwich:
+        """Give the weights at the smallest penalty and their covariance, for rows as they come."""
         if not self.intervals:
             raise ValueError("a lane without intervals keeps no covariance")
         done = self._finished()
-        standard, known = done.standard, done._known
-        out, diagonal = standard.out_map(), done._shrink(standard.squares, standard.varied)
-        rows = max(done.clock - done._learned_again, 1)
-        # Rows learned twice are twice in G and in M, so that the sandwich comes out half as large.
-        factor = done.clock / max(rows - len(known), 1)
-        matrices = []
-        for k, M in enumerate(known.M):
-            G = known.G[0 if done.exact else k]
-            half = solve(G, diagonal[:, done.smallest], M)
-            matrices.append(factor * out @ solve(G, diagonal[:, done.smallest], half.T) @ out.T)
-        return np.stack(matrices)
+        standard, known, rows = done.standard, done._known, done.clock - done._learned_again
+        shrink = done._shrink(standard.squares, standard.varied)[:, done.smallest]
+        W, times = known.W[:, done.smallest], done.clock / max(rows, 1)
+        with one_blas_thread():
+            return sandwich_of(standard, W, known.G, known.M, shrink, rows, times)
+
+    def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
+        """Say how far weights have moved, in standard errors, and since how many rows."""
+        return drift(self._earlier, self.clock, sandwich)
 
     def _finished(self) -> NewtonLane:
         """Give a lane that has learned the held rows too: itself, or a copy."""
@@ -475,12 +492,14 @@ class NewtonLane:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out everything that learning changes: what JSON holds, and arrays."""
         page = {name: getattr(self, name) for name in _NUMBERS} | {"block": self._held.block}
+        page["earlier"] = [rows for rows, _ in self._earlier]
         arrays: dict[str, NDArray[Any]] = {
             "penalties": self.penalties.copy(),
             "totals": self._totals.copy(),
             "lately": self._lately.copy(),
         }
         columns = {f"column.{name}": array for name, array in self.standard.state().items()}
+        arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
         return page, arrays | columns | self._known.state() | self._held.state(self._columns)
 
     def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -489,6 +508,8 @@ class NewtonLane:
             setattr(self, name, page[name])
         for name in ("penalties", "totals", "lately"):
             setattr(self, name if name == "penalties" else f"_{name}", arrays[name].copy())
+        rows = page.get("earlier", [])
+        self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
         columns = {name.removeprefix("column."): array for name, array in arrays.items()}
         self.standard.set_state(columns)
         self._known = Information.from_state(arrays, exact=self.exact)
@@ -541,6 +562,7 @@ class NewtonLane:
             setattr(self, name, sum(values[1:], start=values[0]))
         self.clock, self._learned_again = int(self.clock), int(self._learned_again)
         self.standard = standard
+        self._earlier = []
         self._begin_block()
 
     # -- inside --------------------------------------------------------------------------------
@@ -566,8 +588,3 @@ class NewtonLane:
 
 
 _NUMBERS = ("clock", "left", "_learned_again", "_first_block", "_solved", "_counted")
-
-
-def _with_spread(M: list[Floats], Z: Floats, slopes: Floats) -> list[Floats]:
-    """Add the block's slopes, which have a column an output, to what they spread before."""
-    return [before + gram(Z, np.square(slopes[:, k])) for k, before in enumerate(M)]

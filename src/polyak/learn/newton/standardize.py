@@ -161,14 +161,6 @@ class Standard:
         intercept = weights[0] - self.centre @ slopes if first else np.zeros(len(coef))
         return coef, intercept
 
-    def out_map(self) -> Floats:
-        """Give the matrix from weights here, constant first, to those for rows as they come."""
-        first = int(self.fit_intercept)
-        matrix = np.diag(np.concatenate([np.ones(first), 1.0 / self.units]))
-        if first:
-            matrix[0, 1:] = -self.centre / self.units
-        return matrix
-
     def map_from(self, other: Standard) -> Floats:
         """Give the matrix from a row in another's units to the same row in these.
 

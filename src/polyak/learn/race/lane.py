@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.learn.calibration import ScoreHistogram
 from polyak.rows.sparse import Rows
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +77,10 @@ class Lane(Protocol):
     def is_early(self) -> bool:
         """Whether it is too early to tell how well it will do, so that its best must stay."""
 
+    @property
+    def stays(self) -> list[int]:
+        """Who must not drop out, how well others may do: intervals are about its weights."""
+
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
 
@@ -120,6 +125,9 @@ class Lane(Protocol):
 
     def replicas(self, place: int) -> NDArray[Any] | None:
         """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+
+    def sandwich(self) -> tuple[Sandwich, str | None] | None:
+        """Give hardly penalised weights and their covariance, if it has them, and any doubt."""
 
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.race.lane import Problem
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
@@ -61,6 +63,7 @@ class NewtonRacer:
             outputs=problem.outputs,
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
+            intervals=recipe.intervals,
         )
         sampled = recipe.loss == "log_loss"
         counts = ScoreHistogram(len(newton), sampled=sampled) if problem.classifies else None
@@ -98,6 +101,11 @@ class NewtonRacer:
         """Whether there were so few rows that others may be ahead by chance."""
         return self.clock < LATE
 
+    @property
+    def stays(self) -> list[int]:
+        """Who must not drop out: where intervals are asked for, the smallest penalty."""
+        return [self.numbers[self.newton.smallest]] if self.newton.intervals else []
+
     def look(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
         empty = self.newton
@@ -108,6 +116,7 @@ class NewtonRacer:
             outputs=empty.outputs,
             one_vs_rest=empty.one_vs_rest,
             fit_intercept=empty.fit_intercept,
+            intervals=empty.intervals,
         )
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
@@ -245,6 +254,14 @@ class NewtonRacer:
     def replicas(self, place: int) -> NDArray[Any] | None:
         """Give nothing: there are no replicas."""
         return None
+
+    def sandwich(self) -> tuple[Sandwich, str | None] | None:
+        """Give the weights at the smallest penalty and their covariance, for intervals."""
+        if not self.newton.intervals:
+            return None
+        with np.errstate(all="ignore"):
+            found = self.newton.sandwich()
+        return found, sandwich_doubt(found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
         """Say that nothing is averaged."""

@@ -25,6 +25,7 @@ from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe, most_candidates
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, check_rows, row_widths
+from polyak.storage.sandwich import Sandwich
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,8 @@ class Race:
     def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
         self.candidates = candidates
         self.problem = problem
-        self.models_each = problem.outputs * (1 + recipe.replicas)
+        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+        self.models_each = problem.outputs * (1 + averaged.replicas)
         self.entered = len(candidates)
         self.lanes = _lanes_of(candidates, recipe, problem)
         self.scored = 0  # how many rows were scored; those learned again were not
@@ -241,7 +243,7 @@ class Race:
 
     def _keep_best(self, keep: int, since: float) -> None:
         best = self._in_order(since, self.running)
-        chosen = set(best[:keep])
+        chosen = set(best[:keep]).union(*(lane.stays for lane in self.lanes))
         # Who may have to leave must not be alone.
         averaged = [number for number in best if number in set(self.running_sgd)]
         if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
@@ -272,6 +274,10 @@ class Race:
         best = self._in_order(self.scored / 2, self.running)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
+
+    def sandwich(self) -> tuple[Sandwich, str | None] | None:
+        """Give weights and their covariance, where a lane that ran to the end has them."""
+        return next((found for lane in self.lanes if (found := lane.sandwich())), None)
 
     def sums(self) -> Floats:
         """Give what each candidate's rows, losses, squared losses and errors add up to."""
@@ -310,7 +316,8 @@ def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) 
                 break
         else:
             banks.append([number])
-    lanes: list[Lane] = [SgdLane.of(numbers, averaged, recipe, problem) for numbers in banks]
+    how = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+    lanes: list[Lane] = [SgdLane.of(numbers, averaged, how, problem) for numbers in banks]
     if penalties:
         lanes.append(NewtonRacer.of(list(penalties), list(penalties.values()), recipe, problem))
     return lanes

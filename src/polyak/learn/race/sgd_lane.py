@@ -93,6 +93,11 @@ class SgdLane:
         """Whether it is too early to tell how well it will do: it learns evenly."""
         return False
 
+    @property
+    def stays(self) -> list[int]:
+        """Who must not drop out: anybody may."""
+        return []
+
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
         self.bank.look(rows)
@@ -215,6 +220,10 @@ class SgdLane:
         whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
         whole = whole.reshape(-1, self.outputs, whole.shape[1])
         return np.ascontiguousarray(whole.transpose(0, 2, 1))
+
+    def sandwich(self) -> None:
+        """Give nothing: there is no covariance, only replicas."""
+        return
 
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""

@@ -1,0 +1,133 @@
+"""Standard errors from the same pass: how far the weights would lie elsewhere with other rows.
+
+Where w minimises a sum of losses, its covariance is about ``H⁻¹ M H⁻¹``: H the sum of the Hessians,
+penalty included, and ``M = Σ g² z zᵀ``, g being the slope of a row's loss times the row's weight.
+That holds whatever the noise is like and whether or not the model is true.
+
+The slope of a row by weights that have learned it is too small, the more so the more the row has
+pulled them its way. Its leverage ``h zᵀ H⁻¹ z``, h the row's curvature, says how much: without the
+row, its slope would be ``g / (1 - leverage)``, exactly so for squared error. M is the sum of those,
+so that the covariance is the jackknife's (known as HC3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.standardize import Standard
+from polyak.learn.newton.step import Block, curvature, definite, gram, solve_by, value_and_slope
+from polyak.storage.sandwich import Sandwich
+
+Floats = NDArray[np.float64]
+
+ALONE = 1e-6
+"""What is left of a row's slope, at least, however alone it is in having a feature."""
+EARLIEST = 10.0
+"""Weights of fewer rows a column are not compared with later ones."""
+
+
+def gram_at(loss: str, block: Block, w: Floats) -> Floats:
+    """Give the Hessian of a block where w is; the step's own is of where it began."""
+    bend = curvature(loss, block.Z @ w, block.targets)
+    return gram(block.Z, block.weighted(bend))
+
+
+def slope_spread(
+    loss: str,
+    Z: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    w: Floats,
+    whole: Floats | None,
+) -> Floats:
+    """Add up ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
+
+    ``whole`` is the sum of the Hessians with the rows' own and the penalty, at w, as
+    `polyak.learn.newton.step.definite` gives it.
+    """
+    scores = Z @ w
+    slopes, bend = value_and_slope(loss, scores, targets)[1], curvature(loss, scores, targets)
+    if weights is not None:
+        slopes, bend = slopes * weights, bend * weights
+    leverage = bend * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
+    return gram(Z, np.square(slopes / np.maximum(1.0 - leverage, ALONE)))
+
+
+def sandwich_of(
+    standard: Standard,
+    W: Floats,
+    G: list[Floats],
+    M: list[Floats],
+    shrink: Floats,
+    rows: float,
+    times: float,
+) -> Sandwich:
+    """Give weights and their covariance in the units of rows as they come.
+
+    ``W`` has a column an output; ``shrink`` is the penalty's diagonal. ``rows`` is how many there
+    were, each learned so many ``times``. The weights ask only for a row's distance from the
+    centres, so that there is no shift to undo.
+
+    The degrees of freedom are the rows' curvatures, added up, less what was fitted. Of squared
+    error that is the number of rows; of log_loss, where a class is rare, about the rows of it: few
+    of the others say anything.
+    """
+    first = int(standard.fit_intercept)
+    unit = np.concatenate([np.ones(first), 1.0 / standard.units])
+    outputs, columns = W.shape[1], 1 + len(standard)
+    here = slice(1 - first, None)  # without an intercept the score at the origin is zero
+    weights, covariance = np.zeros((columns, outputs)), np.zeros((outputs, columns, columns))
+    weights[here] = W * unit[:, None]
+    degrees = np.empty(outputs)
+    for k in range(outputs):
+        own = G[k % len(G)]
+        whole = definite(own, shrink)
+        half = solve_by(whole, M[k])
+        both = solve_by(whole, half.T) * unit[:, None] * unit
+        # Rows learned twice are twice in G and in M, so that the sandwich comes out half as large.
+        covariance[k, here, here] = 0.5 * times * (both + both.T)
+        degrees[k] = max((own[0, 0] / times if first else rows) - len(W), 1.0)
+    return Sandwich(standard.features.copy(), standard.centre.copy(), weights, covariance, degrees)
+
+
+# -- whether the rows were all alike -----------------------------------------------------------
+
+
+def remembered(
+    earlier: list[tuple[int, Floats]], rows: int, W: Floats, standard: Standard
+) -> list[tuple[int, Floats]]:
+    """Remember weights wherever the number of rows has doubled: the two last of them."""
+    if earlier and rows < 2 * earlier[-1][0]:
+        return earlier
+    slopes = W[int(standard.fit_intercept) :] / standard.units[:, None]
+    return [*earlier[-1:], (rows, slopes)]
+
+
+def drift(
+    earlier: list[tuple[int, Floats]], rows: int, sandwich: Sandwich
+) -> tuple[int, float] | None:
+    """Say how far weights have moved since about half of the rows, and how many those were.
+
+    It is in standard errors of the difference: weights of a share f of the rows have 1/f times the
+    variance of those of all, and a covariance with them that is the variance of those of all. None
+    where the earlier weights were of too few rows to be judged.
+
+    Examples
+    --------
+    >>> one = Sandwich(np.array([4]), np.ones(1), np.ones((2, 1)), np.eye(2)[None], np.full(1, 90.))
+    >>> drift([(50, np.array([[4.0]]))], 100, one)
+    (50, 3.0)
+    """
+    early = [one for one in earlier if one[0] <= 0.75 * rows]
+    if not early:
+        return None
+    then, slopes = early[-1]
+    known, columns = len(slopes), len(sandwich.weights)
+    if (sandwich.degrees * then / rows < EARLIEST * columns).any():
+        return None
+    variances = np.diagonal(sandwich.covariance, axis1=1, axis2=2).T[1 : 1 + known]
+    errors = np.sqrt(variances * (rows / then - 1.0))
+    away = np.abs(slopes - sandwich.weights[1 : 1 + known])
+    moved = np.divide(away, errors, out=np.zeros_like(away), where=errors > 0)
+    return then, float(moved.max(initial=0.0))

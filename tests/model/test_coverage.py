@@ -1,0 +1,66 @@
+"""Do 95% intervals hold what endless rows would lead to 95 times of a hundred?
+
+Each part of the slow tests can be run alone, as in ``-k "rare and 2000 and log_loss"``.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from coverage import (
+    DESIGNS,
+    LOSSES,
+    batch_coverage,
+    best_weights,
+    coverage,
+    draw,
+    learned,
+    real_coverage,
+    real_rows,
+)
+
+from polyak.model.intervals import centres
+
+
+def bounds(runs, weights, errors=4.0):
+    """Give what a share of 95% of so many independent weights may come out as."""
+    reach = errors * np.sqrt(0.95 * 0.05 / (runs * weights))
+    return 0.95 - reach, 0.95 + reach
+
+
+@pytest.mark.parametrize(
+    ("design", "loss"), [("far from zero", "log_loss"), ("heteroscedastic", "squared_error")]
+)
+def test_coverage_of_a_few_runs(design, loss):
+    least, most = bounds(25, 10)
+    assert least < coverage(design, loss, 2000, 25) < most
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_best_weights_are_where_many_rows_lead(loss):
+    model = learned(loss, *draw("misspecified", loss, 200_000, 0))
+    away = centres(model.to_model())[0][:, 0] - best_weights("misspecified", loss)
+    assert np.abs(away / np.ravel(model.coef_std_err_)).max() < 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "runs"), [(2000, 200), (20_000, 200), (100_000, 50)])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("design", DESIGNS)
+def test_coverage(design, loss, rows, runs):
+    share = coverage(design, loss, rows, runs)
+    least = 0.92
+    if (design, loss, rows) == ("rare class", "log_loss", 2000):
+        least = batch_coverage(design, loss, rows, runs) - 0.02
+    assert least <= share <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA names no folder")
+@pytest.mark.parametrize("name", ["covtype", "california_housing"])
+def test_coverage_of_resampled_real_rows(name):
+    X, y, loss = real_rows(name)
+    ours, batch = real_coverage(X, y, loss, rows=20_000, runs=50)
+    assert abs(ours - batch) <= 0.03
