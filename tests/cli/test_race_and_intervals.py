@@ -73,12 +73,40 @@ def test_intervals_are_shown(train_file: Path, tmp_path: Path) -> None:
 def test_intervals_of_several_classes(tmp_path: Path) -> None:
     source = write(tmp_path / "three.svm", rows_of_text(2000, labels=(1, 2, 5)))
     polyak("train", source, "-q", "--model", tmp_path / "m", "--intervals")
-    replicas = LinearModel.load(tmp_path / "m").replicas
-    assert replicas is not None
-    assert replicas.shape[2] == 3
-    assert np.isfinite(replicas).all()
-    shown = polyak("inspect", tmp_path / "m", "--top", 2).stdout.splitlines()[-3:]
-    assert shown[0].split()[:3] == ["feature", "class", "weight"]
+    sandwich = LinearModel.load(tmp_path / "m").sandwich
+    assert sandwich is not None
+    assert sandwich.covariance.shape[0] == 3
+    assert np.isfinite(sandwich.covariance).all()
+    said = polyak("inspect", tmp_path / "m", "--top", 2).stdout
+    assert "sandwich covariance" in said
+    assert said.splitlines()[-3].split()[:3] == ["feature", "class", "weight"]
+
+
+def test_replicas_stay_for_hinge(tmp_path: Path) -> None:
+    source = write(tmp_path / "two.svm", rows_of_text(2000))
+    polyak("train", source, "-q", "--model", tmp_path / "m", "--intervals", "--loss", "hinge")
+    model = LinearModel.load(tmp_path / "m")
+    assert model.sandwich is None
+    assert model.replicas is not None
+    assert "replicas of averaged SGD" in polyak("inspect", tmp_path / "m").stdout
+
+
+def test_intervals_that_cannot_be_trusted_say_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = "".join(
+        f"{1 if number % 300 == 0 else -1} "
+        + " ".join(f"{place}:{value:.4f}" for place, value in enumerate(rng.normal(size=8), 1))
+        + "\n"
+        for number in range(1500)
+    )
+    source = write(tmp_path / "rare.svm", rows)
+    options = ("-q", "--model", tmp_path / "m", "--loss", "log_loss")
+    done = polyak("train", source, *options, "--intervals")
+    assert done.stderr.count("too few of a class, for 9 weights") == 1
+    assert "too few of a class" in polyak("inspect", tmp_path / "m").stderr
+    polyak("report", tmp_path / "m", "-o", tmp_path / "m.html")
+    assert "too few of a class" in (tmp_path / "m.html").read_text()
+    assert "too few of a class" not in polyak("train", source, *options).stderr
 
 
 def test_intervals_are_for_one_pass_of_the_race(train_file: Path, tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
         What is set is kept and no longer searched. Where features are few, block Newton steps are
-        among the candidates, unless something is set that only averaged SGD has, or ``intervals``;
-        "sgd" is the race without them. With "paper", what Xu's paper says.
+        among the candidates, unless something is set that only averaged SGD has; "sgd" is the race
+        without them. With "paper", what Xu's paper says.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
         The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
@@ -68,10 +68,10 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     shuffle : bool, default=True
         Whether `fit` takes the rows in a random order, a new one each pass.
     intervals : bool, default=False
-        Whether to learn 32 replicas in the same pass, each with random weights of the rows. How
-        far they spread gives standard errors and intervals; see `coef_interval` and
-        `predict_interval`. They are for rows seen once, so `fit` makes one pass unless
-        ``max_iter`` says otherwise.
+        Whether to keep in the same pass what standard errors and intervals need: where block
+        Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
+        weights of the rows. See `coef_interval` and `predict_interval`. They are for rows seen
+        once, so `fit` makes one pass unless ``max_iter`` says otherwise.
     class_weight : dict, "balanced" or None, default=None
         The weight of each class's rows. "balanced" weighs classes inversely to how often they
         are: in `fit` among all rows, in `partial_fit` among the rows so far.
@@ -350,8 +350,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         --------
         >>> X = np.random.default_rng(0).normal(size=(3000, 2))
         >>> classifier = ASGDClassifier(loss="log_loss", intervals=True, random_state=0)
-        >>> low, high = classifier.fit(X, X[:, 0] > 0).predict_interval(X[:5], kind="proba")
-        >>> bool(np.all((low <= classifier.predict_proba(X[:5])) & (low < high)))
+        >>> y = X[:, 0] + np.random.default_rng(1).normal(size=3000) > 0
+        >>> low, high = classifier.fit(X, y).predict_interval(X[:5], kind="proba")
+        >>> bool(np.all((0 < low) & (low < high) & (high < 1)))
         True
         """
         if kind not in ("score", "proba"):

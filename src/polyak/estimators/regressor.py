@@ -34,8 +34,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
         What is set is kept and no longer searched. Where features are few, block Newton steps are
-        among the candidates, unless something is set that only averaged SGD has, or ``intervals``;
-        "sgd" is the race without them. With "paper", what Xu's paper says.
+        among the candidates, unless something is set that only averaged SGD has; "sgd" is the race
+        without them. With "paper", what Xu's paper says.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
         The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
@@ -64,10 +64,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     shuffle : bool, default=True
         Whether `fit` takes the rows in a random order, a new one each pass.
     intervals : bool, default=False
-        Whether to learn 32 replicas in the same pass, each with random weights of the rows. How
-        far they spread gives standard errors and intervals; see `coef_interval` and
-        `predict_interval`. They are for rows seen once, so `fit` makes one pass unless
-        ``max_iter`` says otherwise.
+        Whether to keep in the same pass what standard errors and intervals need: where block
+        Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
+        weights of the rows. See `coef_interval` and `predict_interval`. They are for rows seen
+        once, so `fit` makes one pass unless ``max_iter`` says otherwise.
     warm_start : bool, default=False
         Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
     random_state : int, RandomState instance or None, default=None

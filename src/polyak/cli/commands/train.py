@@ -102,7 +102,7 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--intervals",
         action="store_true",
-        help="learn replicas in the same pass, for standard errors and confidence intervals",
+        help="keep what standard errors and confidence intervals need, in the same pass",
     )
     how.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of what is random")
 
@@ -273,6 +273,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
 
     _report_bad_lines(outcome)
     _report_missing_targets(outcome)
+    _report_doubt(outcome)
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
         outcome.model.save(options.model)
@@ -300,6 +301,14 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
             figures |= {f"test_{name}": value for name, value in measured.items()}
     print_figures(figures, options.json)
     return 0
+
+
+def _report_doubt(outcome: Outcome) -> None:
+    from polyak.model.intervals import doubt
+
+    found = None if outcome.model is None else doubt(outcome.model)
+    if found is not None:
+        say(f"warning: {found}")
 
 
 def _report_bad_lines(outcome: Outcome) -> None:
