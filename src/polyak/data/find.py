@@ -10,6 +10,19 @@ from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 
 
+def names_files(source: Any) -> bool:
+    """Tell what names files, or is an open one, from arrays and tables in memory."""
+    if isinstance(source, (list, tuple)):
+        return all(isinstance(part, (str, os.PathLike)) for part in source)
+    return isinstance(source, (str, os.PathLike, File)) or hasattr(source, "read")
+
+
+def read_once_only(source: Any) -> str | None:
+    """Name the first of a source's files that cannot be read twice, such as a pipe."""
+    files = find_files(source) if names_files(source) else []
+    return next((file.name for file in files if not getattr(file, "is_regular", False)), None)
+
+
 def find_files(source: Any) -> list[File | Pipe]:
     """Turn a path, a pattern, ``-``, a file object or a list of them into files, in order.
 

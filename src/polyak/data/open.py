@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
-from polyak.data.find import find_files
+from polyak.data.find import find_files, names_files
 from polyak.data.formats.registry import open_files
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.options import Columns, Options
 from polyak.data.position import Position
-from polyak.data.sources.files import File
 from polyak.data.stream import Reader, Stream
 
 if TYPE_CHECKING:
@@ -142,7 +140,7 @@ def open_stream(
         longest_line=longest_line,
         batch_rows=batch_rows,
     )
-    if _names_files(source):
+    if names_files(source):
         reader: Reader = open_files(find_files(source), format, options)
     else:
         from polyak.data.tables.frames import is_frame, open_frame
@@ -162,9 +160,3 @@ def open_stream(
         start=start,
         warn_if_sorted=warn_if_sorted,
     )
-
-
-def _names_files(source: Any) -> bool:
-    if isinstance(source, (list, tuple)):
-        return all(isinstance(part, (str, os.PathLike)) for part in source)
-    return isinstance(source, (str, os.PathLike, File)) or hasattr(source, "read")

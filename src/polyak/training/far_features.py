@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from polyak._core import NoRoom
+from polyak.data.find import find_files, names_files, read_once_only
 from polyak.errors import DataError
 from polyak.rows.sparse import SparseRows
 
@@ -32,7 +33,8 @@ def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
     """Read the rows that were delivered since ``start`` once more, line by line."""
     from polyak.data.open import open_stream
 
-    if not _can_be_read_again(job):
+    files = names_files(job.source)  # arrays and tables in memory have no lines
+    if job.shuffle_buffer or not files or read_once_only(job.source) is not None:
         return None
     base = stream.position.get("base")
     found, largest = None, -1
@@ -60,21 +62,7 @@ def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
     return found
 
 
-def _can_be_read_again(job: Job) -> bool:
-    from polyak.data.find import find_files
-    from polyak.data.sources.files import File
-
-    if job.shuffle_buffer:
-        return False
-    try:
-        return all(isinstance(file, File) and file.is_regular for file in find_files(job.source))
-    except (TypeError, DataError):  # arrays and tables in memory have no lines
-        return False
-
-
 def _place(job: Job, lines: Stream) -> str:
-    from polyak.data.find import find_files
-
     position = lines.position
     if "lines" not in position:
         return f"{lines.name}, row {lines.rows_read - 1}"

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
+from polyak.data.find import read_once_only
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.options import Columns
 from polyak.data.position import BadLine
@@ -60,9 +61,8 @@ class Job:
             raise ValueError(f"passes must be at least 1, not {self.passes}")
         if self.passes > 1 and self.recipe.intervals:
             raise ValueError("intervals are for rows that are read once, in one pass")
-        sources = self.source if isinstance(self.source, list | tuple) else [self.source]
-        if self.passes > 1 and "-" in sources:
-            raise ValueError("standard input can be read once only; passes needs files")
+        if self.passes > 1 and (pipe := read_once_only(self.source)) is not None:
+            raise ValueError(f"{pipe} can be read once only; passes needs files")
 
     def options(self) -> dict[str, Any]:
         """Give all that changes what is learned from the same data."""

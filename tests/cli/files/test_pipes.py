@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zstandard
-from commands import POLYAK, polyak, rows_of_text
+from commands import POLYAK, fails, polyak, rows_of_text
 
 from polyak.model.linear import LinearModel
 from polyak.training.checkpoint import NEWEST
@@ -203,3 +203,14 @@ def test_other_rows_in_the_pipe_are_refused(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "is a checkpoint of other data" in done.stderr
+
+
+@pytest.mark.parametrize("named", [["rows.svm"], ["first.svm", "rows.svm"], ["rows.*"]])
+def test_what_can_be_read_once_only_is_refused_before_a_second_pass_waits_for_it(
+    named: list[str], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "rows.svm")  # which nobody writes to: whoever opens it waits for ever
+    (tmp_path / "first.svm").write_text(rows_of_text(10))
+    sources = [tmp_path / name for name in named]
+    said = fails("train", *sources, "-m", tmp_path / "m", "--passes", 2, code=2)
+    assert f"{tmp_path / 'rows.svm'} can be read once only; passes needs files" in said
