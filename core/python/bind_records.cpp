@@ -1,5 +1,12 @@
 // The rows of text tables as Python sees them: bytes in, places out.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+
+#include <unordered_map>
+
 #include "python/bind_text.hpp"
+#include "table/arrow_export.hpp"
+#include "table/csv_numbers.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;
@@ -59,9 +66,76 @@ nb::object odd_numbers(nb::handle source, Offsets offsets) {
   return to_numpy(std::move(odd));
 }
 
+template <class Node>
+nb::object to_capsule(Node &&node, const char *name) {
+  PyObject *capsule = PyCapsule_New(new Node(node), name, [](PyObject *capsule) {
+    auto *node = static_cast<Node *>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+    if (node->release != nullptr) node->release(node);
+    delete node;
+  });
+  if (capsule == nullptr) throw nb::python_error();
+  return nb::steal(capsule);
+}
+
+// Columns of numbers, for whoever reads Arrow's interface.
+class CsvColumns {
+ public:
+  CsvColumns(table::NumberColumns &&columns, bool or_missing)
+      : data_(std::make_shared<const table::NumberColumns>(std::move(columns))) {
+    for (size_t c = 0; c < data_->names.size(); ++c)
+      if (!data_->is_odd[c] && (or_missing || data_->missing[c] < data_->n_rows))
+        chosen_.push_back(c);
+  }
+
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (size_t c : chosen_) names.push_back(data_->names[c]);
+    return names;
+  }
+
+  nb::tuple as_arrow(nb::handle) const {
+    nb::object schema = to_capsule(arrow::schema_of(data_, chosen_), "arrow_schema");
+    return nb::make_tuple(schema, to_capsule(arrow::array_of(data_, chosen_), "arrow_array"));
+  }
+
+ private:
+  arrow::Shared data_;
+  std::vector<size_t> chosen_;
+};
+
+std::optional<CsvColumns> numbers_of_csv(nb::handle source, char delimiter,
+                                         const std::vector<std::string> &header,
+                                         const std::vector<std::string> &wanted,
+                                         const std::vector<std::string> &missing, bool or_missing) {
+  const Text text(source);
+  nb::gil_scoped_release release;
+  std::unordered_map<std::string_view, int32_t> numbers;
+  for (const std::string &name : wanted)
+    numbers.emplace(name, static_cast<int32_t>(numbers.size()));
+  std::vector<int32_t> places;
+  for (const std::string &name : header) {
+    const auto found = numbers.find(name);
+    places.push_back(found == numbers.end() ? -1 : found->second);
+  }
+  const table::CsvNumbers::Words words(missing.begin(), missing.end());
+  table::CsvNumbers parser({text.data(), text.size()}, delimiter, wanted, places, words);
+  if (!parser.run()) return std::nullopt;
+  return CsvColumns(parser.take(), or_missing);
+}
+
 }  // namespace
 
 void bind_records(nb::module_ &m) {
+  nb::class_<CsvColumns>(m, "CsvColumns", "Columns of numbers that were read from CSV.")
+      .def_prop_ro("names", &CsvColumns::names)
+      .def("__arrow_c_array__", &CsvColumns::as_arrow, nb::arg("requested_schema") = nb::none(),
+           "Give the two capsules of a record batch.");
+  m.def("csv_numbers", numbers_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
+        nb::arg("wanted"), nb::arg("missing"), nb::arg("or_missing"),
+        "Read the columns of CSV that hold nothing but plain numbers and words for missing ones,\n"
+        "of those wanted; `or_missing` says whether to read those of nothing but the latter. None "
+        "if\n"
+        "its rows do not have as many cells as the header.");
   m.def("csv_rows", rows_of_csv, nb::arg("text"), nb::arg("delimiter"),
         "Find the rows of CSV: where each begins and ends, the number of its first line, both\n"
         "from zero, and how many fields it has; -1 where a quotation mark is not closed.");

@@ -182,6 +182,18 @@ nb::tuple column_numbers(nb::handle schema, nb::handle array) {
   return nb::make_tuple(to_numpy(std::move(numbers)), is_time, has_clock);
 }
 
+// Columns of numbers as the rows of a matrix, NaN where one is missing.
+nb::object number_matrix(nb::handle schema, nb::handle array) {
+  const ArrowArray *batch = pointer<ArrowArray>(array, "arrow_array");
+  const auto columns = columns_of(pointer<ArrowSchema>(schema, "arrow_schema"), batch);
+  const size_t n = static_cast<size_t>(batch->length);
+  auto *kept = new double[columns.size() * n];
+  nb::capsule owner(kept, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+  for (size_t c = 0; c < columns.size(); ++c)
+    arrow::numbers(columns[c], 0, batch->length, kept + c * n);
+  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(kept, {columns.size(), n}, owner));
+}
+
 }  // namespace
 
 void bind_table(nb::module_ &m) {
@@ -197,6 +209,8 @@ void bind_table(nb::module_ &m) {
            "Returns indptr, indices, values, and of each value that cannot be read the row, the\n"
            "column, the text and the reason; such rows are left empty.")
       .def("names", &TableEncoder::names, "Give a name for every hashed feature seen.");
+  m.def("number_matrix", number_matrix, nb::arg("schema"), nb::arg("array"),
+        "Read a batch of columns of numbers as the rows of a matrix, NaN where missing.");
   m.def("column_numbers", column_numbers, nb::arg("schema"), nb::arg("array"),
         "Read a batch of one column as numbers, times as days.\n\n"
         "Returns the numbers, NaN where missing; whether text is a date or time in every row; and\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from polyak.extras import pyarrow
@@ -10,6 +11,7 @@ MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL")
 """What stands for nothing where words are expected; the core has the same list."""
 
 
+@lru_cache(maxsize=1024)  # columns may be many, but not their types
 def stored_as(kind: Any) -> str | None:
     """Say what an Arrow type holds; None if nothing that can be learned from.
 
@@ -84,6 +86,19 @@ def core_form(array: Any, kind: str) -> Any:
     if _is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
         return array.cast(pa.large_string())
     return array
+
+
+@lru_cache(maxsize=1024)
+def is_core_form(kind: Any, wanted: str) -> bool:
+    """Tell whether `core_form` gives arrays of this type back as they are."""
+    pa = pyarrow()
+    words = (pa.string(), pa.large_string())
+    if wanted == "category":
+        return kind in words or (pa.types.is_dictionary(kind) and kind.value_type in words)
+    if wanted in ("date", "time"):
+        return kind in words or stored_as(kind) == wanted
+    plain = kind in (pa.float64(), pa.float32(), pa.bool_()) or pa.types.is_integer(kind)
+    return plain and wanted in ("number", "boolean")
 
 
 def _decoded(array: Any) -> Any:

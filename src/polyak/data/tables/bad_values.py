@@ -6,6 +6,7 @@ pyarrow says of a column only that something is wrong with it, and of one value 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,10 @@ def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
     """
     pa = pyarrow()
     odd: dict[int, str] = {}
-    for number, field in enumerate(table.schema):
-        if not _may_be_odd(field.type):
+    for number, kind in enumerate(table.schema.types):
+        if not _may_be_odd(kind):
             continue
+        name = table.schema.field(number).name
         column = table.column(number)
         if isinstance(column, pa.ChunkedArray):
             column = column.unify_dictionaries().combine_chunks()
@@ -92,8 +94,8 @@ def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
             words = chunk.dictionary if pa.types.is_dictionary(chunk.type) else None
             if not len(rows) and (words is None or not len(not_utf8(words))):
                 continue
-            odd |= {row: odd.get(row, field.name) for row in rows.tolist()}
-            table = table.set_column(number, field.name, _with_holes(chunk, rows))
+            odd |= {row: odd.get(row, name) for row in rows.tolist()}
+            table = table.set_column(number, name, _with_holes(chunk, rows))
     return table, odd
 
 
@@ -106,6 +108,7 @@ def _with_holes(array: Any, rows: NDArray[np.int64]) -> Any:
     return array.take(pa.array(every, mask=np.isin(every, rows)))
 
 
+@lru_cache(maxsize=1024)
 def _may_be_odd(kind: Any) -> bool:
     is_a = pyarrow().types
     if is_a.is_dictionary(kind) or is_a.is_list(kind) or is_a.is_large_list(kind):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import column_numbers
+from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
-from polyak.data.tables.arrow_types import core_form, single_column, stored_as
+from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.errors import DataError
+from polyak.extras import pyarrow
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
 from polyak.rows.labels import label_text
 
@@ -29,19 +30,29 @@ def choose_schema(sample: Any, wanted: Columns, source: str) -> Schema:
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{source} has two columns called {twice}")
     _check_names(names, wanted, source)
-    arrays = {name: sample.column(name) for name in names}
-    target = None if wanted.target is None else _target(arrays[wanted.target], wanted, source)
+    stored = dict(zip(names, map(stored_as, sample.schema.types), strict=True))
+    target = None
+    if wanted.target is not None:
+        target = _target(sample.column(wanted.target), wanted, source)
     taken = {wanted.target, wanted.weight, *wanted.drop}
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
-    if wanted.target is not None:
-        chosen = _without_copies(chosen, arrays, wanted.target, source)
+    answers = None if wanted.target is None else _answers(sample.column(wanted.target))
+    scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
     kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
-    columns = [
-        column
-        for name in chosen
-        if (column := _column(name, arrays[name], kinds.get(name), source)) is not None
-    ]
+    columns = []
+    for name in chosen:
+        may_be_copy = name in copies if name in scales else stored[name] not in (None, "strings")
+        if may_be_copy and answers is not None and answers.equal(sample.column(name)):
+            warnings.warn(
+                f"the column {name} of {source} equals the target {wanted.target} in the first "
+                "rows; it is left out",
+                stacklevel=2,
+            )
+        elif name in scales and name not in kinds:
+            columns.append(Column(name, "number", "number", *scales[name]))
+        elif (column := _column(name, sample.column(name), kinds.get(name), source)) is not None:
+            columns.append(column)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -111,47 +122,90 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
     if stored == "strings":
         return Column(name, "bag", stored)
     kind = stored
-    if stored == "number":
-        numbers = numbers_of(_whole(array))
-    else:
-        one = single_column(core_form(_whole(array), stored))
-        numbers, is_time, has_clock = column_numbers(*one)
+    numbers, is_time, has_clock = column_numbers(*single_column(core_form(_whole(array), stored)))
     if stored == "string":
         if not is_time:
             return Column(name, "category", stored)
         kind = "time" if has_clock else "date"
     if kind == "boolean":
         return Column(name, kind, stored)
+    if kind == "clock":
+        return Column(name, kind, kind, 0.5, 1.0)
     # A time is a time, whether it is stored as one or as words: the schemas are the same.
-    return Column(name, kind, kind, *_offset_and_scale(numbers, kind))
+    known = numbers[np.isfinite(numbers)]
+    mean = float(known.sum()) / len(known) if len(known) else 0.0
+    return Column(name, kind, kind, float(round(mean)), DAYS_A_YEAR if len(known) else 1.0)
 
 
-def _offset_and_scale(numbers: NDArray[np.float64], kind: str) -> tuple[float, float]:
-    """Find where a column's values lie and how far they spread, in round numbers.
+class _Answers(NamedTuple):
+    """The target as words, and as numbers unless some are none; and whether it is numbers."""
+
+    words: NDArray[Any]
+    numbers: NDArray[np.float64] | None
+    is_plain: bool
+
+    def equal(self, column: Any) -> bool:
+        """Compare a column with the target."""
+        if self.is_plain and self.numbers is not None and stored_as(column.type) in _PLAIN:
+            return np.array_equal(numbers_of(_whole(column)), self.numbers, equal_nan=True)
+        return np.array_equal(words_of(column)[0], self.words)
+
+
+def _look_at_numbers(
+    sample: Any, names: list[str], answers: _Answers | None
+) -> tuple[dict[str, tuple[float, float]], set[str]]:
+    """Give offset and scale of columns of numbers, and name those that may equal the target.
+
+    There may be thousands of them, so they are looked at many at a time.
+    """
+    numbers = None if answers is None else answers.numbers
+    scales: dict[str, tuple[float, float]] = {}
+    copies: set[str] = set()
+    for begin in range(0, len(names), _TOGETHER):
+        some = names[begin : begin + _TOGETHER]
+        chosen = sample.select(some)
+        if not all(is_core_form(kind, "number") for kind in set(chosen.schema.types)):
+            arrays = [core_form(array, "number") for array in chosen.columns]
+            chosen = pyarrow().Table.from_arrays(arrays, some)
+        (batch,) = chosen.combine_chunks().to_batches()
+        table = number_matrix(*batch.__arrow_c_array__())
+        scales.update(zip(some, _offsets_and_scales(table), strict=True))
+        if numbers is not None:
+            same = (table == numbers) | (np.isnan(table) & np.isnan(numbers))
+            copies.update(some[place] for place in np.flatnonzero(same.all(axis=1)).tolist())
+    return scales, copies
+
+
+_TOGETHER = 1024
+
+
+def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
+    """Find where each row's values lie and how far they spread, in round numbers.
 
     A column far from zero, such as a year, can hardly be told from the intercept, so its offset is
     taken off. Its scale is for large and small columns to move alike. The first rows of a file in
     order (of time, of place) spread less than all rows will; so the scale is never below half the
-    mean, nor below 4 for whole numbers, which are often days or hours, and dates count in years.
+    mean, nor below 4 for whole numbers, which are often days or hours.
     """
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
-        return 0.0, 1.0
-    mean = float(known.sum()) / len(known)
-    apart = known - mean  # np.std takes five times as long for so few, and columns may be many
-    spread = math.sqrt(float(apart @ apart) / len(known))
-    if kind in ("date", "time"):
-        return float(round(mean)), DAYS_A_YEAR
-    if kind == "clock":
-        return 0.5, 1.0
-    scale = max(spread, abs(mean) / 2)
-    is_flag = spread > 0 and np.all((known == 0.0) | (known == 1.0))
-    if not is_flag and np.all(known == np.floor(known)):
-        scale = max(scale, 4.0)
-    if not 0.0 < scale < 1e300:
-        return 0.0, 1.0
-    offset = _rounded(mean, spread) if spread > 0 else float(known[0])
-    return offset, _rounded(scale, scale)
+    known = np.isfinite(table)
+    counts = np.maximum(known.sum(axis=1), 1)
+    values = np.where(known, table, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = values.sum(axis=1) / counts
+        apart = np.where(known, values - means[:, None], 0.0)
+        spreads = np.sqrt(np.einsum("ij,ij->i", apart, apart) / counts)
+        scales = np.maximum(spreads, np.abs(means) / 2)
+    is_flag = (spreads > 0) & ((values == 0.0) | (values == 1.0)).all(axis=1)
+    is_whole = (values == np.floor(values)).all(axis=1)
+    scales = np.where(is_whole & ~is_flag, np.maximum(scales, 4.0), scales)
+    scales[~known.any(axis=1)] = 0.0
+    firsts = values[np.arange(len(table)), known.argmax(axis=1)]
+    each = zip(means.tolist(), spreads.tolist(), scales.tolist(), firsts.tolist(), strict=True)
+    for mean, spread, scale, first in each:
+        if not 0.0 < scale < 1e300:
+            yield 0.0, 1.0
+        else:
+            yield _rounded(mean, spread) if spread > 0 else first, _rounded(scale, scale)
 
 
 def _rounded(x: float, spread: float) -> float:
@@ -159,39 +213,21 @@ def _rounded(x: float, spread: float) -> float:
     return float(round(x, 1 - math.floor(math.log10(spread))))
 
 
-def _without_copies(
-    names: list[str], arrays: dict[str, Any], target: str, source: str
-) -> list[str]:
-    """Leave columns out that equal the target: they would be the answer itself."""
-    answers = words_of(arrays[target])[0]
-    is_plain = stored_as(arrays[target].type) in _PLAIN
-    numbers = numbers_of(_whole(arrays[target])) if is_plain else None
-    if len({word for word in answers.tolist() if word is not None}) < 2:
-        return names
-    left = []
-    for name in names:
-        if stored_as(arrays[name].type) in (None, "strings"):
-            left.append(name)
-            continue
-        if _equal(arrays[name], answers, numbers):
-            warnings.warn(
-                f"the column {name} of {source} equals the target {target} in the first rows; it "
-                "is left out",
-                stacklevel=2,
-            )
-        else:
-            left.append(name)
-    return left
+def _answers(target: Any) -> _Answers | None:
+    """Read the target, to find columns that equal it; None if anything would."""
+    words = words_of(target)[0]
+    if len({word for word in words.tolist() if word is not None}) < 2:
+        return None
+    if stored_as(target.type) in _PLAIN:
+        return _Answers(words, numbers_of(_whole(target)), True)
+    try:
+        numbers = np.array([np.nan if word is None else float(word) for word in words])
+    except ValueError:
+        return _Answers(words, None, False)
+    return _Answers(words, numbers, False)
 
 
 _PLAIN = ("number", "boolean")  # true is 1, and 1 is 1.0
-
-
-def _equal(column: Any, answers: NDArray[Any], numbers: NDArray[np.float64] | None) -> bool:
-    """Compare a column with the target, given as words, and as numbers if it is plain."""
-    if numbers is not None and stored_as(column.type) in _PLAIN:
-        return np.array_equal(numbers_of(_whole(column)), numbers, equal_nan=True)
-    return np.array_equal(words_of(column)[0], answers)
 
 
 def _interactions(

@@ -13,7 +13,7 @@ from polyak._core import TableEncoder
 from polyak.data.options import Options
 from polyak.data.position import BadLine, Mark, Position
 from polyak.data.readahead import in_order
-from polyak.data.tables.arrow_types import core_form, stored_as
+from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, no_such_column
 from polyak.data.tables.targets import numbers_of, read_targets
@@ -118,7 +118,6 @@ class TableReader:
         )
         source.plan(types, self._read)
         numbers = {column.name: number for number, column in enumerate(schema.columns)}
-        self._plain = pyarrow().schema([])
         self._encoder = TableEncoder(
             [
                 (column.name, column.kind, first, column.offset, column.scale)
@@ -246,15 +245,15 @@ class TableReader:
     def _for_core(self, table: Any, piece: Piece) -> Any:
         """Give the features' columns in the types that the core reads."""
         columns = self.schema.columns
-        names = [column.name for column in columns]
-        if table.schema.equals(self._plain):  # with thousands of columns, asking each takes long
-            return table.select(names)
+        chosen = table.select([column.name for column in columns])
+        # There may be thousands of columns, but not of types.
+        types = dict.fromkeys(
+            (kind, column.kind) for kind, column in zip(chosen.schema.types, columns, strict=True)
+        )
+        if all(is_core_form(kind, wanted) for kind, wanted in types):
+            return chosen
         arrays = [self._converted(table, column, piece) for column in columns]
-        batch = pyarrow().RecordBatch.from_arrays(arrays, names=names)
-        has_text = any(column.kind == "text" for column in columns)  # which is made lower-case
-        if not has_text and batch.schema.equals(table.select(names).schema):
-            self._plain = table.schema
-        return batch
+        return pyarrow().RecordBatch.from_arrays(arrays, names=chosen.schema.names)
 
     def _converted(self, table: Any, column: Column, piece: Piece) -> Any:
         array = table.column(column.name)

@@ -112,7 +112,8 @@ class TextSource:
         skip = self._options.skip_bad_lines
         first = replace(lines, text=self._first_rows(lines))
         table = self._text.infer(first, skip)
-        kinds = {f.name: f.type for f in table.schema if not pa.types.is_null(f.type)}
+        each = zip(table.column_names, table.schema.types, strict=True)
+        kinds = {name: kind for name, kind in each if not pa.types.is_null(kind)}
         unknown = len(kinds) < table.num_columns
         wider = self._text.infer(replace(lines), skip) if unknown else table
         for name, kind in zip(wider.column_names, wider.schema.types, strict=True):

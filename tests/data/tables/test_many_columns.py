@@ -1,0 +1,132 @@
+"""Tables of thousands of columns: what a column costs does not grow with their number."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+
+from polyak.data.find import find_files
+from polyak.data.formats.tables import open_source
+from polyak.data.open import open_stream
+from polyak.data.options import Columns, Options
+from polyak.data.tables.csv import CsvFormat
+from polyak.data.tables.reader import TableReader
+from polyak.data.tables.text_rows import Lines
+
+FEW, MANY = 300, 1200
+
+
+def wide(path: Path, columns: int, last: str = "1.5") -> Path:
+    """Write a table of numbers, with a column z of whatever is said."""
+    numbers = np.random.default_rng(0).normal(size=(12, columns)).round(4)
+    names = [f"x{number}" for number in range(columns)]
+    rows = [",".join([*map(str, row), last, str(i % 2)]) for i, row in enumerate(numbers.tolist())]
+    path.write_text("\n".join([",".join([*names, "z", "y"]), *rows]) + "\n")
+    return path
+
+
+def calls(path: Path) -> int:
+    """Count the calls of functions, Python's and others', that reading takes."""
+    made = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        with open_stream(path, target="y", threads=0) as stream:
+            rows = sum(len(batch) for batch in stream)
+    finally:
+        sys.setprofile(None)
+    assert rows == 12
+    return made
+
+
+@pytest.mark.parametrize("last", ["1.5", "word", '"quoted, word"', "NA", "2013-01-01"])
+def test_a_column_of_numbers_takes_a_few_calls_however_many_there_are(
+    last: str, tmp_path: Path
+) -> None:
+    calls(wide(tmp_path / "first.csv", 3, last))  # which imports what is needed
+    few, many = (calls(wide(tmp_path / f"{n}.csv", n, last)) for n in (FEW, MANY))
+    assert many - few < 40 * (MANY - FEW)
+
+
+class Asked:
+    """A table that counts what it is asked for."""
+
+    def __init__(self, table: Any, counts: Counter[str]) -> None:
+        self._table = table
+        self._counts = counts
+
+    def __getattr__(self, name: str) -> Any:
+        self._counts[name] += 1
+        return getattr(self._table, name)
+
+
+def lists_asked_for(path: Path) -> Counter[str]:
+    """Count how often all names or types of a table were listed to find out what it holds."""
+    options = Options(threads=0, columns=Columns(target="y"))
+    source = open_source("csv", find_files(path), options)
+    counts: Counter[str] = Counter()
+    sample = source.sample
+    source.sample = lambda: Asked(sample(), counts)  # type: ignore[method-assign]
+    TableReader(source, options)
+    return Counter({name: counts[name] for name in ("column_names", "schema", "columns")})
+
+
+def test_names_are_not_listed_once_for_every_column(tmp_path: Path) -> None:
+    few, many = (lists_asked_for(wide(tmp_path / f"{n}.csv", n)) for n in (FEW, MANY))
+    assert few["column_names"] > 0
+    assert many == few
+
+
+CELLS = (
+    *("1", "-2.5", "007", "-0", "3e2", "1E-3", "123456789012345678901234567890", "0.1"),
+    *("", "NA", "nan", "#N/A", "1.", ".5", " 4", "5 ", "+6", "inf", "1e400", "1e-400", '"7"'),
+    *("9007199254740993", "2.2250738585072011e-308", "179769313486231570e291", "0e-999"),
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
+    random = np.random.default_rng(1)
+    names = [f"x{number}" for number in range(60)]
+    # Most columns are of plain numbers, others have a cell of any kind.
+    cells = random.normal(size=(40, len(names))).round(6).astype(str).astype(object)
+    for column, cell in enumerate(CELLS):
+        cells[random.integers(40), column] = cell
+    text = end.join(",".join(row) for row in cells.tolist())
+    for tail in ("", end):
+        lines = Lines(memoryview((text + tail).encode()), "a.csv", names, {}, 2)
+        types = dict.fromkeys(names, "number")
+        found = CsvFormat("csv").parse(lines, types, [], False)
+        read = arrow_csv.ReadOptions(column_names=names)
+        convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))
+        wanted = arrow_csv.read_csv(io.BytesIO(text.encode()), read, convert_options=convert)
+        assert found.column_names == names
+        for name in names:
+            ours, theirs = found.column(name), wanted.column(name)
+            assert ours.null_count == theirs.null_count, name
+            assert ours.to_pylist() == theirs.to_pylist(), name
+
+
+def test_rows_left_out_are_left_out_of_every_column(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    good = [f"{i}.5,{i},{'up' if i % 2 else 'down'}" for i in range(1500)]
+    bad = {1100: "x,1,up", 1200: "1,2", 1300: "1,y,up"}
+    lines = [bad.get(number, line) for number, line in enumerate(good)]
+    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    with open_stream(path, target="y", skip_bad_lines=True) as stream:
+        rows = sum(len(batch) for batch in stream)
+    assert rows == 1497
+    assert [line.line for line in stream.first_bad_lines] == [1102, 1202, 1302]
