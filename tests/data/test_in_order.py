@@ -12,6 +12,7 @@ import scipy.sparse
 
 from polyak._core import CheckedRows
 from polyak.data.open import open_stream
+from polyak.data.options import ReadOptions
 from polyak.learn.bank import Bank
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -90,7 +91,8 @@ def test_relying_on_it_changes_nothing(text, tmp_path):
     name, lines = text
     path = tmp_path / f"rows.{name}"
     path.write_text(lines)
-    job = Job(source=str(path), format=name, recipe=RECIPE, block_bytes=1 << 14)
+    reading = ReadOptions(format=name, block_bytes=1 << 14)
+    job = Job(source=str(path), recipe=RECIPE, reading=reading)
     trained = train(job).model
     learner = Learner(RECIPE)
     for batch in batches(text):

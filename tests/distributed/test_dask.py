@@ -21,6 +21,7 @@ from scipy import sparse
 
 from distributed import Client, LocalCluster, wait
 from polyak import ASGDClassifier, __version__
+from polyak.data.options import ReadOptions
 from polyak.distributed.dask import DaskASGDClassifier, DaskASGDRegressor
 from polyak.distributed.dask.cluster import check_workers, connected
 from polyak.distributed.dask.run import run
@@ -34,7 +35,8 @@ SLOWLY = 1 << 11  # so little text at a time that there is a middle to be killed
 
 
 def how(**options: Any) -> How:
-    return How(version=__version__, recipe=Recipe(loss="log_loss", recipe="auto"), **options)
+    recipe = Recipe(loss="log_loss", recipe="auto")
+    return How(version=__version__, recipe=recipe, reading=ReadOptions(**options))
 
 
 def same(some: Any, others: Any) -> bool:

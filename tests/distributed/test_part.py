@@ -14,6 +14,7 @@ from conftest import as_text, rows
 from scipy import sparse
 
 from polyak import __version__
+from polyak.data.options import ReadOptions
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.run import run
 from polyak.distributed.plan import Piece
@@ -29,7 +30,7 @@ def how(**options: Any) -> How:
     for name in Recipe.__slots__:
         if name in options:
             recipe[name] = options.pop(name)
-    return How(version=__version__, recipe=Recipe(**recipe), **options)
+    return How(version=__version__, recipe=Recipe(**recipe), reading=ReadOptions(**options))
 
 
 def loss(learner: Learner, X: Any, y: Any) -> float:
@@ -52,7 +53,8 @@ class TestTasks:
         assert state == begun(files[0], options)[0]
         learned = part.learn(state, rest, options)
         assert learned == part.learn(state, rest, options)
-        assert learned == part.learn(state, rest, replace(options, block_bytes=1 << 14))
+        smaller = replace(options.reading, block_bytes=1 << 14)
+        assert learned == part.learn(state, rest, replace(options, reading=smaller))
         assert part.merge(learned, learned, state) == part.merge(learned, learned, state)
 
     def test_nothing_is_learned_twice_or_left_out(self, files: list[str]) -> None:
@@ -200,7 +202,7 @@ class TestRunsInThreads:
             )
             (tmp_path / f"{name}.svm").write_text(text)
         result = run(str(tmp_path / "*.svm"), how(), chains=2)
-        assert result.how.zero_based is True
+        assert result.how.reading.zero_based is True
         assert result.learner.model().n_features == X.shape[1]
 
     def test_files_of_different_width(self, tmp_path: Path) -> None:

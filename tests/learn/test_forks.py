@@ -20,6 +20,7 @@ BEGINNING = """
 import multiprocessing, os, sys, threading, warnings
 import numpy as np
 from polyak import ASGDClassifier, open_stream
+from polyak.data.options import ReadOptions
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -102,7 +103,8 @@ def test_after_reading_a_file(tmp_path: Path) -> None:
     run(
         """
         def learn():
-            job = Job(source=sys.argv[1], block_bytes=1 << 14, threads=3)
+            reading = ReadOptions(block_bytes=1 << 14, threads=3)
+            job = Job(source=sys.argv[1], reading=reading)
             return train(job).model.weights.tolist()
         before = learn()
         assert in_fork(learn) == before

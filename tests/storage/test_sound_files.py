@@ -43,7 +43,7 @@ def table(folder: Path) -> Path:
 
 
 def job(kind: str, folder: Path) -> Job:
-    from polyak.data.options import Columns
+    from polyak.data.options import Columns, ReadOptions
 
     more: dict[str, Any] = {"checkpoint": str(folder), "every_rows": 1}
     log = Recipe(loss="log_loss", recipe="auto", alpha=1e-5, decay=0.1)
@@ -53,7 +53,8 @@ def job(kind: str, folder: Path) -> Job:
         return Job(source=(X, THREE), recipe=log, classes=np.array(["a", "b", "c"]), **more)
     if kind == "numbers":
         paper = Recipe(loss="squared_error", average=100)
-        return Job(source=(X, X @ np.arange(6.0)), recipe=paper, n_features=6, **more)
+        six = ReadOptions(n_features=6)
+        return Job(source=(X, X @ np.arange(6.0)), recipe=paper, reading=six, **more)
     if kind == "newton, three classes":
         newton = Recipe(loss="squared_hinge", recipe="auto")
         return Job(source=(X, THREE), recipe=newton, classes=np.array(["a", "b", "c"]), **more)
@@ -69,8 +70,8 @@ def job(kind: str, folder: Path) -> Job:
 
         return Job(source=(csr_matrix(X[:300]), UP[:300]), recipe=log, **more)
     columns = Columns(target="y", names=True, bits=6, interact=("a:town",))
-    block = {"block_bytes": 4000}
-    return Job(source=str(table(folder)), recipe=log, columns=columns, **block, **more)
+    reading = ReadOptions(columns=columns, block_bytes=4000)
+    return Job(source=str(table(folder)), recipe=log, reading=reading, **more)
 
 
 STEPS = [11, pytest.param(1, marks=pytest.mark.slow)]

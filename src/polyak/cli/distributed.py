@@ -27,7 +27,7 @@ def check(job: Job, options: Namespace) -> None:
     for name, given in {
         "--checkpoint": job.checkpoint is not None,
         "--passes": job.passes > 1,
-        "--shuffle-buffer": job.shuffle_buffer > 0,
+        "--shuffle-buffer": job.reading.shuffle_buffer > 0,
     }.items():
         if given:
             raise UsageError(f"{name} is for one process, and cannot be had with --engine")
@@ -71,13 +71,7 @@ def _how(job: Job) -> Any:
         version=__version__,
         recipe=job.recipe,
         classes=None if job.classes is None else tuple(job.classes.tolist()),
-        format=job.format,
-        n_features=job.n_features,
-        zero_based=job.zero_based,
-        skip_bad_lines=job.skip_bad_lines,
-        block_bytes=job.block_bytes,
-        longest_line=job.longest_line,
-        columns=job.columns,
+        reading=job.reading,
     )
 
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from polyak.cli.columns import columns_of
 from polyak.data.open import open_stream
-from polyak.data.options import Columns
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.stream import Stream
 from polyak.errors import DataError
 from polyak.model.linear import LinearModel
 
 
+def read_options(options: Namespace) -> ReadOptions:
+    """Give what a command's options say about reading; ValueError if they make no sense."""
+    names = {"format", "skip_bad_lines", "longest_line", "threads"}
+    names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
+    return ReadOptions(
+        zero_based="auto" if options.zero_based is None else options.zero_based,
+        columns=columns_of(options) if "drop" in options else Columns(),
+        **{name: getattr(options, name) for name in names},
+    )
+
+
 def open_for(
-    model: LinearModel,
-    source: Any,
-    options: Namespace,
-    *,
-    targets: bool = True,
-    keep: Sequence[str] = (),
+    model: LinearModel, source: Any, options: Namespace, *, targets: bool = True
 ) -> Stream:
     """Open a source whose features mean what they meant in training.
 
@@ -27,22 +34,19 @@ def open_for(
     table's columns mean, and into how many slots names were hashed. Without ``targets`` no row is
     left out for want of one.
     """
-    zero_based = options.zero_based
     features = model.features
-    if zero_based is None and features.first_id is not None:
-        zero_based = features.first_id == 0
+    reading = read_options(options)
+    if reading.zero_based == "auto" and features.first_id is not None:
+        reading = replace(reading, zero_based=features.first_id == 0)
     bits = features.bits
     stream = open_stream(
         source,
-        format=options.format,
+        reading,
         schema=features.schema,
         columns=Columns() if bits is None else Columns(bits=bits),
         targets=targets,
-        keep=keep,
-        zero_based="auto" if zero_based is None else zero_based,
-        skip_bad_lines=options.skip_bad_lines,
-        longest_line=options.longest_line,
-        threads=options.threads,
+        n_features=None,  # that of the training set, where a test follows it
+        shuffle_buffer=0,
         warn_if_sorted=False,
     )
     if stream.hashed_bits is not None and stream.hashed_bits != bits:

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
-
-from numpy.typing import DTypeLike
+from typing import Any
 
 from polyak.data.find import find_files, names_files
 from polyak.data.formats.registry import open_files
-from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
-from polyak.data.options import Columns, Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.stream import Reader, Stream
-
-if TYPE_CHECKING:
-    from polyak.model.schema import Schema
 
 
 def open_stream(
     source: Any,
+    options: ReadOptions | None = None,
     *,
-    format: str | None = None,
-    y: Any = None,
     target: str | None = None,
-    columns: Columns | None = None,
-    schema: Schema | None = None,
-    targets: bool = True,
-    keep: Sequence[str] = (),
-    dtype: DTypeLike | None = None,
-    n_features: int | None = None,
-    zero_based: bool | Literal["auto"] = "auto",
-    skip_bad_lines: bool = False,
-    threads: int | None = None,
-    shuffle_buffer: int = 0,
-    seed: int = 0,
     start: Position | None = None,
-    warn_if_sorted: bool = True,
-    block_bytes: int = BLOCK_BYTES,
-    longest_line: int = LONGEST_LINE,
-    batch_rows: int = 2048,
+    seed: int = 0,
+    **choices: Any,
 ) -> Stream:
     r"""Open files or arrays as a stream of batches.
 
@@ -54,55 +33,17 @@ def open_stream(
         with ``y`` as a tuple. Arrays are a matrix ``X``, or a
         tuple ``(X, y)`` or ``(X, y, weights)``, where ``X`` is two-dimensional, scipy's sparse,
         or `polyak.rows.sparse.SparseRows`.
-    format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
-        Told from the files' names if not given; what has no name of these is svmlight. Arrow files
-        are called ``.arrow``, ``.feather`` or ``.ipc``, JSON lines ``.jsonl`` or ``.ndjson``.
-        VW text is hashed, as `polyak.data.formats.vw` says. A ``.npz`` holds ``X``, or a sparse
-        matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
-    y : array or path of a ``.npy`` file, optional
-        The targets, where the source has none.
+    options : ReadOptions, optional
+        How to read.
     target : str, optional
         A table's column to predict: short for ``columns=Columns(target=...)``.
-    columns : Columns, optional
-        What a table's columns are for, where their types do not tell.
-    schema : Schema, optional
-        Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
-        does not count.
-    targets : bool
-        Whether to read a table's targets. Without them no row is left out because its target is
-        missing.
-    keep : list of str
-        Columns of a table to carry along in ``Batch.kept``, as they are.
-    dtype : float32 or float64, optional
-        The type of the values. If not given, float32 for text, and as they are for arrays.
-    n_features : int, optional
-        The width of the rows. A feature beyond is an error. If not given, rows of text are as
-        wide as the largest feature seen so far.
-    zero_based : bool or "auto"
-        Whether the first feature of svmlight text has the id 0 rather than 1. "auto" takes it to
-        be 1 unless the first block of lines has a feature 0; should one come up later, the error
-        says to give this option.
-    skip_bad_lines : bool
-        Count the lines that cannot be read, instead of raising an error for the first.
-    threads : int, optional
-        How many threads read and parse ahead; by default as many as there are processors, up to
-        four. With 0, what asks for a batch reads it itself. The batches are the same for any
-        number.
-    shuffle_buffer : int
-        Shuffle rows within a buffer of as many; for files that are sorted.
-    seed : int
-        Begins the shuffling.
     start : dict, optional
         The ``position`` of an earlier stream of the same source and options, to go on from there.
-    warn_if_sorted : bool
-        Warn if the first rows look sorted by class.
-    block_bytes : int
-        How much text to parse at a time.
-    longest_line : int
-        How many bytes a line of text may have; a longer one is an error, before it fills the
-        memory. Line breaks within quotation marks of CSV do not end a line.
-    batch_rows : int
-        How many rows of an array to deliver at a time.
+    seed : int
+        Begins the shuffling.
+    **choices
+        Attributes of `polyak.data.options.ReadOptions`, such as ``format="vw"`` or
+        ``skip_bad_lines=True``, that are to be other than in ``options``.
 
     Returns
     -------
@@ -122,41 +63,26 @@ def open_stream(
     ...         print(batch.targets, batch.rows.indices, batch.rows.values)
     [ 1. -1.] [0 2 1] [0.5  2.   0.25]
     """
-    columns = columns or Columns()
+    options = replace(options or ReadOptions(), **choices)
     if target is not None:
-        columns = replace(columns, target=target)
-    options = Options(
-        y=y,
-        columns=columns,
-        schema=schema,
-        targets=targets,
-        keep=tuple(keep),
-        dtype=dtype,
-        n_features=n_features,
-        zero_based=zero_based,
-        skip_bad_lines=skip_bad_lines,
-        threads=threads,
-        block_bytes=block_bytes,
-        longest_line=longest_line,
-        batch_rows=batch_rows,
-    )
+        options = replace(options, columns=replace(options.columns, target=target))
     if names_files(source):
-        reader: Reader = open_files(find_files(source), format, options)
+        reader: Reader = open_files(find_files(source), options)
     else:
         from polyak.data.tables.frames import is_frame, open_frame
 
         if is_frame(source):
             reader = open_frame(source, options)
         elif isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
-            reader = open_frame(source[0], options._replace(y=source[1]))
+            reader = open_frame(source[0], replace(options, y=source[1]))
         else:
             from polyak.data.formats.arrays import open_arrays
 
             reader = open_arrays(source, options)
     return Stream(
         reader,
-        shuffle_buffer=shuffle_buffer,
+        shuffle_buffer=options.shuffle_buffer,
         seed=seed,
         start=start,
-        warn_if_sorted=warn_if_sorted,
+        warn_if_sorted=options.warn_if_sorted,
     )

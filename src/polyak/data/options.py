@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
@@ -71,23 +72,79 @@ class Columns:
             raise ValueError("a positive value needs a target column")
 
 
-class Options(NamedTuple):
-    """What `polyak.data.open.open_stream` was asked for; its docstring says what each means."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How to read: made once, and passed whole to whoever opens a source.
 
+    Attributes
+    ----------
+    format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+        Told from the files' names if not given; what has no name of these is svmlight. Arrow files
+        are called ``.arrow``, ``.feather`` or ``.ipc``, JSON lines ``.jsonl`` or ``.ndjson``.
+        VW text is hashed, as `polyak.data.formats.vw` says. A ``.npz`` holds ``X``, or a sparse
+        matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
+    y : array or path of a ``.npy`` file, optional
+        The targets, where the source has none.
+    columns : Columns
+        What a table's columns are for, where their types do not tell.
+    schema : Schema, optional
+        Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
+        does not count.
+    targets : bool
+        Whether to read a table's targets. Without them no row is left out because its target is
+        missing.
+    keep : list of str
+        Columns of a table to carry along in ``Batch.kept``, as they are.
+    dtype : float32 or float64, optional
+        The type of the values. If not given, float32 for text, and as they are for arrays.
+    n_features : int, optional
+        The width of the rows. A feature beyond is an error. If not given, rows of text are as
+        wide as the largest feature seen so far.
+    zero_based : bool or "auto"
+        Whether the first feature of svmlight text has the id 0 rather than 1. "auto" takes it to
+        be 1 unless the first block of lines has a feature 0; should one come up later, the error
+        says to give this option.
+    skip_bad_lines : bool
+        Count the lines that cannot be read, instead of raising an error for the first.
+    threads : int, optional
+        How many threads read and parse ahead; by default as many as there are processors, up to
+        four. With 0, what asks for a batch reads it itself. The batches are the same for any
+        number.
+    shuffle_buffer : int
+        Shuffle rows within a buffer of as many; for files that are sorted.
+    warn_if_sorted : bool
+        Warn if the first rows look sorted by class.
+    block_bytes : int
+        How much text to parse at a time.
+    longest_line : int
+        How many bytes a line of text may have; a longer one is an error, before it fills the
+        memory. Line breaks within quotation marks of CSV do not end a line.
+    batch_rows : int
+        How many rows of an array to deliver at a time.
+    """
+
+    format: str | None = None
     y: Any = None
+    columns: Columns = Columns()
+    schema: Schema | None = None
+    targets: bool = True
+    keep: Sequence[str] = ()
     dtype: DTypeLike | None = None
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
     threads: int | None = None
+    shuffle_buffer: int = 0
+    warn_if_sorted: bool = True
     block_bytes: int = BLOCK_BYTES
     longest_line: int = LONGEST_LINE
     batch_rows: int = 2048
-    columns: Columns = Columns()
-    schema: Schema | None = None
-    targets: bool = True
-    keep: tuple[str, ...] = ()
 
     def number_of_threads(self) -> int:
         """Return how many threads read and parse ahead."""
         return number_of_threads(self.threads)
+
+    def what_counts(self) -> dict[str, Any]:
+        """Give what changes the rows of the same data, as JSON holds it: not how fast they come."""
+        names = ("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer")
+        return {name: getattr(self, name) for name in names} | {"columns": asdict(self.columns)}

@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyak.data.find import find_files
 from polyak.data.formats.registry import format_of
-from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.data.open import open_stream
-from polyak.data.options import Columns
+from polyak.data.options import ReadOptions
 from polyak.data.order import sorted_by_class
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
@@ -52,9 +51,9 @@ class How:
         The labels there can be, if they were given.
     outputs : int
         How many numbers a target has.
-    format, n_features, zero_based, skip_bad_lines, block_bytes, longest_line, columns, schema
-    dtype
-        As `polyak.data.open.open_stream` takes them.
+    reading : ReadOptions
+    schema : Schema or None
+        What the columns of a table mean, once that is known.
     hashed_bits : int or None
         Into how many slots the files' names are hashed, as they tell.
     """
@@ -63,13 +62,7 @@ class How:
     recipe: Recipe
     classes: tuple[Any, ...] | None = None
     outputs: int = 1
-    format: str | None = None
-    n_features: int | None = None
-    zero_based: bool | Literal["auto"] = "auto"
-    skip_bad_lines: bool = False
-    block_bytes: int = BLOCK_BYTES
-    longest_line: int = LONGEST_LINE
-    columns: Columns = field(default_factory=Columns)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     schema: Schema | None = None
     hashed_bits: int | None = None
 
@@ -121,7 +114,7 @@ def survey(source: Any, how: How) -> Surveyed:
     """Find the files, and what a table's columns mean or how names are hashed."""
     check_version(how)
     files = find_files(source)
-    format = how.format or format_of(files)
+    format = how.reading.format or format_of(files)
     facts = []
     for file in files:
         plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
@@ -137,7 +130,7 @@ def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sam
         if block is not None:
             return _sample_of_block(piece, rows, how, block)
         tally, batches = Tally(), []
-        with _opened(piece, replace(how, block_bytes=SAMPLE_BLOCK)) as stream:
+        with _opened(piece, how, block_bytes=SAMPLE_BLOCK) as stream:
             read, batch = 0, None
             while read < rows and (batch := _next(stream)) is not None:
                 batches.append(_with_targets(batch, piece))
@@ -170,7 +163,9 @@ def begin(samples: list[Sample], how: How) -> bytes:
             f"the first rows of every part are all of class {label_text(classes[0])}; say which "
             "classes there are with classes=, or shuffle the rows"
         )
-    learner = Learner(how.recipe, classes=classes, n_features=how.n_features, outputs=how.outputs)
+    learner = Learner(
+        how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
+    )
     if classes is not None and not np.isin(batch.targets, classes).all():
         unknown = label_text(batch.targets[~np.isin(batch.targets, classes)][0])
         known = ", ".join(label_text(label) for label in classes[:10])
@@ -304,7 +299,7 @@ def _named(piece: Piece) -> Iterator[None]:
 
 def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
     if block is not None:
-        yield from batches_of(piece, block, how.n_features)
+        yield from batches_of(piece, block, how.reading.n_features)
         return
     with _opened(piece, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
@@ -316,24 +311,19 @@ def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Itera
         tally.without_target += stream.rows_without_target - without_before
 
 
-def _opened(piece: Piece, how: How) -> Stream:
+def _opened(piece: Piece, how: How, **other: Any) -> Stream:
     assert piece.path is not None
     source: Any = piece.path
     if piece.begin is not None and piece.end is not None:
         source = Span(piece.path, piece.begin, piece.end)
     return open_stream(
         source,
-        format=how.format,
-        n_features=how.n_features,
-        zero_based=how.zero_based,
-        skip_bad_lines=how.skip_bad_lines,
-        threads=0,  # there are as many workers as processors already
-        block_bytes=how.block_bytes,
-        longest_line=how.longest_line,
-        columns=how.columns,
-        schema=how.schema,
+        how.reading,
         start=piece.start,
+        schema=how.schema,
+        threads=0,  # there are as many workers as processors already
         warn_if_sorted=False,
+        **other,
     )
 
 
@@ -374,7 +364,7 @@ def _sample_of_block(piece: Piece, rows: int, how: How, block: Block) -> Sample:
     n = rows_of(block)
     take = min(rows, n)
     head = replace(piece, share=(0.0, take / n if n else 0.0))
-    whole = join_batches(list(batches_of(head, block, how.n_features)))
+    whole = join_batches(list(batches_of(head, block, how.reading.n_features)))
     left = replace(piece, skip=take, size=float(n - take)) if take < n else None
     is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
     is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]

@@ -34,19 +34,16 @@ def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
     from polyak.data.open import open_stream
 
     files = names_files(job.source)  # arrays and tables in memory have no lines
-    if job.shuffle_buffer or not files or read_once_only(job.source) is not None:
+    if job.reading.shuffle_buffer or not files or read_once_only(job.source) is not None:
         return None
     base = stream.position.get("base")
     found, largest = None, -1
     with open_stream(
         job.source,
-        format=job.format,
-        n_features=job.n_features,
-        zero_based=base == 0 if base in (0, 1) else job.zero_based,
-        skip_bad_lines=job.skip_bad_lines,
-        columns=job.columns,
-        schema=stream.schema,
+        job.reading,
         start=start,
+        schema=stream.schema,
+        zero_based=base == 0 if base in (0, 1) else job.reading.zero_based,
         block_bytes=1,  # so that a block is a line
         batch_rows=1,
         threads=0,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from polyak.data.find import read_once_only
-from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
-from polyak.data.options import Columns
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -28,11 +27,7 @@ class Job:
     classes : array, optional
     passes : int
         How many times to read the source.
-    format, n_features, zero_based, skip_bad_lines, threads, shuffle_buffer
-    block_bytes, longest_line
-        As `polyak.data.open.open_stream` takes them.
-    columns : Columns
-        What a table's columns are for.
+    reading : ReadOptions
     checkpoint : path of a folder, optional
         Where to keep checkpoints, and to go on from the last if there is one.
     every_rows, every_seconds : int, float, optional
@@ -43,15 +38,7 @@ class Job:
     recipe: Recipe = field(default_factory=Recipe)
     classes: NDArray[Any] | None = None
     passes: int = 1
-    format: str | None = None
-    n_features: int | None = None
-    zero_based: bool | Literal["auto"] = "auto"
-    skip_bad_lines: bool = False
-    threads: int | None = None
-    shuffle_buffer: int = 0
-    block_bytes: int = BLOCK_BYTES
-    longest_line: int = LONGEST_LINE
-    columns: Columns = field(default_factory=Columns)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     checkpoint: str | None = None
     every_rows: int | None = None
     every_seconds: float | None = None
@@ -66,16 +53,9 @@ class Job:
 
     def options(self) -> dict[str, Any]:
         """Give all that changes what is learned from the same data."""
-        return asdict(self.recipe) | {
-            "classes": None if self.classes is None else labels_to_json(self.classes),
-            "passes": self.passes,
-            "format": self.format,
-            "n_features": self.n_features,
-            "zero_based": self.zero_based,
-            "skip_bad_lines": self.skip_bad_lines,
-            "shuffle_buffer": self.shuffle_buffer,
-            "columns": asdict(self.columns),
-        }
+        classes = None if self.classes is None else labels_to_json(self.classes)
+        of_run = {"classes": classes, "passes": self.passes}
+        return asdict(self.recipe) | of_run | self.reading.what_counts()
 
 
 @dataclass(slots=True, eq=False)

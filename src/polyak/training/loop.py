@@ -82,7 +82,7 @@ class TrainingLoop:
         self._rows_saved = 0
         self._folder = None if job.checkpoint is None else _folder(job.checkpoint)
         self._data = ""
-        self._learner = Learner(job.recipe, classes=job.classes, n_features=job.n_features)
+        self._learner = Learner(job.recipe, classes=job.classes, n_features=job.reading.n_features)
         self._position: dict[str, Any] | None = None
         self._passes_done = 0
         self._first_id: int | None = None
@@ -133,19 +133,10 @@ class TrainingLoop:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
 
     def _open(self) -> Stream:
-        job = self._job
         return open_stream(
-            job.source,
-            format=job.format,
-            n_features=job.n_features,
-            zero_based=job.zero_based,
-            skip_bad_lines=job.skip_bad_lines,
-            threads=job.threads,
-            shuffle_buffer=job.shuffle_buffer,
+            self._job.source,
+            self._job.reading,
             seed=self._seed(),
-            block_bytes=job.block_bytes,
-            longest_line=job.longest_line,
-            columns=job.columns,
             schema=self._schema,
             warn_if_sorted=self._passes_done == 0,
         )
@@ -183,7 +174,7 @@ class TrainingLoop:
 
     def _known_names(self) -> Names:
         """Give the names of hashed features seen so far, before an interruption too."""
-        if self._stream is None or not self._job.columns.names:
+        if self._stream is None or not self._job.reading.columns.names:
             return self._names
         return names_together(self._names, self._stream.raw_names())
 

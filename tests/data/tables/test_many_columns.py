@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from polyak.data.find import find_files
 from polyak.data.formats.tables import open_source
 from polyak.data.open import open_stream
-from polyak.data.options import Columns, Options
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.text_rows import Lines
@@ -75,7 +75,7 @@ class Asked:
 
 def lists_asked_for(path: Path) -> Counter[str]:
     """Count how often all names or types of a table were listed to find out what it holds."""
-    options = Options(threads=0, columns=Columns(target="y"))
+    options = ReadOptions(threads=0, columns=Columns(target="y"))
     source = open_source("csv", find_files(path), options)
     counts: Counter[str] = Counter()
     sample = source.sample

@@ -18,7 +18,7 @@ from tests.data.made_tables import flights, read_all, write
 
 from polyak._core import column_numbers, hash_name
 from polyak.data.open import open_stream
-from polyak.data.options import Columns
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.arrow_types import single_column
 from polyak.learn.recipes import Recipe
 from polyak.paper.datasets import real
@@ -150,8 +150,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path: Path) -> None:
         return Job(
             source=str(path),
             recipe=Recipe(loss="squared_error"),
-            columns=Columns(target="delay", names=True),
-            block_bytes=10_000,
+            reading=ReadOptions(columns=Columns(target="delay", names=True), block_bytes=10_000),
             checkpoint=folder,
             every_rows=1,
         )
@@ -218,7 +217,8 @@ def test_the_real_flights_are_the_same_in_every_format(real_flights: Path, tmp_p
     models = []
     for source in (real_flights, tmp_path / "t.parquet", tmp_path / "t.jsonl"):
         recipe = Recipe(loss="squared_error")
-        models.append(train(Job(source=str(source), recipe=recipe, columns=DROPPED)).model)
+        reading = ReadOptions(columns=DROPPED)
+        models.append(train(Job(source=str(source), recipe=recipe, reading=reading)).model)
     for model in models:
         assert model is not None
         np.testing.assert_array_equal(model.weights, models[0].weights)

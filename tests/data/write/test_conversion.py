@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from polyak._core import parse_svmlight, print_svmlight
 from polyak.data.open import open_stream
-from polyak.data.options import Columns
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.write.convert import convert, open_source
 from polyak.errors import DataError
+from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
 from polyak.rows.sparse import SparseRows
 from polyak.training.job import Job
@@ -30,8 +31,9 @@ def converted(source: Any, path: Path, **options: Any) -> str:
     return str(path)
 
 
-def learned(source: Any, **options: Any) -> LinearModel:
-    model = train(Job(source=source, **options)).model
+def learned(source: Any, recipe: Recipe | None = None, **reading: Any) -> LinearModel:
+    job = Job(source=source, recipe=recipe or Recipe(), reading=ReadOptions(**reading))
+    model = train(job).model
     assert model is not None
     return model
 
@@ -79,8 +81,6 @@ class TestTheSameModel:
     @pytest.mark.parametrize("output", OUTPUTS)
     @pytest.mark.parametrize("first_id", [0, 1])
     def test_from_svmlight(self, tmp_path: Path, output: str, first_id: int) -> None:
-        from polyak.learn.recipes import Recipe
-
         source = tmp_path / "rows.svm"
         source.write_text(svmlight_text(first_id))
         path = converted(str(source), tmp_path / f"converted.{output}", block_bytes=9000)
@@ -148,13 +148,12 @@ class TestTables:
 
     @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
     def test_parquet_has_the_columns(self, tmp_path: Path, source: str, loss: str) -> None:
-        from polyak.learn.recipes import Recipe
-
         columns = self.columns()
         if loss == "log_loss":  # of three classes
             columns = Columns(target="kind", categorical=("code",), drop=("id", "late"))
         path = str(tmp_path / "rows.parquet")
-        with open_source(source, path, columns=Columns(categorical=("code",))) as stream:
+        reading = ReadOptions(columns=Columns(categorical=("code",)))
+        with open_source(source, path, reading) as stream:
             convert(stream, path)
         how: dict[str, Any] = {"columns": columns, "recipe": Recipe(loss=loss)}
         direct, model = learned(source, **how), learned(path, **how)
@@ -167,10 +166,8 @@ class TestTables:
         assert model.features.schema == replace(schema, columns=tuple(columns))
 
     def test_npz_has_the_features(self, tmp_path: Path, source: str) -> None:
-        from polyak.learn.recipes import Recipe
-
         path, recipe = str(tmp_path / "rows.npz"), Recipe(loss="squared_error")
-        with open_source(source, path, columns=self.columns()) as stream:
+        with open_source(source, path, ReadOptions(columns=self.columns())) as stream:
             convert(stream, path)
             assert stream.rows_without_target == 50
         direct = learned(source, columns=self.columns(), recipe=recipe)
@@ -185,7 +182,7 @@ class TestTables:
         parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "2.parquet")
         path = str(tmp_path / "all.parquet")
         with (
-            open_source(str(tmp_path / "?.parquet"), path) as stream,
+            open_source(str(tmp_path / "?.parquet"), path, ReadOptions()) as stream,
             pytest.raises(DataError, match=r"2\.parquet: the column a holds string, but it was"),
         ):
             convert(stream, path)

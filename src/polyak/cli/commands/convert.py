@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_source
-from polyak.cli.columns import add_columns, columns_of
+from polyak.cli.columns import add_columns
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
 from polyak.cli.outputs import check_outputs
@@ -65,27 +65,18 @@ def run(options: Namespace) -> int:
 
 
 def _open(options: Namespace) -> Stream:
+    from polyak.cli.source import open_for, read_options
+    from polyak.data.write.convert import open_source
+
     if options.model is not None:
-        from polyak.cli.source import open_for
         from polyak.model.linear import LinearModel
 
         return open_for(LinearModel.load(options.model), options.source, options, targets=False)
-    from polyak.data.write.convert import open_source
-
     try:
-        columns = columns_of(options)
+        reading = read_options(options)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return open_source(
-        options.source,
-        options.output,
-        format=options.format,
-        columns=columns,
-        zero_based="auto" if options.zero_based is None else options.zero_based,
-        skip_bad_lines=options.skip_bad_lines,
-        longest_line=options.longest_line,
-        threads=options.threads,
-    )
+    return open_source(options.source, options.output, reading)
 
 
 def _figures(stream: Stream, path: str) -> dict[str, Any]:

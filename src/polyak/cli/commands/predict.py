@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
     model = LinearModel.load(options.model)
     with (
         Interrupts(),  # so that a file that is not complete is taken away
-        open_for(model, options.source, options, targets=False, keep=options.keep) as stream,
+        open_for(model, options.source, options, targets=False) as stream,
         _written(model, options, format) as write,
     ):
         if options.keep and stream.schema is None:

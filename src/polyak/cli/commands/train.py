@@ -15,7 +15,7 @@ from polyak.cli.arguments import (
     positive,
     rows_or_seconds,
 )
-from polyak.cli.columns import add_columns, columns_of
+from polyak.cli.columns import add_columns
 from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.cli.memory import give_gaps_back, keep_freed_memory
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
@@ -199,6 +199,7 @@ def _check_files(options: Namespace) -> None:
 
 
 def _job(options: Namespace) -> Job:
+    from polyak.cli.source import read_options
     from polyak.learn.recipes import Recipe
     from polyak.training.job import Job
 
@@ -222,15 +223,7 @@ def _job(options: Namespace) -> Job:
             ),
             classes=None if options.classes is None else _labels(options.classes),
             passes=options.passes,
-            format=options.format,
-            n_features=options.n_features,
-            zero_based="auto" if options.zero_based is None else options.zero_based,
-            skip_bad_lines=options.skip_bad_lines,
-            threads=options.threads,
-            shuffle_buffer=options.shuffle_buffer,
-            block_bytes=options.block_bytes,
-            longest_line=options.longest_line,
-            columns=columns_of(options),
+            reading=read_options(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,
             every_seconds=every_seconds,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import Mark, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -16,7 +16,7 @@ from polyak.rows.huge_values import huge_value
 from polyak.rows.sparse import Rows, SparseRows, as_rows
 
 
-def open_arrays(source: Any, options: Options) -> ArrayReader:
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader:
     """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
     X, *more = source if isinstance(source, tuple) else (source,)
     if len(more) > 2:
@@ -51,7 +51,7 @@ class ArrayReader:
     Parameters
     ----------
     rows, y, weights : arrays, of which ``y`` and ``weights`` may be None
-    options : Options
+    options : ReadOptions
     format, name : str
     bytes_total : int, optional
         The size on the disk.
@@ -66,7 +66,7 @@ class ArrayReader:
         rows: Rows,
         y: Any,
         weights: Any,
-        options: Options,
+        options: ReadOptions,
         *,
         format: str = "arrays",
         name: str = "the array",

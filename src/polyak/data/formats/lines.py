@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyak.data.head_start import Text
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
 from polyak.data.sources.blocks import Block, LongLineError, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
@@ -48,7 +48,7 @@ class LineReader:
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
 
-    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
         self.bytes_total = total_size(files)
         self.n_features = options.n_features

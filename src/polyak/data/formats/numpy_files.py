@@ -19,7 +19,7 @@ from polyak.data.formats.npz_members import (
     read_header,
     require_memory,
 )
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.origin import from_text
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
@@ -87,7 +87,7 @@ class _Mapped(ArrayFile):
             self._checksums.stop()
 
 
-def open_npy(files: Sequence[File | Pipe], options: Options) -> ArrayReader:
+def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader:
     """Read a matrix from a ``.npy`` file; the targets come from ``y``, an array or such a file."""
     path = _only(files)
     try:
@@ -98,7 +98,7 @@ def open_npy(files: Sequence[File | Pipe], options: Options) -> ArrayReader:
     return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
 
 
-def open_npz(files: Sequence[File | Pipe], options: Options) -> ArrayReader:
+def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader:
     """Read a ``.npz`` file: ``X`` or scipy's sparse layout, perhaps ``y`` and ``weights``."""
     path = _only(files)
     members = Members(path)
@@ -202,7 +202,7 @@ def _reader(
     X: Any,
     y: Any,
     weights: Any,
-    options: Options,
+    options: ReadOptions,
     path: str,
     format: str,
     mapped: _Mapped,

@@ -5,43 +5,43 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.sources.compression import without_suffix
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Reader
 from polyak.errors import DataError
 
-Opener = Callable[[Sequence[File | Pipe], Options], Reader]
+Opener = Callable[[Sequence[File | Pipe], ReadOptions], Reader]
 
 
 # Each opener imports its module when it is called, so that reading one format never waits for
 # the libraries of another.
-def _svmlight(files: Sequence[File | Pipe], options: Options) -> Reader:
+def _svmlight(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from polyak.data.formats.svmlight import SvmlightReader
 
     return SvmlightReader(files, options)
 
 
-def _vw(files: Sequence[File | Pipe], options: Options) -> Reader:
+def _vw(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from polyak.data.formats.vw import VwReader
 
     return VwReader(files, options)
 
 
-def _npy(files: Sequence[File | Pipe], options: Options) -> Reader:
+def _npy(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from polyak.data.formats.numpy_files import open_npy
 
     return open_npy(files, options)
 
 
-def _npz(files: Sequence[File | Pipe], options: Options) -> Reader:
+def _npz(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from polyak.data.formats.numpy_files import open_npz
 
     return open_npz(files, options)
 
 
 def _table(format: str) -> Opener:
-    def opener(files: Sequence[File | Pipe], options: Options) -> Reader:
+    def opener(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
         from polyak.data.formats.tables import open_table
 
         return open_table(format, files, options)
@@ -82,9 +82,9 @@ def format_of(files: Sequence[File | Pipe]) -> str:
     return found.pop()
 
 
-def open_files(files: Sequence[File | Pipe], format: str | None, options: Options) -> Reader:
+def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files in the format given, or in that of their names."""
-    format = format or format_of(files)
+    format = options.format or format_of(files)
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise ValueError(f"there is no format {format!r}; there are {known}")

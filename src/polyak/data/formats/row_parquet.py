@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.formats.arrays import check_batch
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.origin import from_text
 from polyak.data.position import Mark, Position
 from polyak.data.readahead import in_order
@@ -40,7 +40,7 @@ class RowParquetReader:
 
     format = "parquet"
 
-    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
         self.bytes_total = total_size(files)
         self.n_features = options.n_features

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, parse_svmlight
 from polyak.data.formats.lines import LineReader, Parsed
 from polyak.data.head_start import UNKNOWN_BASE, Text, svmlight_text
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.sources.blocks import Block
 from polyak.data.sources.files import File, Pipe
@@ -35,7 +35,7 @@ class SvmlightReader(LineReader):
 
     format = "svmlight"
 
-    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
         zero_based = options.zero_based
         base = UNKNOWN_BASE if zero_based == "auto" else 0 if zero_based else 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Reader
 from polyak.data.tables.reader import Source, TableReader
 from polyak.extras import pyarrow
 
 
-def open_table(format: str, files: Sequence[File | Pipe], options: Options) -> Reader:
+def open_table(format: str, files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files of a format of tables; Parquet may also hold rows that were converted."""
     if holds_rows(format, files):
         from polyak.data.formats.row_parquet import RowParquetReader
@@ -30,7 +30,7 @@ def holds_rows(format: str, files: Sequence[File | Pipe]) -> bool:
     return is_row_file(files[0])
 
 
-def open_source(format: str, files: Sequence[File | Pipe], options: Options) -> Source:
+def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions) -> Source:
     """Open the columns of tables as they are."""
     pyarrow()
     if format in ("parquet", "arrow"):

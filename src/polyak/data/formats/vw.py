@@ -18,7 +18,7 @@ from typing import Any
 from polyak._core import hash_name, parse_vw
 from polyak.data.formats.lines import LineReader, Parsed
 from polyak.data.head_start import Text, vw_text
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import Mark, Position
 from polyak.data.sources.blocks import Block
 from polyak.data.sources.files import File, Pipe
@@ -44,7 +44,7 @@ class VwReader(LineReader):
 
     format = "vw"
 
-    def __init__(self, files: Sequence[File | Pipe], options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
         self.hashed_bits = options.columns.bits
         if self.n_features is not None and self.n_features != 1 << self.hashed_bits:

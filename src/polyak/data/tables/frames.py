@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import Piece, TableReader
@@ -48,15 +49,13 @@ def as_table(frame: Any) -> Any:
         raise DataError(f"the frame cannot be read: {what}") from error
 
 
-def open_frame(frame: Any, options: Options) -> TableReader:
+def open_frame(frame: Any, options: ReadOptions) -> TableReader:
     """Read a frame."""
     table = as_table(frame)
     if options.y is not None:
         table = _with_target(table, options.y)
         if options.schema is None:
-            from dataclasses import replace
-
-            options = options._replace(columns=replace(options.columns, target=TARGET))
+            options = replace(options, columns=replace(options.columns, target=TARGET))
     return TableReader(FrameSource(table), options)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.tables.arrow_types import stored_as
@@ -22,7 +22,7 @@ BATCH_ROWS = 1 << 15
 class BinarySource:
     """Reads Parquet or Arrow files one after the other, a batch of rows at a time."""
 
-    def __init__(self, files: Sequence[File | Pipe], format: str, options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], format: str, options: ReadOptions) -> None:
         if any(isinstance(file, Pipe) for file in files):
             raise DataError(f"{format} files cannot be read from a pipe")
         self.format = format

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
 from polyak.data.readahead import in_order
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
@@ -87,7 +87,7 @@ class _Encoded:
 class TableReader:
     """Encodes the batches of a source by a schema, which it finds if there is none yet."""
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         self.format = source.format
         self.name = source.name
         self.bytes_total = source.bytes_total

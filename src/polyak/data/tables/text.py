@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyak.data.head_start import BLOCK_BYTES
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
@@ -34,7 +34,7 @@ class TextSource:
     """Reads CSV, TSV or JSON lines."""
 
     def __init__(
-        self, files: Sequence[File | Pipe], text: CsvFormat | JsonFormat, options: Options
+        self, files: Sequence[File | Pipe], text: CsvFormat | JsonFormat, options: ReadOptions
     ) -> None:
         self.format = text.name
         self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"

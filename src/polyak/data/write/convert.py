@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
 
 from polyak.data.open import open_stream
-from polyak.data.options import Columns
+from polyak.data.options import ReadOptions
 from polyak.data.stream import Stream
 from polyak.rows.batch import Batch
 
@@ -44,36 +43,26 @@ def format_of(path: str) -> str:
     return format
 
 
-def open_source(
-    source: str | list[str],
-    path: str,
-    *,
-    format: str | None = None,
-    columns: Columns | None = None,
-    **how: Any,
-) -> Stream:
+def open_source(source: str | list[str], path: str, options: ReadOptions) -> Stream:
     """Open files, patterns or ``-`` to be converted to a file.
 
-    Tables become Parquet files of the same columns; whatever else is written holds rows. ``how``
-    are options of `polyak.data.open.open_stream`.
+    Tables become Parquet files of the same columns; whatever else is written holds rows.
     """
     from polyak.data.find import find_files
     from polyak.data.formats.registry import TABLES
     from polyak.data.formats.registry import format_of as format_of_files
 
-    columns = columns or Columns()
     if format_of(path) == "parquet":
         files = find_files(source)
-        known = format or format_of_files(files)
+        known = options.format or format_of_files(files)
         if known in TABLES:
             from polyak.data.formats.tables import holds_rows
 
             if not holds_rows(known, files):
-                from polyak.data.options import Options
                 from polyak.data.write.tables import open_columns
 
-                return open_columns(files, known, Options(columns=columns, **how))
-    return open_stream(source, format=format, columns=columns, warn_if_sorted=False, **how)
+                return open_columns(files, known, options)
+    return open_stream(source, options, warn_if_sorted=False)
 
 
 def convert(

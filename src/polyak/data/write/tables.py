@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyak.data.formats.tables import open_source
-from polyak.data.options import Options
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
 from polyak.data.readahead import in_order
 from polyak.data.sources.files import File, Pipe
@@ -18,7 +18,7 @@ from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
 
-def open_columns(files: Sequence[File | Pipe], format: str, options: Options) -> Stream:
+def open_columns(files: Sequence[File | Pipe], format: str, options: ReadOptions) -> Stream:
     """Open tables as batches that have no features, and all columns in ``Batch.kept``."""
     return Stream(ColumnReader(files, format, options), warn_if_sorted=False)
 
@@ -26,7 +26,7 @@ def open_columns(files: Sequence[File | Pipe], format: str, options: Options) ->
 class ColumnReader:
     """Reads all columns of tables, each of the type that the first rows show."""
 
-    def __init__(self, files: Sequence[File | Pipe], format: str, options: Options) -> None:
+    def __init__(self, files: Sequence[File | Pipe], format: str, options: ReadOptions) -> None:
         self._source = open_source(format, files, options)
         self.format = format
         self.name = self._source.name

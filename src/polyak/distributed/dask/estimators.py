@@ -16,6 +16,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from polyak import __version__
+from polyak.data.options import ReadOptions
 from polyak.distributed.dask.collections import (
     homes_of,
     is_dask,
@@ -57,7 +58,7 @@ class _OnDask(BaseASGD):
             recipe=self._recipe(seed),
             classes=None if classes is None else tuple(np.unique(classes).tolist()),
             outputs=outputs,
-            n_features=width,
+            reading=ReadOptions(n_features=width),
         )
         client = _client(self.client)
         result = run(

@@ -175,8 +175,10 @@ class _Run:
             head = self._work.keep(self._work.task("begin", partial(_begin, self._how), samples))
             found, seen = self._work.value(self._work.task("look", _look, samples, head))
             first_ids = {sample.first_id for sample in found}
-            if self._how.zero_based == "auto" and first_ids & {0, 1}:
-                self._how = replace(self._how, zero_based=0 in first_ids)
+            reading = self._how.reading
+            if reading.zero_based == "auto" and first_ids & {0, 1}:
+                reading = replace(reading, zero_based=0 in first_ids)
+                self._how = replace(self._how, reading=reading)
                 if first_ids >= {0, 1}:
                     continue
             self._warn_if_sorted(found)
