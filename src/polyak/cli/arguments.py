@@ -8,6 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from polyak.cli.errors import UsageError
+from polyak.data.formats.registry import FORMATS
 from polyak.data.head_start import LONGEST_LINE
 
 
@@ -60,7 +61,7 @@ def add_source(parser: Parser) -> None:
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--format",
-        choices=("svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"),
+        choices=tuple(FORMATS),
         help="the source's format, if its name does not tell",
     )
     reading.add_argument(

@@ -1,4 +1,4 @@
-"""The options that say what a table's columns are for."""
+"""The options that say what a table's columns are for, and all that they say about reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polyak.cli.arguments import Parser, positive
 
 if TYPE_CHECKING:
-    from polyak.data.options import Columns
+    from polyak.data.options import Columns, ReadOptions
 
 
 def add_columns(parser: Parser) -> None:
@@ -39,6 +39,19 @@ def add_columns(parser: Parser) -> None:
         "--names",
         action="store_true",
         help="remember the names of the heaviest hashed features, for 'polyak inspect'",
+    )
+
+
+def read_options(options: Namespace) -> ReadOptions:
+    """Give what a command's options say about reading; ValueError if they make no sense."""
+    from polyak.data.options import Columns, ReadOptions
+
+    names = {"format", "skip_bad_lines", "longest_line", "threads"}
+    names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
+    return ReadOptions(
+        zero_based="auto" if options.zero_based is None else options.zero_based,
+        columns=columns_of(options) if "drop" in options else Columns(),
+        **{name: getattr(options, name) for name in names},
     )
 
 

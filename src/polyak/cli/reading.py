@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from polyak.data.formats.registry import format_named
 from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, begin, svmlight_text, vw_text
 from polyak.processors import number_of_threads
 
@@ -17,7 +18,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> None:
         getattr(options, "block_bytes", BLOCK_BYTES),
         number_of_threads(options.threads),
     )
-    named_vw = all(path.endswith(".vw") for path in options.source)
+    named_vw = all(format_named(path) == "vw" for path in options.source)
     if options.format == "vw" or (options.format is None and named_vw):
         text = vw_text(
             *where,

@@ -6,23 +6,12 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
-from polyak.cli.columns import columns_of
+from polyak.cli.columns import read_options
 from polyak.data.open import open_stream
-from polyak.data.options import Columns, ReadOptions
+from polyak.data.options import Columns
 from polyak.data.stream import Stream
 from polyak.errors import DataError
 from polyak.model.linear import LinearModel
-
-
-def read_options(options: Namespace) -> ReadOptions:
-    """Give what a command's options say about reading; ValueError if they make no sense."""
-    names = {"format", "skip_bad_lines", "longest_line", "threads"}
-    names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
-    return ReadOptions(
-        zero_based="auto" if options.zero_based is None else options.zero_based,
-        columns=columns_of(options) if "drop" in options else Columns(),
-        **{name: getattr(options, name) for name in names},
-    )
 
 
 def open_for(

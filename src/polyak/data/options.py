@@ -79,8 +79,8 @@ class ReadOptions:
     Attributes
     ----------
     format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
-        Told from the files' names if not given; what has no name of these is svmlight. Arrow files
-        are called ``.arrow``, ``.feather`` or ``.ipc``, JSON lines ``.jsonl`` or ``.ndjson``.
+        Told from the files' names if not given, as `polyak.data.formats.registry` lists them; what
+        has no name of these is svmlight.
         VW text is hashed, as `polyak.data.formats.vw` says. A ``.npz`` holds ``X``, or a sparse
         matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
     y : array or path of a ``.npy`` file, optional

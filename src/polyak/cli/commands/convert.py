@@ -7,27 +7,28 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_source
-from polyak.cli.columns import add_columns
+from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
 from polyak.cli.outputs import check_outputs
+from polyak.data.formats.registry import WRITTEN, suffixes_of
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream
 
-EPILOG = """\
-A model learned from the file that is written is the one learned from the source.
-  .parquet  rows as lists of indices and values, tables as the columns they are
-  .npz      compressed sparse rows as scipy saves them, with y and weights: the fastest to read
-  .svm      svmlight text, for other programs; no weights, and no classes but numbers
-"""
+EPILOG = "\n".join(
+    [
+        "A model learned from the file that is written is the one learned from the source.",
+        *(f"  {format.suffixes[0]:<9} {format.written}" for format in WRITTEN.values()),
+    ]
+)
 
 
 def parser() -> Parser:
     """Read the arguments."""
     parser = Parser("convert", "Write a source as a file that is read fast later.", epilog=EPILOG)
     add_source(parser)
-    parser.add_argument("output", metavar="FILE", help="the .parquet, .npz or .svm file to write")
+    parser.add_argument("output", metavar="FILE", help=f"the file to write: {suffixes_of(WRITTEN)}")
     parser.add_argument(
         "--for",
         dest="model",
@@ -65,10 +66,10 @@ def run(options: Namespace) -> int:
 
 
 def _open(options: Namespace) -> Stream:
-    from polyak.cli.source import open_for, read_options
     from polyak.data.write.convert import open_source
 
     if options.model is not None:
+        from polyak.cli.source import open_for
         from polyak.model.linear import LinearModel
 
         return open_for(LinearModel.load(options.model), options.source, options, targets=False)

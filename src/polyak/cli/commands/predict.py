@@ -12,12 +12,11 @@ from polyak.cli.errors import UsageError, say
 from polyak.cli.memory import keep_freed_memory
 from polyak.cli.outputs import check_outputs
 from polyak.cli.reading import begin_reading
+from polyak.data.formats.registry import PREDICTED, suffixes_of
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
     from polyak.rows.batch import Batch
-
-TABLES = ("csv", "jsonl", "parquet")
 
 
 def parser() -> Parser:
@@ -30,10 +29,10 @@ def parser() -> Parser:
         "--output",
         default="-",
         metavar="FILE",
-        help="the file to write (standard output); .csv, .jsonl and .parquet make it a table",
+        help=f"the file to write (standard output); {suffixes_of(PREDICTED)} makes it a table",
     )
     parser.add_argument(
-        "--to", choices=("lines", *TABLES), help="what to write, if FILE's name does not tell"
+        "--to", choices=("lines", *PREDICTED), help="what to write, if FILE's name does not tell"
     )
     parser.add_argument(
         "--keep",
@@ -82,7 +81,10 @@ def _format(options: Namespace) -> str:
     """Tell what to write: lines of text, or which table."""
     from polyak.data.write.prediction_tables import table_format
 
-    format: str = options.to or table_format(options.output) or "lines"
+    try:
+        format: str = options.to or table_format(options.output) or "lines"
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     if not options.keep or format != "lines":
         return format
     if options.output == "-" and options.to is None:

@@ -15,7 +15,7 @@ from polyak.cli.arguments import (
     positive,
     rows_or_seconds,
 )
-from polyak.cli.columns import add_columns
+from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.cli.memory import give_gaps_back, keep_freed_memory
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
@@ -199,7 +199,6 @@ def _check_files(options: Namespace) -> None:
 
 
 def _job(options: Namespace) -> Job:
-    from polyak.cli.source import read_options
     from polyak.learn.recipes import Recipe
     from polyak.training.job import Job
 

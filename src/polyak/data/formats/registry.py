@@ -1,81 +1,120 @@
-"""The formats there are. A new one is a line here and a module of its own."""
+"""The formats there are: their names and suffixes, who opens and who writes them.
+
+A new one is an entry here and a module of its own. Openers and writers are named, and imported when
+they are asked for: so reading one format never waits for the libraries of another, and what a
+command's help lists costs nothing. This module imports nothing that takes time.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyak.data.options import ReadOptions
 from polyak.data.sources.compression import without_suffix
-from polyak.data.sources.files import File, Pipe
-from polyak.data.stream import Reader
 from polyak.errors import DataError
 
-Opener = Callable[[Sequence[File | Pipe], ReadOptions], Reader]
+if TYPE_CHECKING:
+    from polyak.data.options import ReadOptions
+    from polyak.data.sources.files import File, Pipe
+    from polyak.data.stream import Reader
 
 
-# Each opener imports its module when it is called, so that reading one format never waits for
-# the libraries of another.
-def _svmlight(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-    from polyak.data.formats.svmlight import SvmlightReader
+class Format(NamedTuple):
+    """A format of files.
 
-    return SvmlightReader(files, options)
+    Attributes
+    ----------
+    suffixes : tuple of str
+        How its files are called, in small letters; they are known in large ones too.
+    opener : str
+        What makes a reader of files and options, as ``module:name``.
+    is_table : bool
+        Whether it has columns with names.
+    writer, written : str
+        What writes rows as such a file, and what is then in it; nothing if nobody does.
+    sink : str
+        What writes tables of predictions.
+    """
 
-
-def _vw(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-    from polyak.data.formats.vw import VwReader
-
-    return VwReader(files, options)
-
-
-def _npy(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-    from polyak.data.formats.numpy_files import open_npy
-
-    return open_npy(files, options)
-
-
-def _npz(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-    from polyak.data.formats.numpy_files import open_npz
-
-    return open_npz(files, options)
-
-
-def _table(format: str) -> Opener:
-    def opener(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-        from polyak.data.formats.tables import open_table
-
-        return open_table(format, files, options)
-
-    return opener
+    suffixes: tuple[str, ...]
+    opener: str
+    is_table: bool = False
+    writer: str = ""
+    written: str = ""
+    sink: str = ""
 
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
-FORMATS: dict[str, Opener] = {
-    "svmlight": _svmlight,
-    "vw": _vw,
-    "npy": _npy,
-    "npz": _npz,
-    **{format: _table(format) for format in TABLES},
+_TABLE = "polyak.data.formats.tables:open_table"
+_SINKS = "polyak.data.write.prediction_tables"
+FORMATS = {
+    "svmlight": Format(
+        (".svm", ".svmlight", ".libsvm"),
+        "polyak.data.formats.svmlight:SvmlightReader",
+        writer="polyak.data.write.svmlight:svmlight_writer",
+        written="svmlight text, for other programs; no weights, and no classes but numbers",
+    ),
+    "vw": Format((".vw",), "polyak.data.formats.vw:VwReader"),
+    "npy": Format((".npy",), "polyak.data.formats.numpy_files:open_npy"),
+    "npz": Format(
+        (".npz",),
+        "polyak.data.formats.numpy_files:open_npz",
+        writer="polyak.data.write.npz:npz_writer",
+        written="compressed sparse rows as scipy saves them, with y and weights: the fastest to "
+        "read",
+    ),
+    "csv": Format((".csv",), _TABLE, is_table=True, sink=f"{_SINKS}:CsvSink"),
+    "tsv": Format((".tsv",), _TABLE, is_table=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _TABLE, is_table=True, sink=f"{_SINKS}:JsonLinesSink"),
+    "parquet": Format(
+        (".parquet", ".pq"),
+        _TABLE,
+        is_table=True,
+        writer="polyak.data.write.parquet:parquet_writer",
+        written="rows as lists of indices and values, tables as the columns they are",
+        sink=f"{_SINKS}:ParquetSink",
+    ),
+    "arrow": Format((".arrow", ".feather", ".ipc"), _TABLE, is_table=True),
 }
-SUFFIXES = {
-    ".vw": "vw",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-"""Formats by the end of the file's name; svmlight files are called anything."""
+SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
+WRITTEN = {name: format for name, format in FORMATS.items() if format.writer}
+PREDICTED = {name: format for name, format in FORMATS.items() if format.sink}
+
+
+def format_named(path: str) -> str | None:
+    """Tell a format from a file's name, that of a compression aside; None if it does not show.
+
+    Examples
+    --------
+    >>> format_named("rows.svm"), format_named("T.CSV.GZ"), format_named("rows.txt")
+    ('svmlight', 'csv', None)
+    """
+    return SUFFIXES.get(os.path.splitext(without_suffix(path))[1].lower())
+
+
+def suffixes_of(formats: Iterable[str], last: str = "or") -> str:
+    """List the suffixes of formats for a sentence.
+
+    Examples
+    --------
+    >>> suffixes_of(["npz", "parquet"])
+    '.npz, .parquet or .pq'
+    """
+    *others, end = (suffix for name in formats for suffix in FORMATS[name].suffixes)
+    return f"{', '.join(others)} {last} {end}" if others else end
+
+
+def load(named: str) -> Any:
+    """Import an opener or a writer."""
+    from importlib import import_module
+
+    module, _, name = named.partition(":")
+    return getattr(import_module(module), name)
 
 
 def format_of(files: Sequence[File | Pipe]) -> str:
-    """Name the format of files from their names."""
-    found = {SUFFIXES.get(os.path.splitext(without_suffix(f.name))[1], "svmlight") for f in files}
+    """Name the format of files from their names; what has no name of these is svmlight."""
+    found = {format_named(file.name) or "svmlight" for file in files}
     if len(found) > 1:
         names = " and ".join(sorted(found))
         raise DataError(f"files of one stream must have one format, not {names}")
@@ -84,8 +123,10 @@ def format_of(files: Sequence[File | Pipe]) -> str:
 
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files in the format given, or in that of their names."""
+    from dataclasses import replace
+
     format = options.format or format_of(files)
     if format not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise ValueError(f"there is no format {format!r}; there are {known}")
-    return FORMATS[format](files, options)
+        raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    reader: Reader = load(FORMATS[format].opener)(files, replace(options, format=format))
+    return reader

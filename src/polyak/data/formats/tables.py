@@ -11,8 +11,9 @@ from polyak.data.tables.reader import Source, TableReader
 from polyak.extras import pyarrow
 
 
-def open_table(format: str, files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
+def open_table(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files of a format of tables; Parquet may also hold rows that were converted."""
+    format = str(options.format)
     if holds_rows(format, files):
         from polyak.data.formats.row_parquet import RowParquetReader
 

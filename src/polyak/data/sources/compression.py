@@ -25,7 +25,7 @@ def compression_of(name: str, head: bytes) -> str | None:
     for beginning, kind in BEGINNINGS.items():
         if head.startswith(beginning):
             return kind
-    return SUFFIXES.get(os.path.splitext(name)[1])
+    return SUFFIXES.get(os.path.splitext(name)[1].lower())
 
 
 def without_suffix(name: str) -> str:
@@ -37,7 +37,7 @@ def without_suffix(name: str) -> str:
     'rows.svm'
     """
     stem, suffix = os.path.splitext(name)
-    return stem if suffix in SUFFIXES else name
+    return stem if suffix.lower() in SUFFIXES else name
 
 
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:

@@ -39,7 +39,7 @@ def files_of_folder_or_url(path: str, suffixes: Container[str]) -> list[File | P
 
 
 def _of_known_format(names: list[str], suffixes: Container[str]) -> list[str]:
-    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix in suffixes]
+    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix.lower() in suffixes]
     return known or names
 
 

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
+from polyak.data.formats import registry
+from polyak.data.formats.registry import FORMATS, SUFFIXES, WRITTEN, load, suffixes_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.stream import Stream
-from polyak.rows.batch import Batch
-
-Write = Callable[[Batch], None]
-
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
 
 
 def format_of(path: str) -> str:
@@ -28,17 +17,17 @@ def format_of(path: str) -> str:
 
     Examples
     --------
-    >>> format_of("rows.npz"), format_of("rows.svm")
+    >>> format_of("rows.npz"), format_of("ROWS.SVM")
     ('npz', 'svmlight')
     >>> format_of("rows.csv")
     Traceback (most recent call last):
     ...
-    ValueError: rows.csv is to be written as what? its name must end with .parquet, .npz or .svm
+    ValueError: rows.csv is to be written as what? its name must end with .svm, ... or .pq
     """
     format = SUFFIXES.get(os.path.splitext(path)[1].lower())
-    if format is None:
+    if format not in WRITTEN:
         raise ValueError(
-            f"{path} is to be written as what? its name must end with .parquet, .npz or .svm"
+            f"{path} is to be written as what? its name must end with {suffixes_of(WRITTEN)}"
         )
     return format
 
@@ -49,13 +38,11 @@ def open_source(source: str | list[str], path: str, options: ReadOptions) -> Str
     Tables become Parquet files of the same columns; whatever else is written holds rows.
     """
     from polyak.data.find import find_files
-    from polyak.data.formats.registry import TABLES
-    from polyak.data.formats.registry import format_of as format_of_files
 
     if format_of(path) == "parquet":
         files = find_files(source)
-        known = options.format or format_of_files(files)
-        if known in TABLES:
+        known = options.format or registry.format_of(files)
+        if FORMATS[known].is_table:
             from polyak.data.formats.tables import holds_rows
 
             if not holds_rows(known, files):
@@ -90,22 +77,8 @@ def convert(
     [ 1. -1.]
     >>> folder.cleanup()
     """
-    with _opened(stream, path, unlabelled) as write:
+    writer = load(WRITTEN[format_of(path)].writer)
+    with writer(stream, path, unlabelled) as write:
         for batch in stream:
             write(batch)
             watch(stream)
-
-
-def _opened(stream: Stream, path: str, unlabelled: bool) -> AbstractContextManager[Write]:
-    format = format_of(path)
-    if format == "npz":
-        from polyak.data.write.npz import npz_writer
-
-        return npz_writer(stream, path)
-    if format == "svmlight":
-        from polyak.data.write.svmlight import svmlight_writer
-
-        return svmlight_writer(path, unlabelled)
-    from polyak.data.write.parquet import parquet_writer
-
-    return parquet_writer(stream, path)

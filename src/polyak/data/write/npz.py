@@ -32,7 +32,9 @@ ABOUT = "polyak"
 
 
 @contextmanager
-def npz_writer(stream: Stream, path: str) -> Iterator[Callable[[Batch], None]]:
+def npz_writer(
+    stream: Stream, path: str, unlabelled: bool = False
+) -> Iterator[Callable[[Batch], None]]:
     """Open a file for rows; gives what writes a batch."""
     parts = part_of(os.path.realpath(path))
     with writing(path):

@@ -22,7 +22,9 @@ from polyak.rows.sparse import SparseRows, dense_as_sparse
 
 
 @contextmanager
-def parquet_writer(stream: Stream, path: str) -> Iterator[Callable[[Batch], None]]:
+def parquet_writer(
+    stream: Stream, path: str, unlabelled: bool = False
+) -> Iterator[Callable[[Batch], None]]:
     """Open a file for rows, or for a table's columns; gives what writes a batch."""
     with table_sink(path, "parquet") as sink:
         schema: Any = None

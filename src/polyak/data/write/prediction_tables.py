@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
 from polyak.data.write.predictions import What
 from polyak.extras import needed
 from polyak.rows.labels import exact_labels, label_text
@@ -20,28 +21,30 @@ from polyak.rows.labels import exact_labels, label_text
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
 
-TableFormat = Literal["csv", "jsonl", "parquet"]
-SUFFIXES: dict[str, TableFormat] = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
 ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 """A Parquet file's row group is as long as the first of these allows."""
 
 
-def table_format(path: str) -> TableFormat | None:
+def table_format(path: str) -> str | None:
     """Tell from a file's name which table it is to be, or None: lines of text.
 
     Examples
     --------
-    >>> table_format("out.csv"), table_format("out.pq"), table_format("out"), table_format("-")
+    >>> table_format("out.csv"), table_format("OUT.PQ"), table_format("out"), table_format("-")
     ('csv', 'parquet', None, None)
+    >>> table_format("out.npz")
+    Traceback (most recent call last):
+    ...
+    ValueError: out.npz cannot be written: predictions are tables called .csv, .jsonl, .ndjson,
+    .parquet or .pq, or lines of text called anything else
     """
-    return SUFFIXES.get(PurePath(path).suffix.lower())
+    format = SUFFIXES.get(PurePath(path).suffix.lower())
+    if format is not None and format not in PREDICTED:
+        raise ValueError(
+            f"{path} cannot be written: predictions are tables called {suffixes_of(PREDICTED)}, "
+            "or lines of text called anything else"
+        )
+    return format
 
 
 def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
@@ -116,12 +119,12 @@ def table_sink(path: str, format: str) -> Iterator[Callable[[Any], None]]:
     if format == "parquet" and path == "-":
         raise ValueError("a Parquet file cannot go to standard output; name a file with -o")
     with replacing(path) as file:
-        writer: Any = {"csv": _Csv, "jsonl": _JsonLines, "parquet": _Parquet}[format](file)
+        writer = load(FORMATS[format].sink)(file)
         yield writer.write
         writer.close()
 
 
-class _Csv:
+class CsvSink:
     """Strings are quoted, and so differ from what is missing."""
 
     def __init__(self, file: Any) -> None:
@@ -129,6 +132,7 @@ class _Csv:
         self._begun = False
 
     def write(self, batch: Any) -> None:
+        """Add a record batch."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -142,7 +146,7 @@ class _Csv:
         self._file.write(sink.getvalue())
 
     def close(self) -> None:
-        pass
+        """Write what is left."""
 
 
 def _quoted(name: str) -> str:
@@ -167,11 +171,14 @@ def _flat(column: Any) -> Any:
     return column
 
 
-class _JsonLines:
+class JsonLinesSink:
+    """Writes an object a row."""
+
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def write(self, batch: Any) -> None:
+        """Add a record batch."""
         import pyarrow.compute as pc
 
         parts: list[Any] = []
@@ -183,7 +190,7 @@ class _JsonLines:
         self._file.write(memoryview(data)[ends[0] : ends[-1]])
 
     def close(self) -> None:
-        pass
+        """Write what is left."""
 
 
 _OTHER_LINE_ENDS = "\x85\u2028\u2029"
@@ -225,7 +232,9 @@ def _json_cells(column: Any) -> Any:
     return pc.fill_null(cells, "null")
 
 
-class _Parquet:
+class ParquetSink:
+    """Writes row groups."""
+
     def __init__(self, file: Any) -> None:
         self._file = file
         self._writer: Any = None
@@ -233,6 +242,7 @@ class _Parquet:
         self._rows = self._bytes = 0
 
     def write(self, batch: Any) -> None:
+        """Add a record batch."""
         self._waiting.append(batch)
         self._rows += len(batch)
         self._bytes += batch.nbytes
@@ -249,6 +259,7 @@ class _Parquet:
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
+        """Write what is left."""
         if self._waiting:
             self._write_group()
         if self._writer is not None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from polyak._core import print_svmlight
+from polyak.data.stream import Stream
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import core_arrays
@@ -15,7 +16,9 @@ from polyak.storage.container import replacing
 
 
 @contextmanager
-def svmlight_writer(path: str, unlabelled: bool) -> Iterator[Callable[[Batch], None]]:
+def svmlight_writer(
+    stream: Stream, path: str, unlabelled: bool
+) -> Iterator[Callable[[Batch], None]]:
     """Open a file for rows; gives what writes a batch."""
     with replacing(path) as file:
 
