@@ -7,7 +7,6 @@ row once, in order. Its result never depends on how the rows were split into bat
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import asdict, replace
 from math import nan
 from typing import Any
@@ -16,29 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.doubts import least_bend, replicas_doubt
+from polyak.learn.first_rows import FirstRows
 from polyak.learn.race import Race
-from polyak.learn.race.lane import Problem
-from polyak.learn.race.leader import Leader
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
-from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
-from polyak.learn.report import training_report
-from polyak.learn.rows_needed import rows_needed_by, second_moments
-from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
+from polyak.learn.recipes import Recipe
+from polyak.learn.report import doubt_of_replicas, mean, training_report
+from polyak.learn.rows_needed import second_moments
+from polyak.learn.schedules import CALIBRATION_ROWS
+from polyak.learn.targets import classes_of, encode, in_units, mean_weight
+from polyak.learn.warm_up import new_race, usual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.model.training_report import IntervalReport, Theory, TrainingReport
+from polyak.model.training_report import IntervalReport, TrainingReport
 from polyak.rows.huge_values import huge_value
-from polyak.rows.labels import distinct, label_text, labels_from_json, labels_to_json
-from polyak.rows.sparse import (
-    Rows,
-    SparseRows,
-    as_rows,
-    check_rows,
-    join_rows,
-    row_widths,
-    take_rows,
-)
+from polyak.rows.labels import labels_from_json, labels_to_json
+from polyak.rows.sparse import Rows, as_rows, check_rows, take_rows
 from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
@@ -87,7 +78,7 @@ class Learner:
         self.race: Race | None = None
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
-        self._kept: list[tuple[Rows, NDArray[Any], Floats | None]] = []
+        self._first = FirstRows()
         self.threads: int | None = None  # how many learn; as many as there are processors if None
         self.lock = Lock()
         self.version = 0  # counts what was learned, in batches
@@ -113,8 +104,7 @@ class Learner:
     @reads
     def rows_seen(self) -> int:
         """How many rows of non-zero weight have come, those still kept back included."""
-        kept = sum(len(rows) for rows, _, _ in self._kept)
-        return kept + (self.race.clock if self.race else 0)
+        return len(self._first) + (self.race.clock if self.race else 0)
 
     @changes
     def learn(
@@ -147,23 +137,24 @@ class Learner:
             self.race.threads = self.threads
             self.race.learn(
                 rows,
-                self._encode(targets, self.classes),
-                self._relative(weights, len(rows), self.weight_unit),
+                encode(targets, self.classes, self.loss),
+                in_units(weights, len(rows), self.weight_unit),
                 order,
                 again=again,
             )
             return
         taken = np.arange(len(rows)) if order is None else order
         few = self.rows_seen + len(taken) < CALIBRATION_ROWS
-        if few or self._kept:
+        if few or len(self._first):
             self._check(rows, targets, weights)
-            part = _take(rows, targets, weights, taken)
+            together = copy.copy(self._first)
+            together.add(rows, targets, weights, taken)
             if few:
-                self._kept += [part] if len(taken) else []
+                self._first = together
                 return
             before = self.rows_seen
             try:
-                self._begin(*_join([*self._kept, part]), None)
+                self._begin(*together.joined(), None)
             except RowError as error:  # none of those before: they tell which labels there are
                 raise RowError(int(taken[error.row - before]), error.what) from error
         else:
@@ -172,14 +163,14 @@ class Learner:
     @changes
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
-        if self.race is None and self._kept:
-            self._begin(*_join(self._kept), None)
+        if self.race is None and len(self._first):
+            self._begin(*self._first.joined(), None)
 
     @reads
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""
         if self.race is None:
-            if not self._kept:
+            if not len(self._first):
                 raise DataError("there are no rows to learn from")
             provisional = copy.deepcopy(self)
             provisional.finish()
@@ -189,11 +180,11 @@ class Learner:
         coef, intercept = leader.weights()
         sandwich, doubt = self.race.sandwich() or (None, None)
         replicas = leader.replicas() if sandwich is None else None
-        report = self._report(leader, sigmoids)
+        report = training_report(self.race, self.recipe, leader, sigmoids, self._moments)
         if sandwich is not None:
             report = replace(report, intervals=IntervalReport("sandwich", doubt))
         elif replicas is not None:
-            doubt = self._replicas_doubt(leader, coef)
+            doubt = doubt_of_replicas(self.race, self.recipe, leader, report.rows_needed)
             report = replace(report, intervals=IntervalReport("replicas", doubt))
         return LinearModel(
             weights=np.ascontiguousarray(coef.T),
@@ -212,36 +203,7 @@ class Learner:
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
-        return self._report(leader, leader.sigmoids())
-
-    def _report(self, leader: Leader, sigmoids: Floats | None) -> TrainingReport:
-        assert self.race is not None
-        needed = self._rows_needed(leader.candidate)
-        return training_report(self.race, self.recipe, leader, sigmoids, needed)
-
-    def _replicas_doubt(self, leader: Leader, coef: NDArray[Any]) -> str | None:
-        assert self.race is not None
-        if not isinstance(leader.candidate, Candidate):
-            return None
-        features = int(np.count_nonzero(coef.any(axis=0)))
-        bend = least_bend(self.recipe.loss, leader.lane.histogram(leader.place))
-        needed = self._rows_needed(leader.candidate)
-        return replicas_doubt(self.race.clock, features, leader.candidate, needed, bend)
-
-    def _rows_needed(self, candidate: AnyCandidate) -> Theory | None:
-        """Ask the theory after how many rows averaging pays off, learning like this."""
-        if self._moments is None or isinstance(candidate, NewtonCandidate):
-            return None
-        needed = rows_needed_by(
-            self._moments,
-            self.recipe.loss,
-            candidate.alpha,
-            candidate.schedule.gamma0,
-            precondition=candidate.precondition,
-            implicit=candidate.step == "implicit",
-            fit_intercept=self.recipe.fit_intercept,
-        )
-        return Theory(**needed.as_dict())
+        return training_report(self.race, self.recipe, leader, leader.sigmoids(), self._moments)
 
     @property
     def progressive_loss(self) -> float:
@@ -258,7 +220,7 @@ class Learner:
         if self.race is None:
             return float("nan")
         sums = self.race.sums()[self.race.leader().number]
-        return _mean(sums[what], sums[0])
+        return mean(sums[what], sums[0])
 
     @reads
     def recent(self) -> dict[str, float]:
@@ -290,21 +252,8 @@ class Learner:
             page["race"], arrays = race_state(self.race)
         if self._moments is not None:
             arrays["moments"] = self._moments
-        if self._kept:
-            rows, targets, weights = _join(self._kept)
-            if isinstance(rows, SparseRows):
-                page["kept_width"] = rows.n_features
-                arrays["kept.indptr"], arrays["kept.indices"] = rows.indptr, rows.indices
-                arrays["kept.values"] = rows.values
-            else:
-                arrays["kept.rows"] = rows
-            if targets.dtype.kind in "biuf":
-                arrays["kept.targets"] = targets
-            else:
-                page["kept_targets"] = labels_to_json(targets)
-            if weights is not None:
-                arrays["kept.weights"] = weights
-        return page, arrays
+        kept, rows = self._first.state()
+        return page | kept, arrays | rows
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
@@ -319,19 +268,7 @@ class Learner:
             learner.race = race_from_state(page["race"], arrays, learner.recipe, page["n_features"])
         learner.weight_unit = float(page.get("weight_unit", 1.0))
         learner._moments = arrays.get("moments")
-        targets = arrays.get("kept.targets")
-        if "kept_targets" in page:
-            targets = labels_from_json(page["kept_targets"])
-        if targets is not None:
-            rows: Rows
-            if "kept.rows" in arrays:
-                rows = arrays["kept.rows"]
-            else:
-                indptr, indices, values = (
-                    arrays[f"kept.{name}"] for name in ("indptr", "indices", "values")
-                )
-                rows = SparseRows(indptr, indices, values, page["kept_width"])
-            learner._kept = [(rows, targets, arrays.get("kept.weights"))]
+        learner._first = FirstRows.from_state(page, arrays)
         return learner
 
     @changes
@@ -353,9 +290,9 @@ class Learner:
         (4000, array([1., 2., 3.]))
         """
         learners = [self, *others]
-        kept = [rows for learner in learners for rows in learner._kept]
+        kept = [part for learner in learners for part in learner._first.parts]
         started = [learner for learner in learners if learner.race is not None]
-        self._kept = []
+        self._first = FirstRows()
         if started:
             first = started[0]
             for other in started[1:]:
@@ -382,7 +319,7 @@ class Learner:
             return
         check_rows(rows, self.n_features)
         if not self.loss.classifies or self.classes is not None:
-            finite = np.isfinite(self._encode(targets, self.classes)).reshape(len(rows), -1)
+            finite = np.isfinite(encode(targets, self.classes, self.loss)).reshape(len(rows), -1)
             if not finite.all():
                 row = int(np.argmin(finite.all(axis=1)))
                 raise DataError(f"row {row} has the target {targets[row]}")
@@ -403,122 +340,28 @@ class Learner:
         sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
         unit = 1.0
         if weights is not None and self.recipe.eta0 == "auto":  # else steps are as the user says
-            unit = _mean_weight(weights[first][:CALIBRATION_ROWS])
-        classes = self._classes_of(labels)
-        usual = self._usual(sample)
-        race = self._new_race(sample, usual, classes)
+            unit = mean_weight(weights[first][:CALIBRATION_ROWS])
+        classes = self.classes
+        if classes is None and self.loss.classifies:
+            classes = classes_of(labels)
+        usual = usual_rows(sample, self.recipe)
+        race = new_race(
+            sample,
+            usual,
+            self.recipe,
+            outputs=self.outputs,
+            classes=len(classes) if classes is not None and self.loss.classifies else None,
+            n_features=self.n_features,
+        )
         race.threads = self.threads
-        relative = self._relative(weights, len(rows), unit)
-        race.learn(rows, self._encode(targets, classes), relative, order)
+        relative = in_units(weights, len(rows), unit)
+        race.learn(rows, encode(targets, classes, self.loss), relative, order)
         self.race, self.classes, self.weight_unit = race, classes, unit
         self._moments = second_moments(usual, fit_intercept=self.recipe.fit_intercept)
-        self._kept = []
-
-    def _classes_of(self, labels: NDArray[Any]) -> NDArray[Any] | None:
-        if self.classes is not None or not self.loss.classifies:
-            return self.classes
-        classes = distinct(labels)
-        if len(classes) < 2:
-            raise DataError(
-                f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
-                "which classes there are with classes=, or shuffle the rows"
-            )
-        return classes
-
-    def _new_race(self, sample: Rows, usual: Rows, classes: NDArray[Any] | None) -> Race:
-        several = self.loss.classifies and classes is not None and len(classes) > 2
-        outputs = len(classes) if several and classes is not None else self.outputs
-        values = sample.values if isinstance(sample, SparseRows) else sample
-        problem = Problem(
-            outputs=outputs,
-            one_vs_rest=several,
-            classifies=self.loss.classifies,
-            n_features=self.n_features,
-            width=int(row_widths(sample).max(initial=0)),
-            dtype=values.dtype,
-        )
-        race = Race(self.recipe.candidates(usual, outputs, self.n_features), self.recipe, problem)
-        race.look(usual)
-        return race
-
-    def _usual(self, rows: Rows) -> Rows:
-        """Leave rows out that would set every learning rate by their length alone."""
-        if self.recipe.recipe == "paper":
-            return rows
-        far = unusual_rows(rows)
-        if not len(far):
-            return rows
-        more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
-        warnings.warn(
-            f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
-            "the learning rate is found without it, but the model may still follow it",
-            stacklevel=2,
-        )
-        return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
-
-    def _encode(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
-        """Turn labels into class numbers, or into -1 and +1 where there are two classes."""
-        if not self.loss.classifies:
-            return targets
-        assert classes is not None
-        if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
-            positive, negative = targets == classes[1], targets == classes[0]
-            if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
-                return np.where(positive, 1.0, -1.0)
-        order = np.argsort(classes)  # they may be in an order that someone asked for
-        number = np.searchsorted(classes, targets, sorter=order)
-        number[number == len(classes)] = 0
-        number = order[number]
-        unknown = classes[number] != targets
-        if unknown.any():
-            row = int(np.argmax(unknown))
-            known = ", ".join(label_text(label) for label in classes[:10])
-            label = label_text(targets[row])
-            raise RowError(row, f" has the label {label}, which is not among {known}")
-        return number if len(classes) > 2 else 2.0 * number - 1.0
-
-    @staticmethod
-    def _relative(weights: Floats | None, rows: int, unit: float) -> Floats | None:
-        """Give weights in units of the mean of the first ones: only their ratios matter."""
-        if unit == 1.0:
-            return weights
-        relative = np.ones(rows) if weights is None else weights
-        # Even the heaviest row may be counted and squared without overflow.
-        return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
-
-
-def _mean(total: float, count: float) -> float:
-    return float(total / count) if count > 0 else float("nan")
-
-
-def _mean_weight(weights: Floats) -> float:
-    largest = float(weights.max())  # so that sums of the largest numbers there are stay finite
-    return largest * float(np.mean(weights / largest))
-
-
-def _are_numbers(labels: NDArray[Any]) -> bool:
-    return labels.dtype.kind in "biuf"
+        self._first = FirstRows()
 
 
 def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
     if some is None or others is None:
         return some is others
     return np.array_equal(some, others)
-
-
-def _take(
-    rows: Rows, targets: NDArray[Any], weights: Floats | None, order: NDArray[np.int64]
-) -> tuple[Rows, NDArray[Any], Floats | None]:
-    return take_rows(rows, order), targets[order], None if weights is None else weights[order]
-
-
-def _join(
-    parts: list[tuple[Rows, NDArray[Any], Floats | None]],
-) -> tuple[Rows, NDArray[Any], Floats | None]:
-    weighted = any(weights is not None for _, _, weights in parts)
-    weights = [np.ones(len(y)) if w is None else w for _, y, w in parts]
-    return (
-        join_rows([rows for rows, _, _ in parts]),
-        np.concatenate([targets for _, targets, _ in parts]),
-        np.concatenate(weights) if weighted else None,
-    )

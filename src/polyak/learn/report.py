@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
+from polyak.learn.rows_needed import rows_needed_by
 from polyak.model.training_report import (
     AveragingReport,
     CandidateReport,
@@ -22,13 +24,15 @@ from polyak.model.training_report import (
     TrainingReport,
 )
 
+Floats = NDArray[np.float64]
+
 
 def training_report(
     race: Race,
     recipe: Recipe,
     leader: Leader,
-    sigmoids: NDArray[np.float64] | None,
-    needed: Theory | None,
+    sigmoids: Floats | None,
+    moments: Floats | None,
 ) -> TrainingReport:
     """Tell of a race whose leader is the model."""
     count, loss, _, errors = race.sums()[leader.number]
@@ -47,8 +51,40 @@ def training_report(
         else Reliability(**{name: tuple(values) for name, values in bins.items()}),
         best_candidate=leader.number,
         candidates=_candidates(race),
-        rows_needed=needed,
+        rows_needed=_rows_needed(leader.candidate, recipe, moments),
     )
+
+
+def mean(total: float, count: float) -> float:
+    """Give a mean, which is not a number where nothing was counted."""
+    return float(total / count) if count > 0 else math.nan
+
+
+def doubt_of_replicas(
+    race: Race, recipe: Recipe, leader: Leader, needed: Theory | None
+) -> str | None:
+    """Say why the spread of the leader's replicas cannot be trusted, where there is a reason."""
+    if not isinstance(leader.candidate, Candidate):
+        return None
+    features = int(np.count_nonzero(leader.weights()[0].any(axis=0)))
+    bend = least_bend(recipe.loss, leader.lane.histogram(leader.place))
+    return replicas_doubt(race.clock, features, leader.candidate, needed, bend)
+
+
+def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:
+    """Ask the theory after how many rows averaging pays off, learning like this."""
+    if moments is None or not isinstance(candidate, Candidate):
+        return None
+    needed = rows_needed_by(
+        moments,
+        recipe.loss,
+        candidate.alpha,
+        candidate.schedule.gamma0,
+        precondition=candidate.precondition,
+        implicit=candidate.step == "implicit",
+        fit_intercept=recipe.fit_intercept,
+    )
+    return Theory(**needed.as_dict())
 
 
 def _candidates(race: Race) -> tuple[CandidateReport, ...]:

@@ -1,0 +1,72 @@
+"""Targets and weights as lanes take them: class numbers, or -1 and +1; weights about one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import DataError, RowError
+from polyak.losses import Loss
+from polyak.rows.labels import distinct, label_text
+
+Floats = NDArray[np.float64]
+
+
+def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
+    """Find the classes there are among the labels of the first rows."""
+    classes = distinct(labels)
+    if len(classes) < 2:
+        raise DataError(
+            f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
+            "which classes there are with classes=, or shuffle the rows"
+        )
+    return classes
+
+
+def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> NDArray[Any]:
+    """Turn labels into class numbers, or into -1 and +1 where there are two classes."""
+    if not loss.classifies:
+        return targets
+    assert classes is not None
+    if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
+        positive, negative = targets == classes[1], targets == classes[0]
+        if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
+            return np.where(positive, 1.0, -1.0)
+    order = np.argsort(classes)  # they may be in an order that someone asked for
+    number = np.searchsorted(classes, targets, sorter=order)
+    number[number == len(classes)] = 0
+    number = order[number]
+    unknown = classes[number] != targets
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        known = ", ".join(label_text(label) for label in classes[:10])
+        label = label_text(targets[row])
+        raise RowError(row, f" has the label {label}, which is not among {known}")
+    return number if len(classes) > 2 else 2.0 * number - 1.0
+
+
+def mean_weight(weights: Floats) -> float:
+    """Give the mean, finite even where the weights are the largest numbers there are."""
+    largest = float(weights.max())
+    return largest * float(np.mean(weights / largest))
+
+
+def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
+    """Give weights in units of the mean of the first ones: only their ratios matter.
+
+    Examples
+    --------
+    >>> in_units(np.array([2.0, 6.0]), 2, unit=4.0)
+    array([0.5, 1.5])
+    """
+    if unit == 1.0:
+        return weights
+    relative = np.ones(rows) if weights is None else weights
+    # Even the heaviest row may be counted and squared without overflow.
+    return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
+
+
+def _are_numbers(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "biuf"

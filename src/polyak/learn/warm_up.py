@@ -1,0 +1,55 @@
+"""Warming up: from the first rows to a race that is ready to begin."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from polyak.learn.race import Race
+from polyak.learn.race.lane import Problem
+from polyak.learn.recipes import Recipe
+from polyak.learn.schedules import unusual_rows
+from polyak.losses import get_loss
+from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
+
+
+def new_race(
+    sample: Rows,
+    usual: Rows,
+    recipe: Recipe,
+    *,
+    outputs: int,
+    classes: int | None,
+    n_features: int | None,
+) -> Race:
+    """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it."""
+    several = classes is not None and classes > 2
+    values = sample.values if isinstance(sample, SparseRows) else sample
+    problem = Problem(
+        outputs=classes if several and classes is not None else outputs,
+        one_vs_rest=several,
+        classifies=get_loss(recipe.loss).classifies,
+        n_features=n_features,
+        width=int(row_widths(sample).max(initial=0)),
+        dtype=values.dtype,
+    )
+    race = Race(recipe.candidates(usual, problem.outputs, n_features), recipe, problem)
+    race.look(usual)
+    return race
+
+
+def usual_rows(rows: Rows, recipe: Recipe) -> Rows:
+    """Leave rows out that would set every learning rate by their length alone."""
+    if recipe.recipe == "paper":
+        return rows
+    far = unusual_rows(rows)
+    if not len(far):
+        return rows
+    more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
+    warnings.warn(
+        f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
+        "the learning rate is found without it, but the model may still follow it",
+        stacklevel=2,
+    )
+    return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
