@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <limits>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -41,7 +42,8 @@ int64_t features_of_rising(const SparseRows<Value, Index> &rows) {
     const auto row = rows[i];
     if (row.size > 0) largest = std::max(largest, row.feature(row.size - 1));
   }
-  return largest + 1;
+  // Of the largest number there is, one less: no memory holds that many weights in either case.
+  return largest < std::numeric_limits<int64_t>::max() ? largest + 1 : largest;
 }
 template <class Value>
 int64_t features_of_rising(const DenseRows<Value> &rows) {
