@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polyak.data import head_start
 from polyak.data.head_start import Text, begin, svmlight_text, vw_text
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
@@ -79,54 +78,64 @@ def test_going_on_from_any_place(files: Any) -> None:
 
 
 class TestBegun:
-    @pytest.fixture(autouse=True)
-    def forget(self) -> Any:
-        yield
-        head_start._begun = None
-
     def text(self, paths: list[str], **options: Any) -> Text:
         return svmlight_text(tuple(paths), 1000, 2, **options)
 
-    def test_is_taken_over_once(self, files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_taken_over_once(self, files: Any) -> None:
         plain, packed = files(b"".join(LINES))
-        begin(self.text(plain))
-        assert head_start._begun is not None
-        begun = head_start._begun.files
-        made = []
-        real = head_start.SvmlightFiles
-        monkeypatch.setattr(
-            head_start, "SvmlightFiles", lambda *a, **k: made.append(1) or real(*a, **k)
-        )
-        assert_same(read(plain), read(packed))
-        assert not made
-        assert begun.next() is None  # it was this one that was read
-        assert_same(read(plain), read(packed))
-        assert made
+        begun = begin(self.text(plain))
+        assert begun is not None
+        held = begun._files
+        assert held is not None
+        assert_same(read(plain, begun=begun), read(packed))
+        assert held.next() is None  # it was this one that was read
+        assert_same(read(plain, begun=begun), read(packed))
 
     @pytest.mark.parametrize(
-        "options", [{"n_features": 9}, {"dtype": "float64"}, {"threads": 3}, {"block_bytes": 900}]
+        "options",
+        [
+            {"n_features": 9},
+            {"dtype": "float64"},
+            {"threads": 3},
+            {"block_bytes": 900},
+            {"longest_line": 1 << 20},
+        ],
     )
     def test_is_left_where_it_was_begun_otherwise(self, options: Any, files: Any) -> None:
         plain, packed = files(b"".join(LINES))
-        begin(self.text(plain))
-        assert_same(read(plain, **options), read(packed, **options))
+        begun = begin(self.text(plain))
+        assert_same(read(plain, begun=begun, **options), read(packed, **options))
+
+    @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux")
+    @pytest.mark.parametrize("format", ["svmlight", "tsv"])
+    def test_what_is_left_ends(self, format: str, files: Any) -> None:
+        plain, _ = files(b"1\t2:3\n0\t4:5\n" * 5000)
+        before = len(os.listdir("/proc/self/task"))
+        begun = begin(self.text(plain))
+        assert len(os.listdir("/proc/self/task")) > before
+        more = {"target": "1"} if format == "tsv" else {"threads": 1}
+        with open_stream(plain, format=format, begun=begun, **more) as stream:
+            next(stream)
+            if format == "svmlight":
+                assert len(os.listdir("/proc/self/task")) == before + 1
+            else:
+                assert begun is not None
+                assert begun.taken_over(self.text(plain)) is None
 
     @pytest.mark.parametrize("zero_based", [True, False])
     def test_the_base_decides(self, zero_based: bool, files: Any) -> None:
         plain, _ = files(b"".join(LINES))
-        begin(self.text(plain))
-        with open_stream(plain, block_bytes=1000, threads=2, zero_based=zero_based) as stream:
+        how: Any = {"block_bytes": 1000, "threads": 2, "zero_based": zero_based}
+        with open_stream(plain, begun=begin(self.text(plain)), **how) as stream:
             assert next(stream).rows.indices[0] == (1 if zero_based else 0)
 
     @pytest.mark.parametrize("head", [b"a,b,c\n1,2,3\n", b"\x1f\x8b\x08", b"", b"1 | a:1\n"])
     def test_not_with_other_text(self, head: bytes, files: Any) -> None:
-        begin(self.text(files(head)[0]))
-        assert head_start._begun is None
+        assert begin(self.text(files(head)[0])) is None
 
     def test_not_with_what_is_no_file(self, tmp_path: Path) -> None:
-        begin(self.text([str(tmp_path)]))
-        begin(self.text(["-"]))
-        assert head_start._begun is None
+        assert begin(self.text([str(tmp_path)])) is None
+        assert begin(self.text(["-"])) is None
 
 
 class TestVw:
@@ -144,17 +153,16 @@ class TestVw:
 
     @pytest.mark.parametrize("bits", [18, 10])
     def test_what_was_begun_is_taken_over_or_left(self, bits: int, paths: tuple[str, str]) -> None:
-        begin(vw_text((paths[0],), 1000, 2, bits=18))
-        assert head_start._begun is not None
-        begun = head_start._begun.files
-        assert_same(
-            read(paths[0], columns=Columns(bits=bits)), read(paths[1], columns=Columns(bits=bits))
-        )
-        assert (begun.next() is None) == (bits == 18)
+        begun = begin(vw_text((paths[0],), 1000, 2, bits=18))
+        assert begun is not None
+        held = begun._files
+        assert held is not None
+        columns = Columns(bits=bits)
+        assert_same(read(paths[0], columns=columns, begun=begun), read(paths[1], columns=columns))
+        assert (held.next() is None) == (bits == 18)
 
     def test_not_with_other_text(self, files: Any) -> None:
-        begin(vw_text(tuple(files(b"1 1:2\n")[0]), 1000, 2))
-        assert head_start._begun is None
+        assert begin(vw_text(tuple(files(b"1 1:2\n")[0]), 1000, 2)) is None
 
 
 def test_a_bad_line_keeps_its_place(files: Any) -> None:

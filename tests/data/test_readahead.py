@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from polyak.data.open import open_stream
-from polyak.data.readahead import in_order
+from polyak.data.readahead import ordered_map
 
 
 def readers() -> list[threading.Thread]:
@@ -27,7 +27,7 @@ def test_in_order(threads: int) -> None:
         time.sleep((i * 7 % 5) / 2000)
         return i * i
 
-    assert list(in_order(slow, iter(range(100)), threads)) == [i * i for i in range(100)]
+    assert list(ordered_map(slow, iter(range(100)), threads)) == [i * i for i in range(100)]
     assert not readers()
 
 
@@ -40,7 +40,7 @@ def test_bounded() -> None:
             taken += 1
             yield taken
 
-    results = in_order(lambda item: item, items(), 3)
+    results = ordered_map(lambda item: item, items(), 3)
     next(results)
     time.sleep(0.05)
     assert taken <= 1 + 3 + 2
@@ -55,7 +55,7 @@ def test_errors_come_in_their_place(threads: int) -> None:
             raise ValueError("seven")
         return i
 
-    results = in_order(fail, iter(range(100)), threads)
+    results = ordered_map(fail, iter(range(100)), threads)
     assert [next(results) for _ in range(7)] == list(range(7))
     with pytest.raises(ValueError, match="seven"):
         next(results)
@@ -67,7 +67,7 @@ def test_errors_of_the_source() -> None:
         yield from range(5)
         raise OSError("gone")
 
-    results = in_order(lambda item: item, items(), 3)
+    results = ordered_map(lambda item: item, items(), 3)
     assert [next(results) for _ in range(5)] == list(range(5))
     with pytest.raises(OSError, match="gone"):
         next(results)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from polyak.data.readahead import in_order
+from polyak.data.readahead import ordered_map
 from polyak.threads import on_threads
 
 if sys.platform == "linux":
@@ -79,7 +79,7 @@ def none_to_give(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 @pytest.mark.parametrize("after", [0, 1])
 def test_any_number_will_do(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     none_to_give(monkeypatch, after)
-    assert list(in_order(abs, iter(range(-50, 0)), threads=3)) == list(range(50, 0, -1))
+    assert list(ordered_map(abs, iter(range(-50, 0)), threads=3)) == list(range(50, 0, -1))
     assert on_threads(abs, range(-50, 0), threads=3) == list(range(50, 0, -1))
 
 

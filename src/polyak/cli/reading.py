@@ -5,14 +5,21 @@ from __future__ import annotations
 from argparse import Namespace
 
 from polyak.data.formats.registry import format_named
-from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, begin, svmlight_text, vw_text
+from polyak.data.head_start import (
+    BLOCK_BYTES,
+    UNKNOWN_BASE,
+    HeadStart,
+    begin,
+    svmlight_text,
+    vw_text,
+)
 from polyak.processors import number_of_threads
 
 
-def begin_reading(options: Namespace, targets: bool = True) -> None:
+def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
     """Give the source a head start, if it is one that can have it."""
     if getattr(options, "checkpoint", None):
-        return  # it may well go on from another place
+        return None  # it may well go on from another place
     where = (
         tuple(options.source),
         getattr(options, "block_bytes", BLOCK_BYTES),
@@ -38,6 +45,5 @@ def begin_reading(options: Namespace, targets: bool = True) -> None:
             skip_bad_lines=options.skip_bad_lines,
         )
     else:
-        return
-    if text.threads > 0:
-        begin(text)
+        return None
+    return begin(text) if text.threads > 0 else None

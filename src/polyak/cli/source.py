@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polyak.cli.columns import read_options
+from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.data.stream import Stream
@@ -15,13 +16,18 @@ from polyak.model.linear import LinearModel
 
 
 def open_for(
-    model: LinearModel, source: Any, options: Namespace, *, targets: bool = True
+    model: LinearModel,
+    source: Any,
+    options: Namespace,
+    *,
+    targets: bool = True,
+    begun: HeadStart | None = None,
 ) -> Stream:
     """Open a source whose features mean what they meant in training.
 
     A file need not show whether its ids begin at 0 or 1, so the model remembers; and what a
     table's columns mean, and into how many slots names were hashed. Without ``targets`` no row is
-    left out for want of one.
+    left out for want of one; what was ``begun`` is gone on with.
     """
     features = model.features
     reading = read_options(options)
@@ -37,6 +43,7 @@ def open_for(
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,
         warn_if_sorted=False,
+        begun=begun,
     )
     if stream.hashed_bits is not None and stream.hashed_bits != bits:
         stream.close()

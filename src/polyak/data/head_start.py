@@ -1,8 +1,8 @@
 """A head start: a text file is read and parsed while Python is still importing.
 
 Importing NumPy and what stands on it takes about as long as parsing 100 MB, and leaves all
-processors but one idle. A command that is about to read text begins at once; whoever opens that
-text in earnest takes over what was begun. This module imports nothing that takes time.
+processors but one idle. A command that is about to read text begins at once, and hands what it has
+begun to whoever opens that text. This module imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,6 @@ class Text(NamedTuple):
 
     def read(self, file: int = 0, offset: int = 0) -> TextFiles:
         """Read and parse ahead, from a place in one of the files on."""
-        global _begun
-        begun, _begun = _begun, None  # what was begun for another text ends here
-        if begun is not None and file == offset == 0 and begun.is_of(self):
-            return begun.files
-        return self._read(file, offset)
-
-    def _read(self, file: int, offset: int) -> TextFiles:
         files = SvmlightFiles if self.format == "svmlight" else VwFiles
         return files(
             list(self.paths),
@@ -99,40 +92,41 @@ def vw_text(
     return Text("vw", paths, block_bytes, threads, longest_line, options)
 
 
-class _Begun(NamedTuple):
-    text: Text
-    files: TextFiles
+class HeadStart:
+    """Text that is read before anybody opens it: whoever opens the same text takes it over."""
 
-    def is_of(self, text: Text) -> bool:
-        """Whether this is how the text would be read; a base that was found counts as given."""
-        if self.text == text:
-            return True
-        found = self.text.options | {"base": self.files.base}
-        return text.format == "svmlight" and self.text._replace(options=found) == text
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._files: TextFiles | None = text.read()
+
+    def end(self) -> None:
+        """Read no further."""
+        self._files = None
+
+    def taken_over(self, text: Text, file: int = 0, offset: int = 0) -> TextFiles | None:
+        """Give what was begun, once, if it is how this text would be read; or else end it.
+
+        A base that was found counts as given.
+        """
+        files, self._files = self._files, None
+        if files is None or file or offset:
+            return None
+        if self._text != text and text.format == "svmlight":
+            found = self._text.options | {"base": files.base}
+            return files if self._text._replace(options=found) == text else None
+        return files if self._text == text else None
 
 
-_begun: _Begun | None = None
-
-
-def _forget() -> None:
-    global _begun
-    _begun = None
-
-
-if hasattr(os, "register_at_fork"):  # its threads are not in a forked process
-    os.register_at_fork(after_in_child=_forget)
-
-
-def begin(text: Text) -> None:
+def begin(text: Text) -> HeadStart | None:
     """Begin to read, if that is what the files look like."""
-    global _begun
     looks_right = _looks_like_svmlight if text.format == "svmlight" else _looks_like_vw
     # A pipe can be read once only; and nothing else is to be read in vain. A name that is not UTF-8
     # cannot be told to the core.
     if any("\udc80" <= letter <= "\udcff" for path in text.paths for letter in path):
-        return
+        return None
     if all(os.path.isfile(path) and looks_right(_head(path)) for path in text.paths):
-        _begun = _Begun(text, text.read())
+        return HeadStart(text)
+    return None
 
 
 def _head(path: str) -> bytes:

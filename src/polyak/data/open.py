@@ -7,6 +7,7 @@ from typing import Any
 
 from polyak.data.find import find_files, names_files
 from polyak.data.formats.registry import open_files
+from polyak.data.head_start import HeadStart
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.stream import Reader, Stream
@@ -19,6 +20,7 @@ def open_stream(
     target: str | None = None,
     start: Position | None = None,
     seed: int = 0,
+    begun: HeadStart | None = None,
     **choices: Any,
 ) -> Stream:
     r"""Open files or arrays as a stream of batches.
@@ -41,6 +43,8 @@ def open_stream(
         The ``position`` of an earlier stream of the same source and options, to go on from there.
     seed : int
         Begins the shuffling.
+    begun : HeadStart, optional
+        What has been read of the source already: gone on with, if it was begun as it is opened.
     **choices
         Attributes of `polyak.data.options.ReadOptions`, such as ``format="vw"`` or
         ``skip_bad_lines=True``, that are to be other than in ``options``.
@@ -68,6 +72,8 @@ def open_stream(
         options = replace(options, columns=replace(options.columns, target=target))
     if names_files(source):
         reader: Reader = open_files(find_files(source), options)
+        if begun is not None:
+            _hand_over(begun, reader)
     else:
         from polyak.data.tables.frames import is_frame, open_frame
 
@@ -86,3 +92,12 @@ def open_stream(
         start=start,
         warn_if_sorted=options.warn_if_sorted,
     )
+
+
+def _hand_over(begun: HeadStart, reader: Reader) -> None:
+    from polyak.data.formats.lines import LineReader
+
+    if isinstance(reader, LineReader):
+        reader.begun = begun
+    else:
+        begun.end()

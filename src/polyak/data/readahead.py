@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_order(
+def ordered_map(
     function: Callable[[Item], Result], items: Iterator[Item], threads: int
 ) -> Generator[Result]:
     """Yield ``function(item)`` for each item, worked out ahead by ``threads`` threads.
@@ -28,7 +28,7 @@ def in_order(
 
     Examples
     --------
-    >>> list(in_order(abs, iter([-3, 1, -2]), threads=2))
+    >>> list(ordered_map(abs, iter([-3, 1, -2]), threads=2))
     [3, 1, 2]
     """
     team = _Team(function, items, threads)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
     from polyak.training.checkpoint import CheckpointFolder
 
 
-def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -> Outcome:
+def train(
+    job: Job,
+    watch: Callable[[Progress], None] = lambda progress: None,
+    begun: HeadStart | None = None,
+) -> Outcome:
     """Do a job, and call ``watch`` after every batch.
+
+    What was ``begun`` to be read of its source is gone on with.
 
     Ctrl-C ends it between two batches, with the model as it stands and a last checkpoint. The
     checkpoints of a complete run are for the caller to clear, once the model is safe: see
@@ -49,7 +56,7 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
     (3000, array([1]))
     """
     with Interrupts() as interrupts:
-        run = TrainingLoop(job, watch, interrupts)
+        run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():
             try:
                 run.all_passes()
@@ -74,10 +81,17 @@ def _folder(path: str) -> CheckpointFolder:
 class TrainingLoop:
     """A job while it is being done."""
 
-    def __init__(self, job: Job, watch: Callable[[Progress], None], interrupts: Interrupts) -> None:
+    def __init__(
+        self,
+        job: Job,
+        watch: Callable[[Progress], None],
+        interrupts: Interrupts,
+        begun: HeadStart | None,
+    ) -> None:
         self._job = job
         self._watch = watch
         self._interrupts = interrupts
+        self._begun = begun
         self._began = self._saved = time.monotonic()
         self._rows_saved = 0
         self._folder = None if job.checkpoint is None else _folder(job.checkpoint)
@@ -133,12 +147,14 @@ class TrainingLoop:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
 
     def _open(self) -> Stream:
+        begun, self._begun = self._begun, None
         return open_stream(
             self._job.source,
             self._job.reading,
             seed=self._seed(),
             schema=self._schema,
             warn_if_sorted=self._passes_done == 0,
+            begun=begun,
         )
 
     def _one_pass(self, stream: Stream) -> None:

@@ -9,6 +9,7 @@ from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
 from polyak.cli.memory import keep_freed_memory
 from polyak.cli.reading import begin_reading
+from polyak.data.head_start import HeadStart
 
 
 def parser() -> Parser:
@@ -23,22 +24,24 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
-    begin_reading(options)
+    begun = begin_reading(options)
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel
 
-    figures = measure(LinearModel.load(options.model), options.source, options)
+    figures = measure(LinearModel.load(options.model), options.source, options, begun)
     print_figures(figures, options.json)
     return 0
 
 
-def measure(model: Any, source: Any, options: Namespace) -> dict[str, Any]:
+def measure(
+    model: Any, source: Any, options: Namespace, begun: HeadStart | None = None
+) -> dict[str, Any]:
     """Stream a source through a model and report."""
     from polyak.cli.source import open_for
     from polyak.model.evaluation import Evaluation
 
     evaluation = Evaluation(model)
-    with open_for(model, source, options) as stream:
+    with open_for(model, source, options, begun=begun) as stream:
         for batch in stream:
             evaluation.add(batch.rows, batch.targets, batch.weights)
         for line in stream.first_bad_lines:

@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    begin_reading(options, targets=False)
+    begun = begin_reading(options, targets=False)
     format = _format(options)
     from polyak.cli.source import open_for
     from polyak.model.linear import LinearModel
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
     model = LinearModel.load(options.model)
     with (
         Interrupts(),  # so that a file that is not complete is taken away
-        open_for(model, options.source, options, targets=False) as stream,
+        open_for(model, options.source, options, targets=False, begun=begun) as stream,
         _written(model, options, format) as write,
     ):
         if options.keep and stream.schema is None:

@@ -20,7 +20,7 @@ from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.cli.memory import give_gaps_back, keep_freed_memory
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
-from polyak.data.head_start import BLOCK_BYTES
+from polyak.data.head_start import BLOCK_BYTES, HeadStart
 
 if TYPE_CHECKING:
     from polyak.training.job import Job, Outcome
@@ -166,8 +166,7 @@ def run(options: Namespace) -> int:
     """Do it."""
     keep_freed_memory()
     _check_files(options)
-    if not options.engine:  # whose workers read
-        begin_reading(options)
+    begun = None if options.engine else begin_reading(options)  # an engine's workers read
     from polyak.storage.container import check_writable
 
     job = _job(options)
@@ -181,7 +180,7 @@ def run(options: Namespace) -> int:
         check_writable(options.model)
         if options.report:
             check_writable(options.report)
-        return _finish(job, _train(job, options), options)
+        return _finish(job, _train(job, options, begun), options)
 
 
 def _check_files(options: Namespace) -> None:
@@ -231,7 +230,7 @@ def _job(options: Namespace) -> Job:
         raise UsageError(str(error)) from error
 
 
-def _train(job: Job, options: Namespace) -> Outcome:
+def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
     if options.engine:
         from polyak.cli.distributed import train as train_on_cluster
 
@@ -253,7 +252,7 @@ def _train(job: Job, options: Namespace) -> Outcome:
         shown(progress)
 
     try:
-        return train(job, watch)
+        return train(job, watch, begun)
     finally:
         shown.close()
 

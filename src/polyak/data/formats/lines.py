@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyak.data.head_start import Text
+from polyak.data.head_start import HeadStart, Text
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
 from polyak.data.sources.blocks import Block, LongLineError, read_blocks
@@ -47,6 +47,8 @@ class LineReader:
     format: str
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
+    begun: HeadStart | None = None
+    """What somebody has begun to read already."""
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
@@ -147,7 +149,9 @@ class LineReader:
         paths = tuple(file.name for file in self._files)
         before = list(accumulate((file.size or 0 for file in self._files), initial=0))
         text = self._text(at, (paths, options.block_bytes, options.number_of_threads()))
-        read = text.read(at["file"], at["offset"])
+        begun, self.begun = self.begun, None
+        place = (at["file"], at["offset"])
+        read = (begun and begun.taken_over(text, *place)) or text.read(*place)
         while True:
             try:
                 block = read.next()
@@ -166,9 +170,9 @@ class LineReader:
     def _parsed_ahead(
         self, blocks: Iterator[Block], at: Position
     ) -> Iterator[tuple[Block, Parsed]]:
-        from polyak.data.readahead import in_order  # threads of Python's, which files need not
+        from polyak.data.readahead import ordered_map  # threads of Python's, which files need not
 
-        return in_order(
+        return ordered_map(
             lambda block: (block.without_text(), self._parse(block, at)),
             blocks,
             self._options.number_of_threads(),

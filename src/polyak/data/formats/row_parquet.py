@@ -18,7 +18,7 @@ from polyak.data.formats.arrays import check_batch
 from polyak.data.options import ReadOptions
 from polyak.data.origin import from_text
 from polyak.data.position import Mark, Position
-from polyak.data.readahead import in_order
+from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -70,7 +70,7 @@ class RowParquetReader:
         at = mark.position
         rows, width = mark.rows, at["width"]
         tables = self._tables(at["file"], at["row"])
-        for part, sparse, (file, row, bytes_read) in in_order(
+        for part, sparse, (file, row, bytes_read) in ordered_map(
             self._decode, tables, self._options.number_of_threads()
         ):
             rows += len(part)

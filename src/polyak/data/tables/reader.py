@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
-from polyak.data.readahead import in_order
+from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, no_such_column
@@ -154,7 +154,7 @@ class TableReader:
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
         pieces = self._source.pieces(mark.position["place"])
-        encoded = in_order(self._encode, pieces, self._options.number_of_threads())
+        encoded = ordered_map(self._encode, pieces, self._options.number_of_threads())
         try:
             for part in encoded:
                 mark = self._moved(mark, part)

@@ -10,7 +10,7 @@ import numpy as np
 from polyak.data.formats.tables import open_source
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
-from polyak.data.readahead import in_order
+from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Stream
 from polyak.data.tables.reader import Piece
@@ -50,7 +50,7 @@ class ColumnReader:
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
         pieces = self._source.pieces({})
-        for piece, table, bad in in_order(self._parse, pieces, self._threads):
+        for piece, table, bad in ordered_map(self._parse, pieces, self._threads):
             rows, all_bad = mark.rows + len(table), (*mark.first_bad_lines, *bad)[:10]
             position = {"format": self.format, "rows": rows}
             bad_lines = mark.bad_lines + len(bad)
