@@ -105,8 +105,8 @@ void add_parsed(const std::string &text, Digest &digest) {
     const auto features = static_cast<size_t>(rows.indptr.back());
     digest.add(rows.targets.data(), rows.targets.size() * sizeof(double));
     digest.add(rows.indptr.data(), rows.indptr.size() * sizeof(int64_t));
-    digest.add(rows.indices.get(), features * sizeof(Index));
-    digest.add(rows.values.get(), features * sizeof(Value));
+    digest.add(rows.indices.data(), features * sizeof(Index));
+    digest.add(rows.values.data(), features * sizeof(Value));
     for (const BadLine &bad : rows.first_bad) {
       digest.add(bad.line);
       digest.add(bad.text.data(), bad.text.size());

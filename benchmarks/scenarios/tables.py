@@ -73,13 +73,11 @@ def ours(path: str, recipe: str) -> Job:
     """Read, encode and learn; the figure is the share of the variance explained."""
     import numpy as np
 
-    from polyak.cli.memory import keep_freed_memory
     from polyak.data.open import open_stream
     from polyak.data.options import Columns
     from polyak.learn.learner import Learner
     from polyak.learn.recipes import Recipe
 
-    keep_freed_memory()
     arrow(path)  # its imports
     learner = Learner(Recipe(loss="squared_error", recipe=recipe))
     seen = []

@@ -3,18 +3,21 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "memory/process.hpp"
 #include "python/checked_rows.hpp"
+#include "text/block_cutter.hpp"
 #include "text/lines.hpp"
 #include "text/read_ahead.hpp"
 
@@ -45,22 +48,13 @@ nb::object to_numpy(std::vector<T> &&numbers) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// What the core will believe must not be written to.
-template <class T>
-ReadOnly<T> to_read_only(std::vector<T> &&numbers) {
-  auto *kept = new std::vector<T>(std::move(numbers));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-  return ReadOnly<T>(kept->data(), {kept->size()}, owner);
-}
-
-template <class T>
-ReadOnly<T> to_read_only(Array<T> &&numbers, size_t n) {
-  // The parser asked for the most that the text could have held: give the rest back.
-  void *all = numbers.release();
-  void *used = std::realloc(all, std::max<size_t>(n, 1) * sizeof(T));
-  T *kept = static_cast<T *>(used ? used : all);
-  nb::capsule owner(kept, [](void *p) noexcept { std::free(p); });
-  return ReadOnly<T>(kept, {n}, owner);
+// The memory goes back to the stream that it is of when Python is done with it. What the core will
+// believe must not be written to, and is `const T`.
+template <class T, class Kept>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(Column<Kept> &&numbers) {
+  auto *kept = new Column<Kept>(std::move(numbers));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<Column<Kept> *>(p); });
+  return {kept->data(), {kept->size()}, owner};
 }
 
 // Line (from zero), text and reason of each.
@@ -72,31 +66,124 @@ inline nb::list bad_lines(const std::vector<BadLine> &lines) {
   return list;
 }
 
-// Files that are read and parsed ahead, whatever their rows are.
-template <class Rows, nb::tuple (*ToPython)(Rows &&)>
-class TextFiles {
+// A block of text as Python sees it; what a format does not have is as it is here.
+struct TextBlock {
+  int64_t file = 0, end = 0, bytes_read = 0;  // where it ends, and how much was read by then
+  nb::object targets, weights = nb::none(), indptr, indices, values;
+  CheckedRows checked;  // indptr, indices and values once more, as the core believes them
+  int64_t lines, bad_lines;
+  nb::list first_bad;                     // line (from zero), text and reason of the first ten
+  int64_t largest_index = -1, base = -1;  // of svmlight
+  int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
+  nb::dict names;                         // a name for every slot that was seen, if asked for
+};
+
+// What all formats have.
+template <class Rows>
+TextBlock to_block(Rows &rows) {
+  using Index = std::remove_reference_t<decltype(rows.indices[0])>;
+  using Value = std::remove_reference_t<decltype(rows.values[0])>;
+  const auto indptr = to_array<const int64_t>(std::move(rows.indptr));
+  const auto indices = to_array<const Index>(std::move(rows.indices));
+  const auto values = to_array<const Value>(std::move(rows.values));
+  TextBlock block;
+  block.checked = parsed_rows(indptr, indices, values);
+  block.targets = nb::cast(to_array<double>(std::move(rows.targets)));
+  block.indptr = nb::cast(indptr);
+  block.indices = nb::cast(indices);
+  block.values = nb::cast(values);
+  block.lines = rows.lines;
+  block.bad_lines = rows.bad_lines;
+  block.first_bad = bad_lines(rows.first_bad);
+  return block;
+}
+
+inline void bind_text_block(nb::module_ &m) {
+  nb::exception<LineTooLong>(m, "LineTooLong", PyExc_ValueError);
+  nb::class_<TextBlock>(m, "TextBlock", "What came of a block of text.")
+      .def_ro("file", &TextBlock::file)
+      .def_ro("end", &TextBlock::end)
+      .def_ro("bytes_read", &TextBlock::bytes_read)
+      .def_ro("targets", &TextBlock::targets)
+      .def_ro("weights", &TextBlock::weights)
+      .def_ro("indptr", &TextBlock::indptr)
+      .def_ro("indices", &TextBlock::indices)
+      .def_ro("values", &TextBlock::values)
+      .def_ro("checked", &TextBlock::checked)
+      .def_ro("lines", &TextBlock::lines)
+      .def_ro("bad_lines", &TextBlock::bad_lines)
+      .def_ro("first_bad", &TextBlock::first_bad)
+      .def_ro("largest_index", &TextBlock::largest_index)
+      .def_ro("base", &TextBlock::base)
+      .def_ro("unlabelled", &TextBlock::unlabelled)
+      .def_ro("names", &TextBlock::names);
+}
+
+// Text that is parsed ahead, whatever its rows are: of the files at the paths, or if there are none
+// of what it is fed.
+template <class Rows, TextBlock (*ToPython)(Rows &&)>
+class TextReader {
  public:
-  TextFiles(BlocksOfLines blocks, int base, int threads, size_t head_start,
-            typename ReadAhead<Rows>::Parse parse)
-      : ahead_(std::make_unique<ReadAhead<Rows>>(std::move(blocks), base, threads, head_start,
-                                                 std::move(parse))),
-        process_(this_process()) {}
+  using Parse = typename ReadAhead<Rows>::Parse;
+
+  TextReader(std::vector<std::string> paths, const Cutting &cutting, int base, int threads,
+             size_t head_start, Parse parse)
+      : base_(base), parse_(std::move(parse)), process_(this_process()) {
+    const Memory memory = std::make_shared<Recycled>();
+    std::optional<BlocksOfLines> files;
+    if (paths.empty())
+      cutter_.emplace(cutting);
+    else
+      files.emplace(std::move(paths), cutting);
+    ahead_ = std::make_unique<ReadAhead<Rows>>(std::move(files), memory, base, threads, head_start,
+                                               parse_);
+  }
 
   // A forked process has what the threads left, but no threads: nobody would ever answer, and not
   // even an end can be waited for.
-  ~TextFiles() {
+  ~TextReader() {
     if (process_ != this_process()) static_cast<void>(ahead_.release());
   }
 
-  nb::object next() {
-    std::optional<typename ReadAhead<Rows>::Parsed> block;
+  std::optional<TextBlock> next() {
+    std::optional<typename ReadAhead<Rows>::Parsed> parsed;
     ReadAhead<Rows> &ahead = here();
     {
       nb::gil_scoped_release release;
-      block = ahead.next();
+      parsed = ahead.next();
     }
-    if (!block) return nb::none();
-    return nb::make_tuple(block->file, block->end, ToPython(std::move(block->rows)));
+    if (!parsed) return std::nullopt;
+    TextBlock block = ToPython(std::move(parsed->rows));
+    block.file = parsed->file;
+    block.end = parsed->end;
+    block.bytes_read = parsed->bytes_read;
+    return block;
+  }
+
+  nb::object room() {
+    const auto [text, size] = cutter_.value().room();
+    return nb::steal(PyMemoryView_FromMemory(text, static_cast<Py_ssize_t>(size), PyBUF_WRITE));
+  }
+
+  bool filled(size_t count, int64_t bytes_read) {
+    std::optional<BlockOfLines> block = cutter_.value().filled(count, bytes_read);
+    if (!block) return false;
+    ReadAhead<Rows> &ahead = here();
+    nb::gil_scoped_release release;
+    ahead.feed(std::move(*block));
+    return true;
+  }
+
+  TextBlock parse(nb::handle source) const {
+    Text text(source);
+    LinesInMemory lines(text.data(), text.size());
+    std::optional<Rows> rows;
+    int base = base_;
+    {
+      nb::gil_scoped_release release;
+      rows = parse_(lines, base);
+    }
+    return ToPython(std::move(*rows));
   }
 
   int base() {
@@ -106,12 +193,17 @@ class TextFiles {
   }
 
   // The class, without its constructor.
-  static nb::class_<TextFiles> bind(nb::module_ &m, const char *name) {
-    return nb::class_<TextFiles>(m, name, "Files read and parsed ahead by threads.")
-        .def("next", &TextFiles::next,
-             "Give the next block: which file, where in it the block ends, and what the parser\n"
-             "of its text returns. None after the last.")
-        .def_prop_ro("base", &TextFiles::base, "The base that the first features show.");
+  static nb::class_<TextReader> bind(nb::module_ &m, const char *name) {
+    return nb::class_<TextReader>(m, name, "Text parsed ahead by threads: of files, or fed.")
+        .def("next", &TextReader::next,
+             "Give the next block, None after the last of files. Blocks that are fed must have\n"
+             "been before they are asked for.")
+        .def("room", &TextReader::room, "Say where to put the next bytes: a memory view.")
+        .def("filled", &TextReader::filled, nb::arg("count"), nb::arg("bytes_read"),
+             "Take what was put there, and how much of all files was read by then; fewer bytes\n"
+             "than there was room for end the file. Returns whether that made a block.")
+        .def("parse", &TextReader::parse, nb::arg("text"), "Parse lines that are there, apart.")
+        .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
   }
 
  private:
@@ -122,8 +214,11 @@ class TextFiles {
     return *ahead_;
   }
 
-  std::unique_ptr<ReadAhead<Rows>> ahead_;
+  const int base_;
+  const Parse parse_;
   const int process_;
+  std::optional<BlockCutter> cutter_;
+  std::unique_ptr<ReadAhead<Rows>> ahead_;
 };
 
 }  // namespace polyak

@@ -57,38 +57,64 @@ class PlainFile {
 
 struct BlockOfLines {
   int64_t file, begin, end;  // which of the files, and from where to where in it
+  int64_t bytes_read;        // how much of all files was read by then
   int64_t file_size;         // what the file held when it was opened
+  Column<char> text;         // the lines, where they cannot be read from the file when needed
 };
+
+struct LineTooLong : std::runtime_error {
+  explicit LineTooLong(int64_t file) : std::runtime_error(std::to_string(file)) {}
+};
+
+// Where a block ends that begins at `begin`, was looked through up to `from`, and is known up to
+// `known`; 0 if it takes more text to tell. `last_newline(from, to)` is negative if there is none.
+template <class LastNewline>
+int64_t end_of_block(const BlockOfLines &block, int64_t from, bool at_end, int64_t longest,
+                     const LastNewline &last_newline) {
+  const int64_t limit = block.begin + longest + 1;  // behind the newline of the longest line
+  if (block.end >= limit && last_newline(from, limit) < 0) throw LineTooLong(block.file);
+  return at_end ? block.end : last_newline(from, block.end) + 1;
+}
 
 [[noreturn]] inline void became_shorter(const std::string &path, int64_t before, int64_t now) {
   throw std::runtime_error(path + " became shorter while it was read: it had " +
                            std::to_string(before) + " bytes, and now has " + std::to_string(now));
 }
 
-// The blocks of files, one after the other. A block begins where the one before ended and holds as
-// many whole lines as fit into `size` bytes, or into as many times that as the first line needs; so
-// it depends on where it begins and on nothing else. What is added to a file after it was opened is
-// not read, and no line may have more than `longest` bytes.
+// How text is cut into blocks, and from where on. A block begins where the one before ended and
+// holds as many whole lines as fit into `size` bytes, or into as many times that as the first line
+// needs; so it depends on where it begins and on nothing else. No line may have more than `longest`
+// bytes.
+struct Cutting {
+  int64_t size, longest;
+  int64_t file, offset;  // where the first block begins
+  int64_t bytes_before;  // how much the files before take
+};
+
+// The blocks of files, one after the other. What is added to a file after it was opened is not
+// read.
 class BlocksOfLines {
  public:
-  BlocksOfLines(std::vector<std::string> paths, size_t size, size_t longest, int64_t file,
-                int64_t offset)
+  BlocksOfLines(std::vector<std::string> paths, const Cutting &cutting)
       : paths_(std::move(paths)),
-        size_(static_cast<int64_t>(std::min(size, longest))),
-        longest_(static_cast<int64_t>(longest)),
-        file_(file),
-        offset_(offset) {}
+        size_(std::min(cutting.size, cutting.longest)),
+        longest_(cutting.longest),
+        file_(cutting.file),
+        offset_(cutting.offset),
+        bytes_before_(cutting.bytes_before) {}
 
-  // The next block, or none after the last file; throws std::runtime_error, and std::length_error
-  // with the file's number where a line is too long.
+  // The next block, or none after the last file; throws std::runtime_error.
   std::optional<BlockOfLines> next() {
     for (; file_ < static_cast<int64_t>(paths_.size()); ++file_, offset_ = 0) {
       if (!text_.is_open()) {
         text_.open(path(file_));
         file_size_ = std::max(text_.size(), offset_);  // where an earlier reading had come to
       }
-      const int64_t begin = std::exchange(offset_, end_of_block());
-      if (offset_ > begin) return BlockOfLines{file_, begin, offset_, file_size_};
+      BlockOfLines block{file_, offset_, offset_, 0, file_size_, Column<char>()};
+      offset_ = block.end = end_of(block);
+      block.bytes_read = bytes_before_ + block.end;
+      if (block.end > block.begin) return block;
+      bytes_before_ += file_size_;
       text_.close();
     }
     return std::nullopt;
@@ -97,16 +123,15 @@ class BlocksOfLines {
   const std::string &path(int64_t file) const { return paths_[static_cast<size_t>(file)]; }
 
  private:
-  int64_t end_of_block() {
+  int64_t end_of(BlockOfLines &block) {
     const int64_t now = text_.size();
     if (now < file_size_) became_shorter(path(file_), file_size_, now);
-    for (int64_t from = offset_;; from += size_) {
-      const int64_t limit = offset_ + longest_ + 1;  // behind the newline of the longest line
-      if (std::min(file_size_, from + size_) >= limit && last_newline(from, limit) < 0)
-        throw std::length_error(std::to_string(file_));
-      if (file_size_ - from < size_) return file_size_;  // with or without a newline
-      const int64_t newline = last_newline(from, from + size_);
-      if (newline >= 0) return newline + 1;
+    for (int64_t from = block.begin;; from += size_) {
+      block.end = std::min(file_size_, from + size_);
+      const int64_t end =
+          end_of_block(block, from, block.end - from < size_, longest_,
+                       [this](int64_t from, int64_t to) { return last_newline(from, to); });
+      if (end > 0 || block.end - from < size_) return end;
     }
   }
 
@@ -124,7 +149,7 @@ class BlocksOfLines {
 
   const std::vector<std::string> paths_;
   const int64_t size_, longest_;
-  int64_t file_, offset_, file_size_ = 0;
+  int64_t file_, offset_, bytes_before_, file_size_ = 0;
   PlainFile text_;
 };
 
@@ -133,11 +158,13 @@ class BlocksOfLines {
 // processor time.
 class LinesOfBlock : public LineSource {
  public:
-  void open(const std::string &path, const BlockOfLines &block) {
+  explicit LinesOfBlock(Memory memory) : memory_(std::move(memory)) {}
+  void open(const std::string &path, BlockOfLines block) {
     if (!text_.is_open() || text_.path() != path) text_.open(path);
-    block_ = block;
+    block_ = std::move(block);
     rewind();
   }
+  Memory memory() const override { return memory_; }
   void rewind() override {
     place_ = block_.begin;
     rest_ = kept_ = 0;
@@ -169,6 +196,7 @@ class LinesOfBlock : public LineSource {
 
  private:
   static constexpr size_t kPiece = size_t(1) << 18;
+  const Memory memory_;
   PlainFile text_;
   BlockOfLines block_{};
   int64_t place_ = 0;           // how far the block was read

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "memory/column.hpp"
 #include "text/digits.hpp"
 #include "text/line_source.hpp"
 
@@ -21,27 +19,30 @@ struct BadLine {
   const char *reason;
 };
 
-struct Free {
-  void operator()(void *p) const { std::free(p); }
-};
-template <class T>
-using Array = std::unique_ptr<T[], Free>;
-
 template <class Index, class Value>
 struct TextRows {
-  std::vector<double> targets;
-  std::vector<int64_t> indptr{0};
-  Array<Index> indices;  // ascending in every row
-  Array<Value> values;
+  Column<double> targets;
+  Column<int64_t> indptr;
+  Column<Index> indices;  // ascending in every row
+  Column<Value> values;
   int64_t lines = 0;
   int64_t bad_lines = 0;
   std::vector<BadLine> first_bad;  // the first ten
 
   // Makes room for as many features as the text can hold.
-  void reserve(size_t most) {
-    indices.reset(static_cast<Index *>(std::malloc(most * sizeof(Index))));
-    values.reset(static_cast<Value *>(std::malloc(most * sizeof(Value))));
-    if (!indices || !values) throw std::bad_alloc();
+  void begin(const Memory &memory, size_t most) {
+    targets = Column<double>(memory);
+    indptr = Column<int64_t>(memory);
+    indices = Column<Index>(memory);
+    values = Column<Value>(memory);
+    indptr.push_back(0);
+    indices.reserve(most);
+    values.reserve(most);
+  }
+  // Says how many features there are in the end.
+  void finish() {
+    indices.resize(static_cast<size_t>(indptr.back()));
+    values.resize(static_cast<size_t>(indptr.back()));
   }
 };
 
@@ -69,7 +70,20 @@ class LineParser {
   void parse_lines(LineSource &source, ParseRow parse_row) {
     const char *text;
     size_t size;
-    while (!stopped_ && source.next(text, size)) parse_piece(text, size, parse_row);
+    while (!stopped_ && source.next(text, size)) {
+      const bool first = rows.lines == 0;
+      if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
+      // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
+      size_t body = size < kPadding ? 0 : size - kPadding;
+      while (body > 0 && text[body - 1] != '\n') --body;
+      std::string tail(text + body, size - body);
+      if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
+      const size_t tail_size = tail.size();
+      tail.append(kPadding, '\0');
+      parse_part(text, text + body, parse_row);
+      parse_part(tail.data(), tail.data() + tail_size, parse_row);
+    }
+    rows.finish();
   }
 
   // Ends the parse, whatever is left.
@@ -90,21 +104,6 @@ class LineParser {
   }
 
  private:
-  template <class ParseRow>
-  void parse_piece(const char *text, size_t size, ParseRow &parse_row) {
-    const bool first = rows.lines == 0;
-    if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
-    // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
-    size_t body = size < kPadding ? 0 : size - kPadding;
-    while (body > 0 && text[body - 1] != '\n') --body;
-    std::string tail(text + body, size - body);
-    if (!tail.empty() && tail.back() != '\n') tail.push_back('\n');
-    size_t tail_size = tail.size();
-    tail.append(kPadding, '\0');
-    parse_part(text, text + body, parse_row);
-    parse_part(tail.data(), tail.data() + tail_size, parse_row);
-  }
-
   template <class ParseRow>
   void parse_part(const char *p, const char *end, ParseRow &parse_row) {
     end_ = end;

@@ -1,11 +1,13 @@
-// Files read and parsed ahead of their consumer by threads of their own, block by block of whole
-// lines, handed over in order. Nothing here touches Python, so it works while Python is still
-// busy importing: on 180 MB most of the text is parsed before the learner is ready for it.
+// Text parsed ahead of its consumer by threads of its own, block by block of whole lines, handed
+// over in order. Files are read by the same threads; other text is fed to them. Nothing here
+// touches Python, so it works while Python is still busy importing: on 180 MB most of the text is
+// parsed before the learner is ready for it.
 #pragma once
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -28,7 +30,7 @@ class ReadAhead {
   // at 0 or 1, it leaves in `base`; as long as that is negative, blocks are parsed one by one.
   using Parse = std::function<Rows(LineSource &lines, int &base)>;
   struct Parsed {
-    int64_t file, end;
+    int64_t file, end, bytes_read;
     Rows rows;
   };
 
@@ -36,9 +38,11 @@ class ReadAhead {
   // up to `head_start` blocks are parsed. From then on fewer and fewer lie waiting, though one is
   // parsed for every two that are taken: otherwise the threads would rest until most are gone.
   // Where the system has no more threads to give, those there are go on; without any, whoever asks
-  // for a block parses it.
-  ReadAhead(BlocksOfLines blocks, int base, int threads, size_t head_start, Parse parse)
-      : blocks_(std::move(blocks)),
+  // for a block parses it. Without files, no block is to be asked for that was not fed before.
+  ReadAhead(std::optional<BlocksOfLines> files, Memory memory, int base, int threads,
+            size_t head_start, Parse parse)
+      : files_(std::move(files)),
+        memory_(std::move(memory)),
         base_(base),
         parse_(std::move(parse)),
         most_waiting_(head_start) {
@@ -73,6 +77,14 @@ class ReadAhead {
     return std::move(outcome.parsed);
   }
 
+  // Takes the next block, from one thread at a time, once the one before is being parsed.
+  void feed(BlockOfLines block) {
+    std::unique_lock<std::mutex> guard(state_);
+    if (!threads_.empty()) changed_.wait(guard, [&] { return fed_.empty(); });
+    fed_.push_back(std::move(block));
+    changed_.notify_all();
+  }
+
   // What the first rows told, waiting for them if need be.
   int base() {
     std::unique_lock<std::mutex> guard(state_);
@@ -90,7 +102,7 @@ class ReadAhead {
   template <class Done>
   void wait(std::unique_lock<std::mutex> &guard, const Done &done) {
     if (!threads_.empty()) return changed_.wait(guard, done);
-    LinesOfBlock lines;
+    LinesOfBlock lines(memory_);
     while (!done()) {
       guard.unlock();
       parse_one(lines);
@@ -99,7 +111,7 @@ class ReadAhead {
   }
 
   void work(bool first) {
-    LinesOfBlock lines;
+    LinesOfBlock lines(memory_);
     {
       std::unique_lock<std::mutex> guard(state_);
       changed_.wait(guard, [&] { return first || asked_ || stopped_; });
@@ -113,23 +125,29 @@ class ReadAhead {
     std::unique_lock<std::mutex> turn(taking_);
     std::unique_lock<std::mutex> guard(state_);
     changed_.wait(guard, [&] {
-      return stopped_ || end_ >= 0 || taken_ < delivered_ + static_cast<int64_t>(most_waiting_);
+      const bool room = taken_ < delivered_ + static_cast<int64_t>(most_waiting_);
+      return stopped_ || end_ >= 0 || (files_ ? room : !fed_.empty());
     });
     if (stopped_ || end_ >= 0) return false;
     const int64_t place = taken_++;
     int base = base_;
+    std::optional<BlockOfLines> block;
+    if (!files_) {
+      block = std::move(fed_.front());
+      fed_.pop_front();
+      changed_.notify_all();
+    }
     guard.unlock();
 
     Outcome outcome;
     bool over = false;
     try {
-      std::optional<BlockOfLines> block = blocks_.next();
+      if (files_) block = files_->next();
       over = !block;
       if (block) {
         if (base >= 0) turn.unlock();
-        lines.open(blocks_.path(block->file), *block);
-        Rows rows = parse_(lines, base);
-        outcome.parsed = Parsed{block->file, block->end, std::move(rows)};
+        const int64_t file = block->file, end = block->end, bytes_read = block->bytes_read;
+        outcome.parsed = Parsed{file, end, bytes_read, rows_of(std::move(*block), lines, base)};
       }
     } catch (...) {
       outcome.error = std::current_exception();
@@ -147,13 +165,24 @@ class ReadAhead {
     return true;
   }
 
-  BlocksOfLines blocks_;  // guarded by taking_
+  Rows rows_of(BlockOfLines block, LinesOfBlock &lines, int &base) {
+    if (files_) {
+      lines.open(files_->path(block.file), std::move(block));
+      return parse_(lines, base);
+    }
+    LinesInMemory text(block.text.data(), block.text.size(), memory_);
+    return parse_(text, base);
+  }
+
+  std::optional<BlocksOfLines> files_;  // guarded by taking_
+  const Memory memory_;
   std::mutex taking_, state_;
   std::condition_variable changed_;
   // Guarded by state_:
   int base_;
   int64_t taken_ = 0, delivered_ = 0, end_ = -1;
   bool asked_ = false, stopped_ = false;
+  std::deque<BlockOfLines> fed_;
   std::map<int64_t, Outcome> waiting_;
 
   const Parse parse_;

@@ -49,7 +49,8 @@ class Parser : public LineParser<Rows<Index, Value>> {
       : Base(options.skip_bad_lines), options_(options), base_(base), base_is_sure_(base_is_sure) {}
 
   Outcome run(LineSource &source) {
-    rows.reserve(source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
+    rows.begin(source.memory(),
+               source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
     Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
     return outcome_;
   }
@@ -91,7 +92,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
     if (!std::isfinite(target)) return bad(label, "the label is too large");
 
     const int64_t begin = rows.indptr.back();
-    Row row{{rows.indices.get() + begin, rows.values.get() + begin, -1, true}};
+    Row row{{rows.indices.data() + begin, rows.values.data() + begin, -1, true}};
     for (;;) {
       p = read_plain_features(p, row);
       const char *feature = p;
@@ -121,7 +122,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
       row.add(id, id - base_, value);
     }
 
-    const int64_t end = row.indices - rows.indices.get();
+    const int64_t end = row.indices - rows.indices.data();
     if (!row.ascending) {
       int64_t twice = sort_row(begin, end);
       if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");

@@ -37,8 +37,8 @@ using Index = int32_t;
 
 template <class Value>
 struct Rows : TextRows<Index, Value> {
-  std::vector<double> weights;  // empty while every row counts once
-  int64_t unlabelled = 0;       // how many rows were left out for want of a label
+  Column<double> weights;  // empty while every row counts once
+  int64_t unlabelled = 0;  // how many rows were left out for want of a label
   Names names;
 };
 
@@ -61,7 +61,9 @@ class Parser : public LineParser<Rows<Value>> {
         order_(options.bits) {}
 
   void run(LineSource &source) {
-    rows.reserve(source.bytes() / 2 + 2);  // a feature takes two characters, as in " a"
+    rows.weights = Column<double>(source.memory());
+    rows.begin(source.memory(),
+               source.bytes() / 2 + 2);  // a feature takes two characters, as in " a"
     Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
   }
 
@@ -97,7 +99,7 @@ class Parser : public LineParser<Rows<Value>> {
     if (!(p = read_head(p, head))) return nullptr;
 
     const int64_t begin = rows.indptr.back();
-    Row row{rows.indices.get(), rows.values.get(), begin};
+    Row row{rows.indices.data(), rows.values.data(), begin};
     while (*p == '|') {
       const char *space = p++;
       if (!(p = read_namespace(p))) return bad_namespace(space);
@@ -114,9 +116,10 @@ class Parser : public LineParser<Rows<Value>> {
       return p + 1;
     }
     rows.targets.push_back(label);
-    if (importance != 1.0 && rows.weights.empty())
-      rows.weights.assign(rows.targets.size() - 1, 1.0);
-    if (importance != 1.0 || !rows.weights.empty()) rows.weights.push_back(importance);
+    if (importance != 1.0 || !rows.weights.empty()) {
+      while (rows.weights.size() + 1 < rows.targets.size()) rows.weights.push_back(1.0);
+      rows.weights.push_back(importance);
+    }
     rows.indptr.push_back(end);
     return p + 1;
   }

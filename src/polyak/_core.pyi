@@ -3,32 +3,44 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# ---- core/python/bind_svmlight.cpp
+# ---- core/python/bind_text.hpp
 
-_SvmlightRows: TypeAlias = tuple[
-    NDArray[Any],  # targets
-    NDArray[Any],  # indptr
-    NDArray[Any],  # indices
-    NDArray[Any],  # values
-    int,  # the largest index, -1 if there is none
-    int,  # the base, -1 if it is not known yet
-    int,  # lines
-    int,  # bad lines
-    list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
-    CheckedRows,  # indptr, indices and values once more, as the core believes them
-]
+class LineTooLong(ValueError): ...  # noqa: N818  (it says which file)
 
-def parse_svmlight(
-    text: Any, *, float64: bool, base: int, largest_index: int, skip_bad_lines: bool
-) -> _SvmlightRows: ...
+class TextBlock:
+    file: int
+    end: int
+    bytes_read: int
+    targets: NDArray[np.float64]  # NaN where there is no label
+    weights: NDArray[np.float64] | None  # if they are not all one
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    checked: CheckedRows  # indptr, indices and values once more, as the core believes them
+    lines: int
+    bad_lines: int
+    first_bad: list[tuple[int, bytes, str]]  # of the first ten: line from zero, text, reason
+    largest_index: int  # -1 if there is none
+    base: int  # -1 if it is not known yet
+    unlabelled: int  # rows left out for want of a label
+    names: dict[int, bytes]  # a name for every slot seen, if asked for
 
-class SvmlightFiles:
+class _Text:
+    def next(self) -> TextBlock | None: ...
+    def room(self) -> memoryview: ...
+    def filled(self, count: int, bytes_read: int) -> bool: ...
+    def parse(self, text: Any) -> TextBlock: ...
+    @property
+    def base(self) -> int: ...
+
+class SvmlightText(_Text):
     def __init__(
         self,
         paths: list[str],
         *,
         file: int,
         offset: int,
+        bytes_before: int,
         block_bytes: int,
         longest_line: int,
         threads: int,
@@ -38,43 +50,15 @@ class SvmlightFiles:
         largest_index: int,
         skip_bad_lines: bool,
     ) -> None: ...
-    def next(self) -> tuple[int, int, _SvmlightRows] | None: ...
-    @property
-    def base(self) -> int: ...
 
-# ---- core/python/bind_vw.cpp
-
-_VwRows: TypeAlias = tuple[
-    NDArray[Any],  # targets, NaN where there is no label
-    NDArray[Any] | None,  # weights, if they are not all one
-    NDArray[Any],  # indptr
-    NDArray[Any],  # indices
-    NDArray[Any],  # values
-    int,  # rows left out for want of a label
-    int,  # lines
-    int,  # bad lines
-    list[tuple[int, bytes, str]],  # of the first ten: line from zero, text, reason
-    dict[int, bytes],  # a name for every slot seen, if asked for
-    CheckedRows,  # indptr, indices and values once more, as the core believes them
-]
-
-def parse_vw(
-    text: Any,
-    *,
-    float64: bool,
-    bits: int,
-    need_labels: bool,
-    skip_bad_lines: bool,
-    with_names: bool = False,
-) -> _VwRows: ...
-
-class VwFiles:
+class VwText(_Text):
     def __init__(
         self,
         paths: list[str],
         *,
         file: int,
         offset: int,
+        bytes_before: int,
         block_bytes: int,
         longest_line: int,
         threads: int,
@@ -85,9 +69,6 @@ class VwFiles:
         skip_bad_lines: bool,
         with_names: bool,
     ) -> None: ...
-    def next(self) -> tuple[int, int, _VwRows] | None: ...
-    @property
-    def base(self) -> int: ...
 
 # ---- core/python/bind_print.cpp
 

@@ -85,7 +85,7 @@ class TestBegun:
         plain, packed = files(b"".join(LINES))
         begun = begin(self.text(plain))
         assert begun is not None
-        held = begun._files
+        held = begun._reader
         assert held is not None
         assert_same(read(plain, begun=begun), read(packed))
         assert held.next() is None  # it was this one that was read
@@ -113,11 +113,11 @@ class TestBegun:
         before = len(os.listdir("/proc/self/task"))
         begun = begin(self.text(plain))
         assert len(os.listdir("/proc/self/task")) > before
-        more = {"target": "1"} if format == "tsv" else {"threads": 1}
+        more = {"target": "1"} if format == "tsv" else {"threads": 0}
         with open_stream(plain, format=format, begun=begun, **more) as stream:
             next(stream)
             if format == "svmlight":
-                assert len(os.listdir("/proc/self/task")) == before + 1
+                assert len(os.listdir("/proc/self/task")) <= before
             else:
                 assert begun is not None
                 assert begun.taken_over(self.text(plain)) is None
@@ -155,7 +155,7 @@ class TestVw:
     def test_what_was_begun_is_taken_over_or_left(self, bits: int, paths: tuple[str, str]) -> None:
         begun = begin(vw_text((paths[0],), 1000, 2, bits=18))
         assert begun is not None
-        held = begun._files
+        held = begun._reader
         assert held is not None
         columns = Columns(bits=bits)
         assert_same(read(paths[0], columns=columns, begun=begun), read(paths[1], columns=columns))

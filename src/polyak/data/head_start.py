@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from polyak._core import SvmlightFiles, VwFiles
+from polyak._core import SvmlightText, TextBlock, VwText
 
 UNKNOWN_BASE = -1
 BLOCK_BYTES = 1 << 22
@@ -20,11 +20,14 @@ LONGEST_LINE = 1 << 26
 BLOCKS = 32
 """How many blocks to parse at most before they are asked for: as rows, about 2 MB each."""
 
-TextFiles = SvmlightFiles | VwFiles
+TextReader = SvmlightText | VwText
 
 
 class Text(NamedTuple):
-    """Files of text, and all that decides which rows come of them, in the words of the core."""
+    """Files of text, and all that decides which rows come of them, in the words of the core.
+
+    Without paths it is what the core is fed.
+    """
 
     format: str
     paths: tuple[str, ...]
@@ -33,19 +36,24 @@ class Text(NamedTuple):
     longest_line: int
     options: dict[str, Any]
 
-    def read(self, file: int = 0, offset: int = 0) -> TextFiles:
+    def read(self, file: int = 0, offset: int = 0, bytes_before: int = 0) -> TextReader:
         """Read and parse ahead, from a place in one of the files on."""
-        files = SvmlightFiles if self.format == "svmlight" else VwFiles
-        return files(
+        reader = SvmlightText if self.format == "svmlight" else VwText
+        return reader(
             list(self.paths),
             file=file,
             offset=offset,
+            bytes_before=bytes_before,
             block_bytes=self.block_bytes,
             longest_line=self.longest_line,
             threads=self.threads,
             head_start=BLOCKS,
             **self.options,
         )
+
+    def parse(self, lines: Any) -> TextBlock:
+        """Parse lines that are there."""
+        return self._replace(paths=(), threads=0).read().parse(lines)
 
 
 def svmlight_text(
@@ -97,24 +105,24 @@ class HeadStart:
 
     def __init__(self, text: Text) -> None:
         self._text = text
-        self._files: TextFiles | None = text.read()
+        self._reader: TextReader | None = text.read()
 
     def end(self) -> None:
         """Read no further."""
-        self._files = None
+        self._reader = None
 
-    def taken_over(self, text: Text, file: int = 0, offset: int = 0) -> TextFiles | None:
+    def taken_over(self, text: Text, file: int = 0, offset: int = 0) -> TextReader | None:
         """Give what was begun, once, if it is how this text would be read; or else end it.
 
         A base that was found counts as given.
         """
-        files, self._files = self._files, None
-        if files is None or file or offset:
+        reader, self._reader = self._reader, None
+        if reader is None or file or offset:
             return None
         if self._text != text and text.format == "svmlight":
-            found = self._text.options | {"base": files.base}
-            return files if self._text._replace(options=found) == text else None
-        return files if self._text == text else None
+            found = self._text.options | {"base": reader.base}
+            return reader if self._text._replace(options=found) == text else None
+        return reader if self._text == text else None
 
 
 def begin(text: Text) -> HeadStart | None:

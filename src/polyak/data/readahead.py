@@ -15,14 +15,15 @@ Result = TypeVar("Result")
 
 
 def ordered_map(
-    function: Callable[[Item], Result], items: Iterator[Item], threads: int
+    function: Callable[[Item], Result], items: Iterator[Item], threads: int, ahead: int = 0
 ) -> Generator[Result]:
     """Yield ``function(item)`` for each item, worked out ahead by ``threads`` threads.
 
     Without any thread, each is worked out when it is asked for.
 
     Whichever thread is free takes the next item, one at a time, so while one reads the others
-    work; results come in the order of the items, and at most ``threads + 2`` are waiting.
+    work; results come in the order of the items, and at most ``ahead`` are waiting, or as many as
+    ``threads + 2`` if that is not said.
     An exception comes out at its own place in the order. Closing the generator ends the threads.
     Where the system has no more threads to give, those there are go on.
 
@@ -31,7 +32,7 @@ def ordered_map(
     >>> list(ordered_map(abs, iter([-3, 1, -2]), threads=2))
     [3, 1, 2]
     """
-    team = _Team(function, items, threads)
+    team = _Team(function, items, threads, ahead or threads + 2)
     try:
         yield from team.results() if team.has_threads else map(function, items)
     finally:
@@ -40,11 +41,11 @@ def ordered_map(
 
 class _Team(Generic[Item, Result]):
     def __init__(
-        self, function: Callable[[Item], Result], items: Iterator[Item], threads: int
+        self, function: Callable[[Item], Result], items: Iterator[Item], threads: int, ahead: int
     ) -> None:
         self._function = function
         self._items = items
-        self._most_waiting = threads + 2
+        self._most_waiting = ahead
         self._taking = threading.Lock()
         self._changed = threading.Condition()
         self._results: dict[int, tuple[Result | None, BaseException | None]] = {}

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyak import _core
+from polyak.data.head_start import svmlight_text
 
 BUILDS = _core.kernel_builds
 
@@ -22,11 +23,10 @@ def best_build_again() -> Iterator[None]:
 
 def parsed(text: bytes, build: str, float64: bool) -> tuple[object, ...]:
     _core.use_kernels(build)
-    targets, indptr, indices, values, *rest, _ = _core.parse_svmlight(
-        text, float64=float64, base=-1, largest_index=2**62, skip_bad_lines=True
-    )
-    arrays = [(a.dtype, a.tobytes()) for a in (targets, indptr, indices, values)]
-    return (*arrays, *rest)
+    block = svmlight_text((), 1, 0, float64=float64, skip_bad_lines=True).parse(text)
+    arrays = (block.targets, block.indptr, block.indices, block.values)
+    counts = (block.lines, block.bad_lines, block.first_bad, block.largest_index, block.base)
+    return (*[(array.dtype, array.tobytes()) for array in arrays], *counts)
 
 
 def digits(least: int, most: int) -> st.SearchStrategy[str]:
@@ -74,7 +74,5 @@ def test_numbers_are_pythons(build: str, float64: bool) -> None:
         expected += [float(word) for word in words]
     _core.use_kernels(build)
     text = "\n".join(lines).encode()
-    _, _, _, values, *_ = _core.parse_svmlight(
-        text, float64=float64, base=1, largest_index=2**62, skip_bad_lines=False
-    )
+    values = svmlight_text((), 1, 0, float64=float64, base=1).parse(text).values
     assert np.array_equal(values, np.array(expected).astype(values.dtype))

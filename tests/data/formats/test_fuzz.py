@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from reading import random_svmlight
 
-from polyak._core import parse_svmlight
+from polyak.data.head_start import svmlight_text
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PIECES = [
@@ -73,17 +73,16 @@ def mutated(text: bytes, random: np.random.Generator) -> bytes:
 
 def test_agrees_with_python_on_damaged_text() -> None:
     random = np.random.default_rng(0)
+    all_lines = svmlight_text((), 1, 0, float64=True, base=0, skip_bad_lines=True)
     for i in range(2500):
         lines = random_svmlight(3, seed=i % 50, n_features=500)
         text = mutated(lines.encode(), random)
-        targets, indptr, indices, values, _, _, _, n_bad, *_ = parse_svmlight(
-            text, float64=True, base=0, largest_index=2**63 - 1, skip_bad_lines=True
-        )
+        block = all_lines.parse(text)
         rows, bad = parse_in_python(text)
-        assert n_bad == bad, text
-        assert targets.tolist() == [target for target, _ in rows], text
+        assert block.bad_lines == bad, text
+        assert block.targets.tolist() == [target for target, _ in rows], text
         mine = [
-            list(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True))
-            for a, b in pairwise(indptr)
+            list(zip(block.indices[a:b].tolist(), block.values[a:b].tolist(), strict=True))
+            for a, b in pairwise(block.indptr)
         ]
         assert mine == [row for _, row in rows], text

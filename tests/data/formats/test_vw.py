@@ -6,6 +6,7 @@ import gzip
 import io
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from reading import assert_same, read_all, read_with_positions
 from vw_in_python import parse_text
 
-from polyak._core import parse_vw
 from polyak.data.formats.vw import slot_of
+from polyak.data.head_start import vw_text
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.errors import DataError
@@ -272,16 +273,16 @@ class TestAgainstPython:
     def test_any_text(self, text: bytes, bits: int, float64: bool) -> None:
         rows, bad = parse_text(text, bits, np.float64 if float64 else np.float32)
         for need_labels in (False, True):
-            targets, weights, indptr, indices, numbers, unlabelled, _, n_bad, *_ = parse_vw(
-                text, float64=float64, bits=bits, need_labels=need_labels, skip_bad_lines=True
-            )
+            how: Any = {"float64": float64, "need_labels": need_labels}
+            block = vw_text((), 1, 0, bits=bits, skip_bad_lines=True, **how).parse(text)
+            targets, weights, indptr = block.targets, block.weights, block.indptr
             wanted = [row for row in rows if row.label is not None or not need_labels]
-            assert (n_bad, unlabelled) == (bad, len(rows) - len(wanted))
+            assert (block.bad_lines, block.unlabelled) == (bad, len(rows) - len(wanted))
             assert [None if np.isnan(t) else t for t in targets] == [row.label for row in wanted]
             mine = [1.0] * len(targets) if weights is None else weights.tolist()
             assert mine == [row.weight for row in wanted]
             assert [
-                list(zip(indices[a:b].tolist(), numbers[a:b].tolist(), strict=True))
+                list(zip(block.indices[a:b].tolist(), block.values[a:b].tolist(), strict=True))
                 for a, b in pairwise(indptr)
             ] == [list(row.features.items()) for row in wanted]
 

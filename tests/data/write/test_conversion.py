@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyak._core import parse_svmlight, print_svmlight
+from polyak._core import print_svmlight
+from polyak.data import head_start
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.write.convert import convert, open_source
@@ -318,16 +319,11 @@ class TestNumbersInText:
             numbers = numbers[np.isfinite(numbers)]
             ends = np.array([0, len(numbers)])
             text = print_svmlight(ends, np.arange(len(numbers)), numbers, np.array(doubles[:1]))
-            targets, _, indices, values, *_ = parse_svmlight(
-                text,
-                float64=numbers.dtype == np.float64,
-                base=1,
-                largest_index=2**62,
-                skip_bad_lines=False,
-            )
-            assert struct.pack("d", targets[0]) == struct.pack("d", doubles[0])
-            assert values.tobytes() == numbers.tobytes()
-            assert indices.tolist() == list(range(len(numbers)))
+            wide = numbers.dtype == np.float64
+            block = head_start.svmlight_text((), 1, 0, float64=wide, base=1).parse(text)
+            assert struct.pack("d", block.targets[0]) == struct.pack("d", doubles[0])
+            assert block.values.tobytes() == numbers.tobytes()
+            assert block.indices.tolist() == list(range(len(numbers)))
 
     def test_no_more_digits_than_it_takes(self) -> None:
         values = np.array([[0.1, 2.0, -0.25, 0.000001, 123456.789, 1e-30]], np.float64)

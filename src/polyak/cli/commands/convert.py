@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.arguments import Parser, add_json, add_source
 from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import UsageError, say
-from polyak.cli.memory import keep_freed_memory
 from polyak.cli.outputs import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
 
@@ -43,7 +42,6 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    keep_freed_memory()
     from polyak.cli.counting import counting
     from polyak.cli.output import print_figures
     from polyak.data.write.convert import convert, format_of

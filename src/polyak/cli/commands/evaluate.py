@@ -7,7 +7,6 @@ from typing import Any
 
 from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
-from polyak.cli.memory import keep_freed_memory
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import HeadStart
 
@@ -23,7 +22,6 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    keep_freed_memory()
     begun = begin_reading(options)
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel

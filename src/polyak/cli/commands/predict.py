@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import UsageError, say
-from polyak.cli.memory import keep_freed_memory
 from polyak.cli.outputs import check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.formats.registry import PREDICTED, suffixes_of
@@ -52,7 +51,6 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    keep_freed_memory()
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     begun = begin_reading(options, targets=False)
     format = _format(options)

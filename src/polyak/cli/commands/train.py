@@ -17,7 +17,6 @@ from polyak.cli.arguments import (
 )
 from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import STOPPED, UsageError, say
-from polyak.cli.memory import give_gaps_back, keep_freed_memory
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import BLOCK_BYTES, HeadStart
@@ -164,7 +163,6 @@ def _add_engine(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    keep_freed_memory()
     _check_files(options)
     begun = None if options.engine else begin_reading(options)  # an engine's workers read
     from polyak.storage.container import check_writable
@@ -240,15 +238,13 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
     from polyak.training.loop import train
 
     shown = display(quiet=options.quiet or options.json, live=options.progress)
-    batches = 0
+    resumed = False
 
     def watch(progress: Progress) -> None:
-        nonlocal batches
-        if batches == 0 and progress.rows_before:
+        nonlocal resumed
+        if progress.rows_before and not resumed:
             say(f"going on from row {progress.rows_before:,}")
-        batches += 1
-        if batches % (64 if "-" in options.source else 512) == 0:  # a tenth of a pipe's time
-            give_gaps_back()
+            resumed = True
         shown(progress)
 
     try:

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from polyak.data.head_start import HeadStart, Text
+from polyak._core import LineTooLong, TextBlock
+from polyak.data.head_start import HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Mark, Position
-from polyak.data.sources.blocks import Block, LongLineError, read_blocks
+from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
 
-class Parsed(NamedTuple):
-    """What a format makes of a block of lines.
-
-    Attributes
-    ----------
-    rows : Any
-        What `LineReader._batch` makes a batch of.
-    n_rows, lines, bad_lines : int
-    first_bad : list
-        Of the first ten bad lines the number, counted from zero, the text, and what is wrong.
-    """
-
-    rows: Any
-    n_rows: int
-    lines: int
-    bad_lines: int
-    first_bad: list[tuple[int, bytes, str]]
-
-
 class LineReader:
-    """Reads blocks of lines ahead, parses them on several threads, delivers them in order.
+    """Has the core read and parse blocks of lines ahead, and makes batches of them.
 
-    A format says how to parse a block, and how to make a batch of what comes of it. What it has
-    to remember from one block to the next are entries of the position.
+    The core reads plain files itself, and is fed the bytes of all others. A format describes its
+    text to the core, and says how to make a batch of a block. What it has to remember from one
+    block to the next are entries of the position.
     """
 
     format: str
@@ -76,16 +58,16 @@ class LineReader:
 
     def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
         """Read on from a mark."""
-        parsed_blocks = self._parsed(mark.position)
+        blocks = self._blocks(mark.position)
         while True:
             try:
-                block, parsed = next(parsed_blocks)
+                block = next(blocks)
             except StopIteration:
                 return
-            except LongLineError as error:
-                raise DataError(self._too_long(error, mark.position)) from error
-            mark, last = self._mark(block, parsed, mark), mark.position
-            batch, more = self._batch(parsed.rows, last)
+            except LineTooLong as error:
+                raise DataError(self._too_long(int(str(error)), mark.position)) from error
+            mark, last = self._mark(block, mark), mark.position
+            batch, more = self._batch(block, last)
             mark.position.update(more)
             yield self._placed(batch, last, mark.position), mark
 
@@ -113,107 +95,91 @@ class LineReader:
         before, behind = 0, len(rows)  # the row is among the first `behind` lines
         while behind - before > 1:
             middle = (before + behind) // 2
-            some = memoryview(b"\n".join(rows[:middle]) + b"\n")
-            parsed = self._parse(Block(some, 0, 0, 0), last | here)
-            before, behind = (before, middle) if parsed.n_rows > row else (middle, behind)
+            block = self._text(last | here).parse(b"\n".join(rows[:middle]) + b"\n")
+            before, behind = (before, middle) if len(block.targets) > row else (middle, behind)
         return file.name, lines + behind, "line"
 
-    def _too_long(self, error: LongLineError, last: Position) -> str:
-        line = last["lines"] + 1 if last["file"] == error.file else 1
-        return error.sentence(self._files[error.file].name, line, self._options.longest_line)
+    def _too_long(self, file: int, last: Position) -> str:
+        line = last["lines"] + 1 if last["file"] == file else 1
+        error = LongLineError(file)
+        return error.sentence(self._files[file].name, line, self._options.longest_line)
 
-    def _blocks(self, at: Position) -> Generator[Block]:
-        options = self._options
-        return read_blocks(
-            self._files,
-            options.block_bytes,
-            at["file"],
-            at["offset"],
-            longest=options.longest_line,
-        )
-
-    def _parsed(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
-        """Parse blocks ahead, from a position on."""
+    def _blocks(self, at: Position) -> Generator[TextBlock]:
+        """Have blocks parsed ahead, from a position on."""
+        begun, self.begun = self.begun, None
+        file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
+        bytes_before = sum(file.size or 0 for file in self._files[:file])
         # The core is given names as UTF-8, which not every name of a file is.
         plain = all(
             isinstance(file, File) and file.is_plain() and is_utf8(file.name)
             for file in self._files
         )
-        if plain and self._options.number_of_threads() > 0:
-            return self._parsed_by_core(at)
-        return self._parsed_here(at)
+        text = self._text(at, tuple(file.name for file in self._files) if plain else ())
+        reader = begun and begun.taken_over(text, file, offset)
+        reader = reader or text.read(file, offset, bytes_before)
+        if not plain:
+            from polyak.data.readahead import ordered_map  # a thread of Python's
 
-    def _parsed_by_core(self, at: Position) -> Generator[tuple[Block, Parsed]]:
-        """Leave reading, too, to threads that do not need Python, and may have begun already."""
-        options = self._options
-        paths = tuple(file.name for file in self._files)
-        before = list(accumulate((file.size or 0 for file in self._files), initial=0))
-        text = self._text(at, (paths, options.block_bytes, options.number_of_threads()))
-        begun, self.begun = self.begun, None
-        place = (at["file"], at["offset"])
-        read = (begun and begun.taken_over(text, *place)) or text.read(*place)
-        while True:
+            fed = self._fed(reader, file, offset, bytes_before)
+            for _ in ordered_map(lambda _: None, fed, min(threads, 1), ahead=threads + 2):
+                block = reader.next()
+                assert block is not None
+                yield block
+            return
+        try:
+            while (block := reader.next()) is not None:
+                yield block
+        except RuntimeError as error:
+            raise DataError(str(error)) from error
+
+    def _fed(
+        self, reader: TextReader, file: int, offset: int, bytes_before: int
+    ) -> Generator[None]:
+        """Hand the core what files hold, and stop after each block."""
+        for source in self._files[file:]:
+            opened = source.open()
             try:
-                block = read.next()
-            except ValueError as error:  # the number of the file that has a line too long
-                raise LongLineError(int(str(error))) from error
-            except RuntimeError as error:
-                raise DataError(str(error)) from error
-            if block is None:
-                return
-            file, end, rows = block
-            yield Block(memoryview(b""), file, end, before[file] + end), self._taken_apart(rows)
+                opened.skip(offset)
+                at_end = False
+                while not at_end:
+                    room = reader.room()
+                    count = opened.fill(room)
+                    at_end = count < len(room)
+                    if reader.filled(count, bytes_before + opened.bytes_read):
+                        yield
+            finally:
+                opened.close()
+            bytes_before += opened.bytes_read
+            offset = 0
 
-    def _parsed_here(self, at: Position) -> Iterator[tuple[Block, Parsed]]:
-        return self._parsed_ahead(self._blocks(at), at)
-
-    def _parsed_ahead(
-        self, blocks: Iterator[Block], at: Position
-    ) -> Iterator[tuple[Block, Parsed]]:
-        from polyak.data.readahead import ordered_map  # threads of Python's, which files need not
-
-        return ordered_map(
-            lambda block: (block.without_text(), self._parse(block, at)),
-            blocks,
-            self._options.number_of_threads(),
-        )
-
-    def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
-        """Describe the text to the core; where is its paths, the block's size and the threads."""
+    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
+        """Describe the text to the core."""
         raise NotImplementedError
 
-    def _parse(self, block: Block, at: Position) -> Parsed:
-        """Parse a block; called by several threads."""
-        raise NotImplementedError
-
-    def _taken_apart(self, rows: Any) -> Parsed:
-        """Name the parts of what the core made of a block."""
-        raise NotImplementedError
-
-    def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
+    def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         """Make a batch, and the format's entries in the position behind it."""
         raise NotImplementedError
 
-    def _mark(self, block: Block, parsed: Parsed, mark: Mark) -> Mark:
+    def _mark(self, block: TextBlock, mark: Mark) -> Mark:
         last = mark.position
         lines_before = last["lines"] if last["file"] == block.file else 0
         file = self._files[block.file]
-        first = lines_before + 1 + (file.lines_before() if parsed.first_bad else 0)
+        first = lines_before + 1 + (file.lines_before() if block.first_bad else 0)
         bad = [
             BadLine(file.name, first + line, _shortened(text), reason)
-            for line, text, reason in parsed.first_bad
+            for line, text, reason in block.first_bad
         ]
         if bad and not self._options.skip_bad_lines:
             raise DataError(str(bad[0]))
         all_bad = (*mark.first_bad_lines, *bad)[:10]
-        bad_lines = mark.bad_lines + parsed.bad_lines
-        rows = mark.rows + parsed.n_rows
+        bad_lines = mark.bad_lines + block.bad_lines
+        rows = mark.rows + len(block.targets)
         position = {
             "format": self.format,
             "rows": rows,
             "file": block.file,
             "offset": block.end,
-            "lines": lines_before + parsed.lines,
+            "lines": lines_before + block.lines,
             "bytes_read": block.bytes_read,
             "bad_lines": bad_lines,
             "first_bad_lines": [list(line) for line in all_bad],

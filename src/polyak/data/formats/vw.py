@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from polyak._core import hash_name, parse_vw
-from polyak.data.formats.lines import LineReader, Parsed
+from polyak._core import TextBlock, hash_name
+from polyak.data.formats.lines import LineReader
 from polyak.data.head_start import Text, vw_text
 from polyak.data.options import ReadOptions
 from polyak.data.position import Mark, Position
-from polyak.data.sources.blocks import Block
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -71,9 +70,11 @@ class VwReader(LineReader):
                 "'1 |a b' (what touches the bar is a tag)"
             )
 
-    def _text(self, at: Position, where: tuple[tuple[str, ...], int, int]) -> Text:
+    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
         return vw_text(
-            *where,
+            paths,
+            self._options.block_bytes,
+            self._options.number_of_threads(),
             longest_line=self._options.longest_line,
             float64=self._float64,
             bits=self.hashed_bits,
@@ -82,20 +83,12 @@ class VwReader(LineReader):
             with_names=self._options.columns.names,
         )
 
-    def _parse(self, block: Block, at: Position) -> Parsed:
-        return self._taken_apart(parse_vw(block.text, **self._text(at, ((), 0, 0)).options))
-
-    def _taken_apart(self, rows: Any) -> Parsed:
-        targets, weights, indptr, indices, values, *rest, checked = rows
-        unlabelled, lines, n_bad, bad, names = rest
-        sparse = SparseRows(indptr, indices, values, 1 << self.hashed_bits, checked)
-        labels = targets if self._options.targets else None
-        batch = Batch(sparse, labels, weights)
-        return Parsed((batch, unlabelled, names), len(batch), lines, n_bad, bad)
-
-    def _batch(self, rows: Any, last: Position) -> tuple[Batch, dict[str, Any]]:
-        batch, unlabelled, names = rows
-        for slot, name in names.items():  # of two in a slot the first in the alphabet stays
+    def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
+        for slot, name in block.names.items():  # of two in a slot the first in the alphabet stays
             self._names[slot] = min(name, self._names.get(slot, name))
-        without_target = last["without_target"] + unlabelled
-        return batch, {"bits": self.hashed_bits, "without_target": without_target}
+        slots = 1 << self.hashed_bits
+        rows = SparseRows(block.indptr, block.indices, block.values, slots, block.checked)
+        labels = block.targets if self._options.targets else None
+        without_target = last["without_target"] + block.unlabelled
+        more = {"bits": self.hashed_bits, "without_target": without_target}
+        return Batch(rows, labels, block.weights), more
