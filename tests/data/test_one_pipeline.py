@@ -1,0 +1,128 @@
+"""Text is cut, checked and parsed in one way, wherever its bytes come from; and its memory is
+reused only when nobody looks at it any more."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyak.data.open import open_stream
+from polyak.errors import DataError
+
+LINES = st.one_of(
+    st.integers(1, 60).map(lambda n: b"1 " + b" ".join(b"%d:1" % i for i in range(1, n))),
+    st.sampled_from([b"", b"# nothing", b"0 1:x", b"-1 2:0.5\r", b"1 1:1 1:2"]),
+)
+
+
+def told(source: Any, **options: Any) -> list[Any]:
+    """All that a stream tells: every batch, where it ended, the bad lines; or the error."""
+    found: list[Any] = []
+    try:
+        with open_stream(source, format="svmlight", warn_if_sorted=False, **options) as stream:
+            for batch in stream:
+                place = {k: v for k, v in stream.position.items() if k != "bytes_read"}
+                place["first_bad_lines"] = [line[1:] for line in place["first_bad_lines"]]
+                found.append((batch.targets.tolist(), batch.rows.indices.tolist(), place))
+    except DataError as error:
+        found.append(str(error).replace("the file object", "FILE"))
+    return found
+
+
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    lines=st.lists(LINES, max_size=40),
+    ends=st.booleans(),
+    block=st.integers(1, 400),
+    longest=st.sampled_from([20, 100, 1 << 20]),
+    threads=st.integers(0, 3),
+    skip=st.booleans(),
+)
+def test_files_pipes_and_compressed_text_are_cut_alike(
+    tmp_path: Path,
+    lines: list[bytes],
+    ends: bool,
+    block: int,
+    longest: int,
+    threads: int,
+    skip: bool,
+) -> None:
+    text = b"\n".join(lines) + b"\n" * ends
+    how: Any = {"block_bytes": block, "longest_line": longest, "skip_bad_lines": skip}
+    (tmp_path / "FILE").write_bytes(text)
+    (tmp_path / "FILE.gz").write_bytes(gzip.compress(text, 1))
+    path = str(tmp_path / "FILE")
+    plain = told(path, threads=threads, **how)
+    if plain and isinstance(plain[-1], str):
+        plain[-1] = plain[-1].replace(path, "FILE")
+    assert told(io.BytesIO(text), threads=threads, **how) == plain
+    packed = told(path + ".gz", threads=threads, **how)
+    if packed and isinstance(packed[-1], str):
+        packed[-1] = packed[-1].replace(path + ".gz", "FILE")
+    assert packed == plain
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Text whose blocks have arrays large enough to be reused."""
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("large") / "rows.svm"
+    with path.open("w") as file:
+        for i in range(40_000):
+            values = random.random(8)
+            file.write(f"{i} " + " ".join(f"{j}:{v:.5f}" for j, v in enumerate(values, 1)) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_what_somebody_keeps_is_never_overwritten(large: str, piped: bool) -> None:
+    with open_stream(large, block_bytes=1 << 12, warn_if_sorted=False) as stream:
+        wanted = np.concatenate([batch.rows.values for batch in stream])
+    source: Any = io.BytesIO(Path(large).read_bytes()) if piped else large
+    kept, targets = [], []
+    with open_stream(source, block_bytes=400_000, warn_if_sorted=False) as stream:
+        for i, batch in enumerate(stream):
+            values = batch.rows.values[:]  # a view, after whose batch is gone
+            targets.append(batch.targets)
+            kept.append(values if i % 2 else values.copy())
+            del batch, values
+    gc.collect()
+    with open_stream(large, block_bytes=400_000, warn_if_sorted=False) as stream:
+        assert sum(len(batch) for batch in stream) == 40_000
+    np.testing.assert_array_equal(np.concatenate(kept), wanted)
+    np.testing.assert_array_equal(np.concatenate(targets), np.arange(40_000))
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_what_nobody_keeps_is_used_again(large: str, piped: bool) -> None:
+    source: Any = io.BytesIO(Path(large).read_bytes()) if piped else large
+    places = []
+    with open_stream(source, block_bytes=100_000, threads=0, warn_if_sorted=False) as stream:
+        for batch in stream:
+            places.append(batch.rows.values.ctypes.data)
+    assert len(places) > 20
+    assert len(set(places)) <= 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_process_lets_go_of_what_it_was_left(large: str) -> None:
+    stream = open_stream(large, block_bytes=400_000, warn_if_sorted=False)
+    batches = [next(stream) for _ in range(3)]
+    child = os.fork()
+    if child == 0:
+        batches.clear()
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(batches[0]) + sum(len(batch) for batch in [*batches[1:], *stream]) == 40_000
