@@ -121,7 +121,7 @@ class LineReader:
             from polyak.data.readahead import ordered_map  # a thread of Python's
 
             fed = self._fed(reader, file, offset, bytes_before)
-            for _ in ordered_map(lambda _: None, fed, min(threads, 1), ahead=threads + 2):
+            for _ in ordered_map(lambda _: None, fed, min(threads, 1), ahead=threads):
                 block = reader.next()
                 assert block is not None
                 yield block
