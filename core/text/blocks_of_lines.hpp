@@ -66,8 +66,8 @@ struct LineTooLong : std::runtime_error {
   explicit LineTooLong(int64_t file) : std::runtime_error(std::to_string(file)) {}
 };
 
-// Where a block ends that begins at `begin`, was looked through up to `from`, and is known up to
-// `known`; 0 if it takes more text to tell. `last_newline(from, to)` is negative if there is none.
+// Where a block ends whose text is known up to `end` and has no newline before `from`; 0 if it
+// takes more text to tell. `last_newline(from, to)` is negative if there is none.
 template <class LastNewline>
 int64_t end_of_block(const BlockOfLines &block, int64_t from, bool at_end, int64_t longest,
                      const LastNewline &last_newline) {
