@@ -70,9 +70,9 @@ class LinearModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, by custom called ``something.polyak``."""
-        from polyak.storage.model_file import Parts, save_model
+        from polyak.storage.model_file import save_model
 
-        save_model(Parts(*(getattr(self, name) for name in Parts._fields)), path)
+        save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LinearModel:
@@ -85,7 +85,7 @@ class LinearModel:
         """
         from polyak.storage.model_file import load_model
 
-        return cls(**load_model(path, FeatureMap, TrainingReport)._asdict())
+        return cls(**load_model(path, FeatureMap, TrainingReport))
 
     @classmethod
     def of(cls, source: Any) -> LinearModel:

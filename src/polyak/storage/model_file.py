@@ -10,7 +10,7 @@ weights: either ``weights`` whole (features x outputs) or, where most features w
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
-from polyak.storage.sandwich import Sandwich, sandwich_arrays, sandwich_from
+from polyak.storage.sandwich import sandwich_arrays, sandwich_from
 from polyak.storage.shapes import maybe, record, whole, word
 from polyak.storage.sound import CLASSES
 
@@ -37,26 +37,9 @@ MODEL = record(
     }
 )
 
-F = TypeVar("F")
-R = TypeVar("R")
 
-
-class Parts(NamedTuple):
-    """What a model is made of; `polyak.model.linear.LinearModel` says what each is."""
-
-    weights: NDArray[Any]
-    intercept: NDArray[np.float64]
-    loss: str
-    classes: NDArray[Any] | None
-    sigmoids: NDArray[np.float64] | None
-    replicas: NDArray[Any] | None
-    sandwich: Sandwich | None
-    features: Any
-    report: Any
-
-
-def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file."""
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a `LinearModel` to a file."""
     page: Page = {
         "kind": KIND,
         "format": FORMAT,
@@ -75,10 +58,13 @@ def save_model(model: Parts, path: str | os.PathLike[str]) -> None:
     write_file(path, page, arrays)
 
 
-def load_model(path: str | os.PathLike[str], features: type[F], report: type[R]) -> Parts:
-    """Read a model from a file; `ModelFileError` says in one sentence why it cannot be read.
+def load_model(
+    path: str | os.PathLike[str], features: type[Any], report: type[Any]
+) -> dict[str, Any]:
+    """Read from a file what a `LinearModel` is made of, by the names of its fields.
 
-    What it says of its features and of its training is made into the dataclasses given.
+    What is said of its features and of its training is made into the dataclasses given.
+    `ModelFileError` says in one sentence why a file cannot be read.
     """
     page, arrays = read_file(path, KIND, FORMAT)
     try:
@@ -88,7 +74,7 @@ def load_model(path: str | os.PathLike[str], features: type[F], report: type[R])
         raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
 
 
-def _model(page: Page, arrays: Arrays, features: type[F], report: type[R]) -> Parts:
+def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
     page = from_format1(page) if page["format"] == 1 else page
     MODEL(page, "page")
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
@@ -111,17 +97,17 @@ def _model(page: Page, arrays: Arrays, features: type[F], report: type[R]) -> Pa
         or replicas.dtype != weights.dtype
     ):
         raise ValueError("its replicas have the wrong shape or type")
-    return Parts(
-        weights=weights,
-        intercept=intercept,
-        loss=page["loss"],
-        classes=classes,
-        sigmoids=sigmoids,
-        replicas=replicas,
-        sandwich=sandwich_from(arrays, len(weights), outputs),
-        features=read(features, page["features"], "features"),
-        report=None if page["report"] is None else read(report, page["report"], "report"),
-    )
+    return {
+        "weights": weights,
+        "intercept": intercept,
+        "loss": page["loss"],
+        "classes": classes,
+        "sigmoids": sigmoids,
+        "replicas": replicas,
+        "sandwich": sandwich_from(arrays, len(weights), outputs),
+        "features": read(features, page["features"], "features"),
+        "report": None if page["report"] is None else read(report, page["report"], "report"),
+    }
 
 
 def _weights_to_arrays(weights: NDArray[Any]) -> Arrays:
