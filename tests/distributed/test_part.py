@@ -232,10 +232,13 @@ class TestRunsInThreads:
         result = run(blocks, how(intervals=True, n_features=X.shape[1]), chains=4)
         whole = Learner(Recipe(loss="log_loss", recipe="auto", intervals=True))
         whole.learn(X, y)
-        from polyak.model.intervals import standard_errors
+        from polyak.model.intervals import centres, standard_errors
 
-        ours, theirs = (standard_errors(one.model())[0] for one in (result.learner, whole))
-        assert np.median(ours / theirs) == pytest.approx(1.0, abs=0.25)
+        models = [one.model() for one in (result.learner, whole)]
+        ours, theirs = (standard_errors(model)[0] for model in models)
+        np.testing.assert_allclose(ours, theirs, rtol=0.05)
+        away = centres(models[0])[0] - centres(models[1])[0]
+        assert np.abs(away / theirs).max() < 0.5
 
     def test_sorted_parts_are_warned_of(self, tmp_path: Path) -> None:
         X, y = rows(20_000, 0)

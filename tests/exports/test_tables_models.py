@@ -16,8 +16,10 @@ from polyak.exports import export
 from polyak.exports.subject import subject_of
 from polyak.exports.units import in_units
 from polyak.model.features import FeatureMap
+from polyak.model.intervals import score_interval
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
+from polyak.storage.sandwich import Sandwich
 
 SCHEMA = Schema(
     (
@@ -124,6 +126,26 @@ def test_weights_in_units_score_the_columns() -> None:
     np.testing.assert_allclose(moved.scores(raw), made.scores(rows), rtol=1e-5, atol=1e-5)
     for before, after in zip(replicas, moved.replicas, strict=True):
         np.testing.assert_allclose(raw @ after[:-1] + after[-1], rows @ before[:-1] + before[-1])
+
+
+@pytest.mark.parametrize("features", [[2, 0, 3, 1, 4, 5], [4, 0]])
+def test_a_covariance_in_units_is_of_the_same_scores(features: list[int]) -> None:
+    size = 1 + len(features)
+    half = RANDOM.normal(size=(1, size, size))
+    sandwich = Sandwich(
+        np.array(features),
+        RANDOM.random(len(features)),
+        RANDOM.normal(size=(size, 1)),
+        half @ half.transpose(0, 2, 1),
+        np.full(1, 50.0),
+    )
+    made = replace(TABLE_MODELS["two classes"], sandwich=sandwich)
+    raw = np.zeros((len(TABLE), 6))
+    raw[:, 0::2], raw[:, 1::2] = np.nan_to_num(TABLE), np.isnan(TABLE)
+    moved = score_interval(in_units(made, SCHEMA), raw)
+    before = score_interval(made, features_of(TABLE))
+    # A variance has the square of offset / scale, 6e7, to cancel.
+    np.testing.assert_allclose(moved, before, rtol=1e-6, atol=1e-6)
 
 
 def test_the_table_of_weights_is_per_unit(tmp_path: Path) -> None:

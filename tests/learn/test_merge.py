@@ -155,13 +155,15 @@ class TestHistograms:
 
 
 class TestLearners:
-    KINDS = ("odds", "margin", "classes", "values", "intervals")
+    KINDS = ("odds", "margin", "classes", "values", "intervals", "replicas")
     HEAD, ROWS = 4000, 6000
 
     def learner(self, kind: str) -> Learner:
-        losses = {"odds": "log_loss", "values": "squared_error", "intervals": "log_loss"}
+        losses = {"margin": "squared_hinge", "classes": "squared_hinge", "values": "squared_error"}
         recipe = Recipe(
-            loss=losses.get(kind, "squared_hinge"), recipe="auto", intervals=kind == "intervals"
+            loss=losses.get(kind, "log_loss"),
+            recipe="sgd" if kind == "replicas" else "auto",
+            intervals=kind in ("intervals", "replicas"),
         )
         return Learner(recipe)
 
@@ -206,6 +208,12 @@ class TestLearners:
             assert getattr(some, name) == pytest.approx(getattr(others, name), rel=1e-9)
         np.testing.assert_allclose(a.model().weights, right.model().weights, rtol=1e-6, atol=1e-9)
         if kind == "intervals":
+            ours, theirs = a.model().sandwich, right.model().sandwich
+            assert ours is not None
+            assert theirs is not None
+            for one, other in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
+        if kind == "replicas":
             assert a.model().replicas is not None
             np.testing.assert_allclose(a.model().replicas, right.model().replicas, rtol=1e-6)
         assert right.race is not None

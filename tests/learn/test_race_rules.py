@@ -50,6 +50,8 @@ def same(one: Learner, other: Learner) -> None:
     np.testing.assert_array_equal(first.intercept, second.intercept)
     np.testing.assert_array_equal(first.sigmoids, second.sigmoids)
     np.testing.assert_array_equal(first.replicas, second.replicas)
+    for ours, theirs in zip(first.sandwich or (), second.sandwich or (), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
     assert first.report == second.report
 
 

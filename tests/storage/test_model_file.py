@@ -30,6 +30,7 @@ from polyak.model.training_report import (
 )
 from polyak.storage.container import read_file, write_file
 from polyak.storage.model_file import FORMAT, KIND
+from polyak.storage.sandwich import Sandwich
 
 RANDOM = np.random.default_rng(0)
 
@@ -87,6 +88,15 @@ MODELS = {
     "outputs": model(outputs=2, loss="squared_error", classes=None),
     "sigmoids": model(loss="hinge", sigmoids=RANDOM.normal(size=(1, 2))),
     "replicas": model(replicas=RANDOM.normal(size=(4, 21, 1)).astype(np.float32)),
+    "sandwich": model(
+        sandwich=Sandwich(
+            np.array([3, 0]),
+            np.array([0.5, 2.0]),
+            np.ones((3, 1)),
+            np.eye(3)[None],
+            np.full(1, 100.0),
+        )
+    ),
     "no features": model(width=0),
 }
 
@@ -106,6 +116,9 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     if saved.replicas is not None:
         assert loaded.replicas.dtype == saved.replicas.dtype
         np.testing.assert_array_equal(loaded.replicas, saved.replicas)
+    assert (loaded.sandwich is None) == (saved.sandwich is None)
+    for one, other in zip(loaded.sandwich or (), saved.sandwich or (), strict=True):
+        np.testing.assert_array_equal(one, other)
     assert loaded.loss == saved.loss
     assert (loaded.features, loaded.report) == (saved.features, saved.report)
     if saved.classes is None:
@@ -250,6 +263,12 @@ class TestRefused:
             {"sigmoids": np.ones((2, 2))},
             {"replicas": np.ones((4, 20, 1), np.float32)},
             {"replicas": np.ones((4, 21, 1))},
+            {"sandwich.features": np.array([3, 20])},
+            {"sandwich.features": np.array([3, 3])},
+            {"sandwich.origin": np.array([np.nan, 1.0])},
+            {"sandwich.covariance": np.eye(3)},
+            {"sandwich.degrees": np.zeros(1)},
+            {"sandwich.weights": None},
             {"weights": None, "indices": np.array([0, 20]), "values": np.ones((2, 1))},
             {"weights": None, "indices": np.array([-1, 2]), "values": np.ones((2, 1))},
             {"weights": None, "indices": np.array([1.0, 2.0]), "values": np.ones((2, 1))},
@@ -259,7 +278,7 @@ class TestRefused:
         ],
     )
     def test_arrays_that_make_no_sense(self, tmp_path: Path, changes: Any) -> None:
-        MODELS["two classes"].save(tmp_path / "m")
+        MODELS["sandwich"].save(tmp_path / "m")
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
         kept = {name: a for name, a in (arrays | changes).items() if a is not None}
         write_file(tmp_path / "m", page, kept)
@@ -280,7 +299,7 @@ class TestRefused:
 
 def fuzz(tmp_path: Path, count: int) -> None:
     path = tmp_path / "m"
-    for name in ("two classes", "table", "names", "sigmoids", "replicas"):
+    for name in ("two classes", "table", "names", "sigmoids", "replicas", "sandwich"):
         MODELS[name].save(path)
         whole = path.read_bytes()
         for data in mutants(whole, count):
