@@ -72,7 +72,7 @@ def test_it_fits_and_can_be_read(tmp_path, kind, width, dark):
     found = measure(page, tmp_path, width, dark)
     assert found["width"] == width
     assert found["overflow"] <= 0
-    assert found["charts"] == {"paper": 4, "regressor with intervals": 4}.get(kind, 5)
+    assert found["charts"] == {"paper": 4, "regressor with intervals": 3}.get(kind, 5)
     assert found["smallest"] >= 10.5
     assert found["outside"] == []
     assert (luminance(found["paper"]) < 0.1) == dark

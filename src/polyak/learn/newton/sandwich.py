@@ -25,6 +25,8 @@ ALONE = 1e-6
 """What is left of a row's slope, at least, however alone it is in having a feature."""
 EARLIEST = 10.0
 """Weights of fewer rows a column are not compared with later ones."""
+NOISE = 1e-6
+"""A standard error of less than this share of the score is none."""
 
 
 def gram_at(loss: str, block: Block, w: Floats) -> Floats:
@@ -126,6 +128,8 @@ def drift(
     known, columns = len(slopes), len(sandwich.weights)
     if (sandwich.degrees * then / rows < EARLIEST * columns).any():
         return None
+    if (np.sqrt(sandwich.covariance[:, 0, 0]) < NOISE * np.abs(sandwich.weights[0])).any():
+        return None  # targets without noise: what moves is the penalty's share, or rounding
     variances = np.diagonal(sandwich.covariance, axis1=1, axis2=2).T[1 : 1 + known]
     errors = np.sqrt(variances * (rows / then - 1.0))
     away = np.abs(slopes - sandwich.weights[1 : 1 + known])
