@@ -6,9 +6,9 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
-#include <limits>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 

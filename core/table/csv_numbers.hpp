@@ -117,7 +117,7 @@ class CsvNumbers {
       from = copy;
     }
     double x;
-    const char *const stop = read_unsigned(from, x);
+    const char *const stop = read_number(from, x);
     if (stop != from + size) return false;
     if (!(x >= 1e-300 && x <= 1e300) && (x != 0.0 || !is_zero(digits, end))) return false;
     number = minus ? -x : x;

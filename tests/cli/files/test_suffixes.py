@@ -86,7 +86,7 @@ def test_read(suffix: str, tmp_path: Path) -> None:
         assert len((tmp_path / "out").read_text().splitlines()) == ROWS
         return
     command("train", source, *needed, "-m", tmp_path / "m", "-q")
-    assert LinearModel.load(tmp_path / "m").about["rows"] == ROWS
+    assert LinearModel.load(tmp_path / "m").report.rows == ROWS
     # A folder has only what is known by its name.
     (tmp_path / "folder").mkdir()
     write(format, tmp_path / "folder" / f"rows{suffix}")
@@ -101,7 +101,7 @@ def test_read_compressed(suffix: str, tmp_path: Path) -> None:
     source = tmp_path / f"rows{suffix}"
     source.write_bytes(gzip.compress(plain.read_bytes()))
     command("train", source, *needed, "-m", tmp_path / "m", "-q")
-    assert LinearModel.load(tmp_path / "m").about["rows"] == ROWS
+    assert LinearModel.load(tmp_path / "m").report.rows == ROWS
 
 
 @pytest.mark.parametrize("suffix", both(s for s in SUFFIXES if SUFFIXES[s] in WRITTEN))
@@ -124,7 +124,7 @@ def test_predicted_is_read_as_it_is_written(
     output = tmp_path / f"out{suffix}"
     command("predict", model, source, "--what", "scores", "-o", output)
     command("train", output, "--target", "prediction", "-m", tmp_path / "m", "-q")
-    assert LinearModel.load(tmp_path / "m").about["rows"] == ROWS
+    assert LinearModel.load(tmp_path / "m").report.rows == ROWS
 
 
 def test_what_cannot_be_written_is_a_sentence_that_lists_what_can(
