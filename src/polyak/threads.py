@@ -15,6 +15,7 @@ from functools import wraps
 from queue import SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
+HELPER = "polyak-helper"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -89,9 +90,10 @@ class _Helpers:
 
     def ask(self, work: Callable[[], None], number: int) -> None:
         """Have so many threads do the work beside this one, or as many as there can be."""
+        asks_itself = threading.current_thread().name == HELPER  # and cannot help itself
         with self._lock:
-            while self._number < number:
-                thread = threading.Thread(target=self._help, name="polyak-helper", daemon=True)
+            while self._number < number + asks_itself:
+                thread = threading.Thread(target=self._help, name=HELPER, daemon=True)
                 try:
                     thread.start()
                 except RuntimeError:  # the system has no more

@@ -10,8 +10,8 @@ import numpy as np
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank, Step
-from polyak.learn.newton.lane import LOSSES as WITH_CURVATURE
-from polyak.learn.newton.lane import PENALTIES, most_features
+from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
+from polyak.learn.newton.limits import PENALTIES, most_features
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
-from polyak.learn.newton.lane import most_features
+from polyak.learn.newton.limits import most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.storage.shapes import flag, many, maybe, record, whole, word
 
 Arrays = dict[str, NDArray[Any]]
-Demand = Callable[[Arrays, str, str, tuple[int | None, ...]], NDArray[Any]]
+Types = str | tuple[str, ...]
+Demand = Callable[[Arrays, str, Types, tuple[int | None, ...]], NDArray[Any]]
 
 NEWTON = record(
     {
@@ -42,7 +43,7 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
     if page["clock"] > race["clock"]:
         raise ValueError("its Newton steps have learned more rows than there were")
 
-    def get(name: str, shape: tuple[int | None, ...], type: str = "float64") -> NDArray[Any]:
+    def get(name: str, shape: tuple[int | None, ...], type: Types = "float64") -> NDArray[Any]:
         array = demand(arrays, f"newton.{name}", type, shape)
         if not np.isfinite(array).all():
             raise ValueError(f"its newton.{name} is not finite")
@@ -90,7 +91,7 @@ def _check_information(
 
 
 def _check_held(page: dict[str, Any], outputs: int, columns: int, get: Any) -> None:
-    held = len(get("held.rows", (None, columns)))
+    held = len(get("held.rows", (None, columns), ("float32", "float64")))
     get("held.targets", (held, outputs))
     if (get("held.weights", (held,)) < 0).any():
         raise ValueError("its held rows have negative weights")

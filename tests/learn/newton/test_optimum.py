@@ -153,7 +153,7 @@ def test_rows_without_an_intercept_are_not_shifted():
 
 # -- the real sets -----------------------------------------------------------------------------
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "auto"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 REAL = {"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001}
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.algebra import WIDE
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
 
-BLOCK, WIDE_BLOCK, WIDE = 4096, 2048, 512
-"""A block has so many rows; where it begins with more than WIDE columns, fewer: memory is bounded.
+BLOCK, WIDE_BLOCK = 4096, 2048
+"""A block has so many rows; where it begins with more than WIDE columns, fewer, or its rows have 32
+bits, where that will do: memory is bounded, and products of 32 bits take half the time.
 
 Up to a few thousand, the more rows a block has the better; in time it makes little difference.
 """
@@ -30,10 +33,11 @@ class HeldRows:
         How many make a block, from the width at its beginning.
     """
 
-    def __init__(self, outputs: int, *, fit_intercept: bool) -> None:
+    def __init__(self, outputs: int, *, fit_intercept: bool, exact: bool) -> None:
         self.first = int(fit_intercept)  # the column where features begin
+        self.exact = exact  # sums of the rows are all there will be: 32 bits will not do
         self.count, self.block = 0, BLOCK
-        self._Z: Floats = np.zeros((0, 0))
+        self._Z: NDArray[Any] = np.zeros((0, 0))
         self._targets: Floats = np.zeros((BLOCK, outputs))
         self._weights: Floats = np.ones(BLOCK)
         self._fresh: Floats = np.ones(BLOCK)  # zero for rows that were learned before
@@ -41,19 +45,22 @@ class HeldRows:
     @property
     def nbytes(self) -> int:
         """How much memory the rows that are held take."""
-        return int(self.count * (self._Z.shape[1] + self._targets.shape[1]) * 8)
+        rows, others = self._Z[: self.count], self._targets[: self.count]
+        return int(rows.nbytes + others.nbytes)
 
     def make_room(self, features: int, most: int) -> None:
         """Have room for a block of rows with so many features, of which there may be ``most``."""
         width = self.first + features
+        dtype = self._Z.dtype
         if not self.count:
-            self.block = WIDE_BLOCK if width > WIDE else BLOCK
+            self.block = WIDE_BLOCK if width > WIDE and self.exact else BLOCK
+            dtype = np.dtype(np.float32 if width > WIDE and not self.exact else np.float64)
         rows, columns = self._Z.shape
-        if rows >= self.block and columns >= width:
+        if rows >= self.block and columns >= width and dtype == self._Z.dtype:
             return
         if columns:  # with some to spare: features come one by one
             width = max(min(width + width // 8, self.first + most), columns)
-        wider = np.zeros((self.block, width))
+        wider = np.zeros((self.block, width), dtype)
         wider[: self.count, :columns] = self._Z[: self.count]
         self._Z = wider
 
@@ -79,11 +86,24 @@ class HeldRows:
         """Make room for the next block."""
         self.count = 0
 
-    def part(self, begin: int, end: int, columns: int) -> Floats:
+    def copy(self, *, to_change: bool) -> HeldRows:
+        """Give another that holds the same; rows that will not change are shared."""
+        other = copy.copy(self)
+        if to_change:
+            other._Z = self._Z[: self.count].copy()
+            for name in ("_targets", "_weights", "_fresh"):
+                setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def part(self, begin: int, end: int, columns: int) -> NDArray[Any]:
         """Give so many columns of some rows, the constant first; there may be none in them yet."""
         return self._Z[begin:end, :columns]
 
-    def features(self) -> Floats:
+    def rows(self, columns: int) -> NDArray[Any]:
+        """Give so many columns of the held rows, the constant first."""
+        return self._Z[: self.count, :columns]
+
+    def features(self) -> NDArray[Any]:
         """Give the held rows without the constant, to be changed in place."""
         return self._Z[: self.count, self.first :]
 
@@ -114,7 +134,7 @@ class HeldRows:
         """Go on from what ``state`` gave, in a block of so many rows."""
         rows = arrays["held.rows"]
         self.count, self.block = len(rows), block
-        self._Z = np.zeros((block, rows.shape[1]))
+        self._Z = np.zeros((block, rows.shape[1]), rows.dtype)
         self._Z[: self.count] = rows
         self._targets[: self.count] = arrays["held.targets"]
         self._weights[: self.count] = arrays["held.weights"]

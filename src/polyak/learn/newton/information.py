@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.algebra import solve
 from polyak.learn.newton.standardize import Standard
-from polyak.learn.newton.step import solve
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,10 @@ class Information:
     def is_finite(self) -> bool:
         """Tell whether nothing has overflowed."""
         return all(np.isfinite(array).all() for array in (self.W, self.P, *self.G, *self.M))
+
+    def with_weights(self, W: Floats) -> Information:
+        """Give the same around other weights, as good as none being known of any rows."""
+        return Information(self.exact, W, self.P, self.G, self.M)
 
     def padded(self, columns: int) -> Information:
         """Give the same with columns that were zero in all rows so far."""

@@ -15,8 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.algebra import definite, gram, solve_by
+from polyak.learn.newton.curvature import curvature, value_and_slope
 from polyak.learn.newton.standardize import Standard
-from polyak.learn.newton.step import Block, curvature, definite, gram, solve_by, value_and_slope
+from polyak.learn.newton.step import Block
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]

@@ -9,6 +9,7 @@ linear model of what went in.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class Standard:
             sample -= self.centre
         self.find_spreads(sample)
 
-    def find_spreads(self, columns: Floats) -> None:
+    def find_spreads(self, columns: NDArray[Any]) -> None:
         """Find a unit for each column that varies for the first time, and divide it by that."""
         unknown = np.flatnonzero(self.spread == 0)
         if not len(unknown):
@@ -112,15 +113,28 @@ class Standard:
         columns[:, there] /= sizes[sizes > 0]
         self.spread[there] = sizes[sizes > 0]
 
-    def sizes(self, columns: Floats) -> tuple[Floats, Floats]:
-        """Give ``squares`` and ``varied`` as they are with these rows counted in."""
+    def with_rows(self, columns: NDArray[Any]) -> Standard:
+        """Give the same with these rows counted in, as far as sizes are not known well enough."""
+        counted = copy.copy(self)
         rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
-        squares, varied = self.squares.copy(), self.varied.copy()
         if len(rare):
-            some = columns[:, rare]
-            squares[rare] += np.square(np.clip(some, -FAR_BEYOND, FAR_BEYOND)).sum(axis=0)
-            varied[rare] += np.count_nonzero(some, axis=0)
-        return squares, varied
+            some = columns if len(rare) == len(self) else columns[:, rare]
+            clipped = np.clip(some, -FAR_BEYOND, FAR_BEYOND)
+            counted.squares, counted.varied = self.squares.copy(), self.varied.copy()
+            counted.squares[rare] += np.einsum("ij,ij->j", clipped, clipped, dtype=np.float64)
+            counted.varied[rare] += np.count_nonzero(some, axis=0)
+        return counted
+
+    def moved(self, shift: Floats) -> Standard:
+        """Give the same with centres moved so far, in standard units."""
+        moved = copy.deepcopy(self)
+        moved.centre += shift * self.units
+        return moved
+
+    @property
+    def mean_squares(self) -> Floats:
+        """The mean square of each column over the rows that differ from its centre; else one."""
+        return np.where(self.varied > 0, self.squares / np.maximum(self.varied, 1.0), 1.0)
 
     @property
     def units(self) -> Floats:
@@ -129,7 +143,7 @@ class Standard:
 
     # -- there and back ------------------------------------------------------------------------
 
-    def fill(self, rows: Rows, out: Floats) -> None:
+    def fill(self, rows: Rows, out: NDArray[Any]) -> None:
         """Write rows, all of whose features are columns, in standard units."""
         per_unit = 1.0 / self.units
         if isinstance(rows, SparseRows):

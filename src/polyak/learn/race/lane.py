@@ -74,8 +74,8 @@ class Lane(Protocol):
         """Whether rows might come that it cannot go on with."""
 
     @property
-    def is_early(self) -> bool:
-        """Whether it is too early to tell how well it will do, so that its best must stay."""
+    def fewest(self) -> int:
+        """How many of its best must stay, since it is too early to tell how well they will do."""
 
     @property
     def stays(self) -> list[int]:

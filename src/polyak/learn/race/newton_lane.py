@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
 """How many progressive scores to hold at a time, so that memory stays bounded."""
-LATE = 64_000
+EARLY, LATE = 16_000, 64_000
 """Before so many rows, averaged SGD may be ahead by chance, or since there were few rows a feature;
 in the end it will not be."""
 
@@ -97,9 +97,9 @@ class NewtonRacer:
         return self.newton.n_features if known is None else known
 
     @property
-    def is_early(self) -> bool:
-        """Whether there were so few rows that others may be ahead by chance."""
-        return self.clock < LATE
+    def fewest(self) -> int:
+        """How many of its best must stay, since others may be ahead by chance."""
+        return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
     @property
     def stays(self) -> list[int]:

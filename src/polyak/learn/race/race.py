@@ -30,9 +30,6 @@ from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
-FEWEST_EARLY = 3
-"""So many stay in a lane as long as it is too early to judge it."""
-
 
 class Race:
     """Lanes of candidates, what each of them has achieved so far, and which of them leads."""
@@ -203,14 +200,19 @@ class Race:
         """Let every lane learn, and give its sums at each milestone."""
         stops = np.array(milestones, dtype=np.int64) - self.scored
 
+        threads = 1 if self.is_part else self.threads or processors()
+
         def drive(lane: Lane) -> Floats:
             own = rows if isinstance(lane, SgdLane) else raw
+            if isinstance(lane, NewtonRacer):
+                lane.newton.threads = threads
             return lane.learn(own, targets, weights, order, again=again, stops=stops)
 
         if len(self.lanes) == 1 or self.is_part:
             return [drive(lane) for lane in self.lanes]
-        # Lanes share nothing but the rows, so the number of threads leaves no trace.
-        return on_threads(drive, self.lanes, self.threads or processors())
+        # Lanes share nothing but the rows, so the number of threads leaves no trace. The last takes
+        # longest, so it is the first to begin.
+        return on_threads(drive, self.lanes[::-1], threads)[::-1]
 
     def _note(self, milestones: list[int], sums: list[Floats]) -> None:
         """Keep where everybody stood."""
@@ -249,8 +251,7 @@ class Race:
         if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
             chosen.add(averaged[0])
         for lane in self.lanes:
-            if lane.is_early:
-                chosen.update([number for number in best if number in lane.numbers][:FEWEST_EARLY])
+            chosen.update([number for number in best if number in lane.numbers][: lane.fewest])
         self.drop_all_but(chosen)
 
     def _in_order(self, since: float, numbers: list[int]) -> list[int]:

@@ -89,9 +89,9 @@ class SgdLane:
         return False
 
     @property
-    def is_early(self) -> bool:
-        """Whether it is too early to tell how well it will do: it learns evenly."""
-        return False
+    def fewest(self) -> int:
+        """How many of its best must stay: none, it learns evenly."""
+        return 0
 
     @property
     def stays(self) -> list[int]:

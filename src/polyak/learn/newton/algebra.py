@@ -1,0 +1,176 @@
+"""Linear algebra of a block, in NumPy alone: SciPy would take longer to import than to be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.one_thread import one_blas_thread
+from polyak.threads import on_threads
+
+Floats = NDArray[np.float64]
+Rows = NDArray[Any]
+
+GRAM_ROWS, GRAM_ELEMENTS = 1024, 1 << 17
+"""So many rows at a time go into a product, or so many numbers: with few columns, they stay in a
+processor's cache; with many, it is the products that must not be added up too often."""
+WIDE = 256
+"""With more columns than so many, 32 bits will do where what they leave undone is mended."""
+SMALL = 48
+"""A matrix of less than twice as many rows is factored as it stands, a larger one by halves."""
+
+
+# -- products of rows, in their own precision; what they add up to has 64 bits -----------------
+
+
+def times(Z: Rows, W: Floats) -> Floats:
+    """Multiply rows by columns of weights, without a copy of the rows."""
+    return np.asarray(Z @ W.astype(Z.dtype, copy=False), dtype=np.float64)
+
+
+def times_transposed(Z: Rows, S: Floats) -> Floats:
+    """Multiply columns by what rows have, and add up over rows."""
+    return np.asarray((S.T.astype(Z.dtype, copy=False) @ Z).T, dtype=np.float64)
+
+
+def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
+    """Add up ``h z z'`` over rows, some at a time; without h each counts one.
+
+    Both halves of the rows are added up by themselves, whether by one thread or by two.
+    """
+    if h is not None and np.count_nonzero(h) < 0.9 * len(h):
+        there = np.flatnonzero(h)
+        Z, h = Z[there], h[there]
+    root = None if h is None else np.sqrt(h).astype(Z.dtype)[:, None]
+    step = max(GRAM_ELEMENTS // max(Z.shape[1], 1), GRAM_ROWS)
+    middle = len(Z) // 2 // step * step
+
+    def half(ends: tuple[int, int]) -> Floats:
+        total = np.zeros((Z.shape[1], Z.shape[1]))
+        with one_blas_thread():
+            for place in range(*ends, step):
+                some = slice(place, min(place + step, ends[1]))
+                part = Z[some] if root is None else Z[some] * root[some]
+                total += part.T @ part
+        return total
+
+    if not middle:
+        return half((0, len(Z)))
+    first, second = on_threads(half, [(0, middle), (middle, len(Z))], threads)
+    first += second
+    return first
+
+
+# -- equations of a positive definite matrix ---------------------------------------------------
+
+
+def solve(matrix: Floats, penalty: Floats, right: Floats) -> Floats:
+    """Solve ``(matrix + diag(penalty)) x = right`` for a positive definite matrix."""
+    return solve_by(definite(matrix, penalty), right)
+
+
+def solve_by(whole: Floats | None, right: Floats) -> Floats:
+    """Solve ``whole x = right``; of numbers that have overflowed there is no solution."""
+    if whole is None:
+        return np.full_like(right, np.nan)
+    return np.asarray(np.linalg.solve(whole, right), dtype=np.float64)
+
+
+def definite(matrix: Floats, penalty: Floats) -> Floats | None:
+    """Give ``matrix + diag(penalty)``, positive definite; None for numbers that have overflowed.
+
+    Where rounding has made it indefinite, the diagonal grows by as little as will do.
+    """
+    found = _grown(matrix, penalty, np.linalg.cholesky)
+    return None if found is None else found[0]
+
+
+def _grown(
+    matrix: Floats, penalty: Floats, factor: Callable[[Floats], Any], dtype: Any = np.float64
+) -> tuple[Floats, Floats] | None:
+    whole, diagonal = matrix.astype(dtype), np.arange(len(matrix))
+    least = round(np.log10(np.finfo(dtype).eps)) - 1
+    for power in range(least, 1):
+        extra = np.maximum(np.diagonal(matrix), 1e-300) * 10.0**power if power > least else 0.0
+        whole[diagonal, diagonal] = np.diagonal(matrix) + penalty + extra
+        try:
+            found = factor(whole)
+        except np.linalg.LinAlgError:
+            continue
+        if np.isfinite(found[-1]).all():
+            return whole, found
+    return None
+
+
+def inverse_of_factor(matrix: Floats) -> Floats:
+    """Give the inverse of the lower Cholesky factor, by halves: it is products that are fast.
+
+    Examples
+    --------
+    >>> A = np.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> inverse = inverse_of_factor(A)
+    >>> (inverse @ A @ inverse.T).round(12)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    half = len(matrix) // 2
+    if half < SMALL:
+        return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(matrix))))
+    inverse = np.zeros_like(matrix)
+    first = inverse[:half, :half] = inverse_of_factor(matrix[:half, :half])
+    below = matrix[half:, :half] @ first.T
+    second = inverse[half:, half:] = inverse_of_factor(matrix[half:, half:] - below @ below.T)
+    inverse[half:, :half] = -second @ (below @ first)
+    return inverse
+
+
+class Equations:
+    """``(matrix + diag(shrink_j)) x_j = right_j`` for several penalties, a column each.
+
+    They differ from one of them, the leading one, by a diagonal: conjugate gradients that are
+    preconditioned by its Cholesky factor solve it at once, and the others soon. With many columns
+    a factor of 32 bits will do.
+    """
+
+    def __init__(self, matrix: Floats, shrink: Floats, lead: int) -> None:
+        self.matrix, self.shrink = matrix, shrink
+        dtype = np.float32 if len(matrix) > WIDE else np.float64
+        found = _grown(matrix, shrink[:, lead], inverse_of_factor, dtype)
+        self.inverse = None if found is None else found[1]
+
+    def solve(self, right: Floats, *, within: float, most: int) -> Floats:
+        """Solve for all columns, each to within such a share of it, or by so many repetitions.
+
+        Those that are done stay as they are.
+        """
+        if self.inverse is None:
+            return np.full_like(right, np.nan)
+        solved, left = np.zeros_like(right), right.copy()
+        along = away = self._by_factor(left)
+        size = _inner(left, away)
+        enough = within * within * size
+        for _ in range(most):
+            image = self.matrix @ along + self.shrink * along
+            bend = _inner(along, image)
+            going = (size > enough) & (bend > 0)
+            if not going.any():
+                break
+            length = np.divide(size, bend, out=np.zeros_like(size), where=going)
+            solved += length * along
+            left -= length * image
+            away = self._by_factor(left)
+            new = _inner(left, away)
+            along = away + np.divide(new, size, out=np.zeros_like(size), where=going) * along
+            size = np.where(going, new, 0.0)
+        return solved
+
+    def _by_factor(self, columns: Floats) -> Floats:
+        assert self.inverse is not None
+        return times(self.inverse.T, times(self.inverse, columns))
+
+
+def _inner(some: Floats, others: Floats) -> Floats:
+    return np.asarray(np.einsum("it,it->t", some, others))

@@ -1,0 +1,113 @@
+"""From held rows, and what is known of those before them, to what is known of all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.algebra import Equations, definite, gram, solve
+from polyak.learn.newton.fewer_rows import FewerRows
+from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.sandwich import gram_at, slope_spread
+from polyak.learn.newton.standardize import Standard
+from polyak.learn.newton.step import Block, Past, learn_block
+
+Floats = NDArray[np.float64]
+
+INTERCEPT = 1e-8
+"""The intercept's share of the penalty, where a loss might not hold it otherwise."""
+WITHIN, REPETITIONS = 1e-3, 20
+"""How well squared error's equations are solved as long as rows come: it is only to score them."""
+
+
+def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
+    """Give each column's penalty, a column a penalty, by the sizes that columns have."""
+    first = np.full(int(standard.fit_intercept), 0.0 if exact else INTERCEPT)
+    return np.concatenate([first, standard.mean_squares])[:, None] * penalties
+
+
+def fit_exactly(
+    held: HeldRows, before: Information, shrink: Floats, lead: int, threads: int
+) -> Information:
+    """Add the rows to the sums that squared error needs; weights for scores are next to exact."""
+    Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
+    weighted = targets if weights is None else targets * weights[:, None]
+    G = before.G[0] + gram(Z, weights, threads)
+    b = before.P[:, 0] + Z.T @ weighted
+    W = np.empty_like(before.W)
+    equations = Equations(G, shrink, lead)
+    for k in range(W.shape[2]):
+        right = np.repeat(b[:, k : k + 1], W.shape[1], axis=1)
+        W[:, :, k] = equations.solve(right, within=WITHIN, most=REPETITIONS)
+    M = _with_spread("squared_error", held, before, W, [G], shrink)
+    return Information(True, W, b[:, None], [G], M)
+
+
+def exact_weights(known: Information, shrink: Floats) -> Information:
+    """Solve squared error's equations for every penalty by its own factor."""
+    W = [solve(known.G[0], diagonal, known.P[:, 0]) for diagonal in shrink.T]
+    return Information(True, np.stack(W, axis=1), known.P, known.G, known.M)
+
+
+def fit_curved(
+    loss: str,
+    held: HeldRows,
+    before: Information,
+    shrink: Floats,
+    lead: int,
+    rows: int,
+    threads: int,
+) -> Information:
+    """Take Newton's steps, one output after the other; ``rows`` are there with those before."""
+    Z, weights = held.rows(len(before)), held.weights()
+    P, W, G = np.empty_like(before.P), np.empty_like(before.W), []
+    smallest = int(np.argmin(shrink[-1]))
+    for k in range(W.shape[2]):
+        block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads)
+        own = None if len(Z) == rows else before.G[k]
+        past = Past(own, before.P[:, :, k], before.W[:, :, k])
+        after, _ = learn_block(loss, block, past, shrink, lead, rows)
+        assert after.G is not None
+        P[:, :, k], W[:, :, k] = after.P, after.W
+        if before.M:  # the matrix is to be that of the weights that intervals are about
+            after_block = gram_at(loss, block, W[:, smallest, k])
+            G.append(after_block if own is None else own + after_block)
+        else:
+            G.append(after.G)
+    return Information(False, W, P, G, _with_spread(loss, held, before, W, G, shrink))
+
+
+def weights_of_few(
+    loss: str, held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, lead: int
+) -> Floats:
+    """Find the optimum of the held rows alone, which are fewer than their columns."""
+    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
+    penalty = np.repeat(penalties[None], len(few.rows), axis=0)
+    found = np.empty_like(W)
+    for k in range(W.shape[2]):
+        block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
+        start = few.inward(W[:, :, k])
+        past = Past(None, np.zeros_like(start), start)
+        after, _ = learn_block(loss, block, past, penalty, lead, len(few.rows))
+        found[:, :, k] = few.outward(after.W)
+    return found
+
+
+def _with_spread(
+    loss: str,
+    held: HeldRows,
+    before: Information,
+    W: Floats,
+    G: list[Floats],
+    shrink: Floats,
+) -> list[Floats]:
+    """Add what the slopes of the held rows spread, for intervals, to what was spread before."""
+    place, Z = int(np.argmin(shrink[-1])), held.rows(len(before))
+    weights, targets = held.weights(), held.targets()
+    found = []
+    for k, so_far in enumerate(before.M):
+        whole = definite(G[k % len(G)], shrink[:, place])
+        more = slope_spread(loss, Z, targets[:, k], weights, W[:, place, k], whole)
+        found.append(so_far + more)
+    return found

@@ -1,0 +1,353 @@
+"""How the lane learns: rows are held until their block is full, scored meanwhile, then fitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyak.learn.newton.algebra import times
+from polyak.learn.newton.curvature import LOSSES
+from polyak.learn.newton.fitting import fit_curved, fit_exactly, shrink_of, weights_of_few
+from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.limits import PENALTIES, WIDEST, first_fit, most_features
+from polyak.learn.newton.one_thread import one_blas_thread
+from polyak.learn.newton.progressive import SUMS, progressive_sums
+from polyak.learn.newton.sandwich import remembered
+from polyak.learn.newton.standardize import Standard
+from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
+
+Floats = NDArray[np.float64]
+
+SEGMENT = 1024
+"""So many rows are scored at a time, counted from the last change of weights."""
+FAR = 100.0
+"""A centre is moved where the mean is so many spreads and standard deviations from it."""
+
+
+class BlockLearning:
+    """What `polyak.learn.newton.lane.NewtonLane` does as long as rows come."""
+
+    def __init__(
+        self,
+        loss: str,
+        first_rows: Rows,
+        *,
+        penalties: Sequence[float] = PENALTIES,
+        outputs: int = 1,
+        one_vs_rest: bool = False,
+        fit_intercept: bool = True,
+        intervals: bool = False,
+        widest: int = WIDEST,
+    ) -> None:
+        if loss not in LOSSES:
+            raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
+        if not len(penalties) or not all(0 < tau < math.inf for tau in penalties):
+            raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
+        self.loss, self.exact = loss, loss == "squared_error"
+        self.penalties: Floats = np.array(penalties, dtype=np.float64)
+        self.outputs, self.one_vs_rest = outputs, one_vs_rest
+        self.fit_intercept, self.intervals = fit_intercept, intervals
+        self.widest = min(widest, most_features(loss, outputs, intervals=intervals))
+        self.left: str | None = None
+        self.clock = 0
+        self.threads = 1
+        self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
+        self._first_block = True
+        self._solved = 0  # rows of the first block at the last fit
+        self._counted = 0  # held rows that are in the sums
+        self._totals: Floats = np.zeros((len(SUMS), len(self)))
+        self._lately: Floats = np.zeros(len(self.penalties))
+        self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
+        self.standard: Standard
+        self._held: HeldRows
+        self._known: Information
+        self._forget_everything()
+        if self._has_room(first_rows) < len(first_rows):
+            self._leave("there are too many features")
+            return
+        self.standard.calibrate(first_rows)
+        self._known = self._known.padded(self._columns)
+        self._held.make_room(len(self.standard), self.widest)
+
+    def __len__(self) -> int:
+        return len(self.penalties) * self.outputs
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the matrices and the held rows take."""
+        known = self._known
+        arrays = (known.W, known.P, *known.G, *known.M)
+        return sum(array.nbytes for array in arrays) + self._held.nbytes
+
+    @property
+    def smallest(self) -> int:
+        """The place of the smallest penalty, which intervals are taken at."""
+        return int(np.argmin(self.penalties))
+
+    @property
+    def _columns(self) -> int:
+        return int(self.fit_intercept) + len(self.standard)
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        order: NDArray[np.int64] | None = None,
+        scores: Floats | None = None,
+        again: bool = False,
+        stops: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> Floats | None:
+        """Learn from rows, as `polyak.learn.bank.Bank.learn` does, with models in the same order.
+
+        Parameters
+        ----------
+        X : array or SparseRows, finite
+        y : array of shape (rows,) or (rows, outputs)
+            Numbers, -1 and +1, or class numbers.
+        sample_weight : array of shape (rows,), optional
+            A row of weight zero is not there.
+        order : array of int, optional
+            Which rows to learn, in which order.
+        scores : float64 array of shape (rows to learn, models), optional
+            Receives the scores of each row by the weights before its block.
+        again : bool
+            The rows were learned before, so they are not scored.
+        stops : array of int, optional
+            After how many of the rows to note the sums.
+
+        Returns
+        -------
+        notes : array of shape (stops, sums, models), or None without stops
+        """
+        rows, targets = as_rows(X), np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        total = len(rows) if order is None else len(order)
+        wanted = np.arange(total) if order is None else order
+        if weights is not None and not weights[wanted].all():
+            raise ValueError("rows of weight zero must be left out beforehand")
+        notes = []
+        ends = [] if stops is None else [int(stop) for stop in stops]
+        done = 0
+        while done < total or ends:
+            if ends and ends[0] == done:
+                notes.append(self.sums())
+                ends.pop(0)
+                continue
+            take = min([total - done, *([ends[0] - done] if ends else [])])
+            if self.left is not None:
+                done += take
+                continue
+            take = min(take, self._segment_end() - self._held.count)
+            part: Any = slice(done, done + take) if order is None else order[done : done + take]
+            some = rows[part] if order is None else take_rows(rows, part)
+            own = None if weights is None else weights[part]
+            taken = self._take(some, targets[part], own, again=again)
+            if scores is not None:
+                self._give_scores(scores[done : done + taken], taken)
+            if taken < take:
+                self._leave("there are too many features")
+            else:
+                self._advance()
+            done += take
+        return None if stops is None else np.array(notes).reshape(-1, *self._totals.shape)
+
+    def _segment_end(self) -> int:
+        """Give the next number of held rows at which they are scored, or learned."""
+        return min(self._counted + SEGMENT, self._block_end())
+
+    def _block_end(self) -> int:
+        """Give the number of held rows at which weights are found, at every doubling at first.
+
+        The rows of the first block are held all the while, so that each time it is the batch
+        optimum of them all. Squared error has sums that say as much, and need hold none of them,
+        unless what their slopes spread is to be kept, which is better taken at later weights.
+        """
+        if self.exact and not self.intervals:
+            least = self.clock - self._held.count
+        else:
+            least = 2 * self._solved if self._first_block else self._held.block
+        return min(max(least, first_fit(len(self.standard))), self._held.block)
+
+    def _has_room(self, rows: Rows) -> int:
+        """Make columns of new features; say how many rows come before there are too many."""
+        if not isinstance(rows, SparseRows) and rows.shape[1] == len(self.standard):
+            return len(rows)
+        new, row = self.standard.appearing(rows)
+        room = self.widest - len(self.standard)
+        if len(new) > room:
+            return int(row[room])
+        if len(new):
+            self.standard.add(new)
+        return len(rows)
+
+    def _take(
+        self, rows: Rows, targets: NDArray[Any], weights: Floats | None, *, again: bool
+    ) -> int:
+        """Hold rows until their block is full; say how many there was room for."""
+        take = self._has_room(rows)
+        if take < len(rows):
+            rows, targets = rows[:take], targets[:take]
+            weights = None if weights is None else weights[:take]
+            self._has_room(rows)
+        self._held.make_room(len(self.standard), self.widest)
+        self._held.add(rows, self._signs(targets), weights, self.standard, fresh=not again)
+        self.clock += take
+        self._learned_again += take if again else 0
+        return take
+
+    def _signs(self, targets: NDArray[Any]) -> Floats:
+        if self.one_vs_rest:
+            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
+        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
+
+    def _advance(self) -> None:
+        held = self._held.count
+        if held == self._segment_end():
+            with one_blas_thread():
+                if held > self._counted:
+                    self._count_segment()
+                if held == self._block_end():
+                    short = self._first_block and held < self._held.block
+                    self._fit(provisional=short and (self.intervals or not self.exact))
+
+    # -- progressive scores --------------------------------------------------------------------
+
+    def _segment_scores(self) -> Floats:
+        """Score the rows that are not yet in the sums, always in a product of the same shape.
+
+        The weights are those of the columns there were at the last fit: others have none.
+        """
+        columns = len(self._known)
+        segment = self._held.part(self._counted, self._segment_end(), columns)
+        return times(segment, self._known.W.reshape(columns, -1))
+
+    def _give_scores(self, out: Floats, taken: int) -> None:
+        with one_blas_thread():
+            end = self._held.count - self._counted
+            out[:] = self._segment_scores()[end - taken : end]
+
+    def _segment_sums(self) -> tuple[Floats, Floats]:
+        """Add up what the held rows that are not in the sums would add to them."""
+        shape = (-1, len(self.penalties), self.outputs)
+        return progressive_sums(
+            self.loss,
+            self._segment_scores().reshape(shape)[: self._held.count - self._counted],
+            self._held.targets(self._counted),
+            self._held.scoring_weights(self._counted),
+            one_vs_rest=self.one_vs_rest,
+        )
+
+    def _count_segment(self) -> None:
+        sums, lately = self._segment_sums()
+        self._totals = self._totals + sums
+        # A row counts as often as there are rows before it: later weights are more to the point.
+        before = self.clock - self._held.count + self._counted
+        self._lately = self._lately + before * lately
+        self._counted = self._held.count
+
+    def sums(self) -> Floats:
+        """Add up each model's rows, losses and so on, as `progressive.SUMS` lists them."""
+        if self._held.count == self._counted:
+            return self._totals.copy()
+        with one_blas_thread():
+            return self._totals + self._segment_sums()[0]
+
+    @property
+    def lead(self) -> int:
+        """The penalty whose curvature all share: the best of late; for intervals the smallest."""
+        if self.intervals:
+            return self.smallest
+        return int(np.argmin(self._lately)) if self._lately.any() else len(self.penalties) // 2
+
+    # -- the fit -------------------------------------------------------------------------------
+
+    def _fit(self, *, provisional: bool) -> None:
+        """Find weights for all rows so far; unless it is provisional, forget the rows then."""
+        features = self._held.features()[:, : len(self.standard)]
+        self.standard.find_spreads(features)
+        if self._first_block and self.fit_intercept:
+            wide = np.float64
+            features -= self._move_centres(features.mean(axis=0, dtype=wide), features.var(axis=0))
+        counted = self.standard.with_rows(features)
+        before = self._known.padded(self._columns)
+        known = self._found(before, self._shrink(counted), provisional=provisional)
+        if not known.is_finite():
+            self._leave("its numbers are too large")
+            return
+        self._known = known
+        self._solved = self._held.count
+        if self.intervals:
+            own = known.W[:, self.smallest]
+            self._earlier = remembered(self._earlier, self.clock, own, self.standard)
+        if not provisional:
+            self.standard = counted
+            self._begin_block()
+            if self.fit_intercept:
+                G: Floats = np.sum(known.G, axis=0)
+                mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
+                self._move_centres(mean, square - mean * mean)
+
+    def _found(self, before: Information, shrink: Floats, *, provisional: bool) -> Information:
+        """Give what is known of all rows; with a provisional fit nothing but weights is new."""
+        held, lead = self._held, self.lead
+        if self.exact:
+            known = fit_exactly(held, before, shrink, lead, self.threads)
+        elif provisional and held.count < len(before):
+            W = weights_of_few(self.loss, held, before.W, shrink, self.penalties, lead)
+            return before.with_weights(W)
+        else:
+            rows = held.count if self._first_block else self.clock
+            known = fit_curved(self.loss, held, before, shrink, lead, rows, self.threads)
+        return before.with_weights(known.W) if provisional else known
+
+    def _shrink(self, standard: Standard) -> Floats:
+        return shrink_of(standard, self.penalties, exact=self.exact)
+
+    def _begin_block(self) -> None:
+        self._held.forget()
+        self._counted = self._solved = 0
+        self._first_block = False
+        self._held.make_room(len(self.standard), self.widest)
+
+    def _move_centres(self, mean: Floats, variance: Floats) -> Floats:
+        """Move the centres that rows have left behind, where cancellation would eat their digits.
+
+        Gives how far each was moved, in standard units.
+        """
+        reach = FAR * np.sqrt(np.maximum(variance, 1.0))
+        shift = np.where(np.abs(mean) > reach, mean, 0.0)
+        if shift.any():
+            moved = self.standard.moved(shift)
+            self._known = self._known.padded(self._columns).in_units(self.standard, moved)
+            self.standard = moved
+        return shift
+
+    # -- leaving ---------------------------------------------------------------------------------
+
+    def _leave(self, why: str) -> None:
+        """Leave the race, keeping nothing but the sums."""
+        if self._held.count > self._counted:
+            self._totals = self.sums()
+        self.left = why
+        self._counted = 0
+        self._forget_everything()
+
+    def _forget_everything(self) -> None:
+        self.standard = Standard(fit_intercept=self.fit_intercept)
+        self._held = HeldRows(self.outputs, fit_intercept=self.fit_intercept, exact=self.exact)
+        self._known = Information.none(
+            int(self.fit_intercept),
+            len(self.penalties),
+            self.outputs,
+            exact=self.exact,
+            intervals=self.intervals,
+        )

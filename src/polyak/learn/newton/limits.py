@@ -1,0 +1,41 @@
+"""How far the lane goes: which penalties it tries, and how many features there may be."""
+
+from __future__ import annotations
+
+import math
+
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Precisions of the weights beforehand, in rows: features vary by about one where they vary.
+
+Where the scores' variance is v, that of the weights of d features is about v/d, so the best penalty
+is near d/v. Large ones are for features that say little; small ones for a few that say all.
+"""
+WIDEST = 1024
+"""How many features there may be, if there is one matrix: its products cost a row their square."""
+FIRST_FIT = 8
+"""Weights are first found after so many rows, then at every doubling until a block is full."""
+FEATURES_A_ROW = 16
+"""With more features than so many times as that, they are first found after more rows."""
+
+
+def most_features(loss: str, outputs: int, *, intervals: bool = False) -> int:
+    """Say how many features there may be: the squares of them take memory and time.
+
+    Examples
+    --------
+    >>> most_features("squared_error", 10), most_features("log_loss", 100)
+    (1024, 102)
+    """
+    matrices = (1 if loss == "squared_error" else outputs) + (outputs if intervals else 0)
+    return math.isqrt(WIDEST * WIDEST // matrices)
+
+
+def first_fit(features: int) -> int:
+    """Say after how many rows weights are first found.
+
+    Examples
+    --------
+    >>> first_fit(50), first_fit(800)
+    (8, 64)
+    """
+    return max(FIRST_FIT, 1 << (features // FEATURES_A_ROW).bit_length())

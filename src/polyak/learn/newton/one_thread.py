@@ -1,0 +1,71 @@
+"""BLAS in one thread, so that the bits of a product do not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+
+class _OneThread:
+    """Keeps BLAS to one thread as long as anybody is inside: more would change the last bits.
+
+    Most libraries have one setting for the whole process, which threadpoolctl lets only the first
+    thread change that ever did; here whoever comes first changes it and whoever leaves last changes
+    it back. Those that use OpenMP have one for every thread.
+    """
+
+    def __init__(self) -> None:
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        self.own = [one for one in found if getattr(one, "threading_layer", "") == "openmp"]
+        self.shared = [one for one in found if one not in self.own]
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before: list[int] = []
+
+    def enter(self) -> list[int]:
+        with self.lock:
+            if not self.inside:
+                self.before = [library.get_num_threads() for library in self.shared]
+                _set_threads(self.shared, [1] * len(self.shared))
+            self.inside += 1
+        before = [library.get_num_threads() for library in self.own]
+        _set_threads(self.own, [1] * len(self.own))
+        return before
+
+    def leave(self, before: list[int]) -> None:
+        _set_threads(self.own, before)
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                _set_threads(self.shared, self.before)
+
+
+def _set_threads(libraries: list[Any], numbers: list[int]) -> None:
+    for library, number in zip(libraries, numbers, strict=True):
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+@cache
+def _one_thread() -> _OneThread:
+    return _OneThread()
+
+
+if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that is not there
+    os.register_at_fork(after_in_child=_one_thread.cache_clear)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Do products in one thread, so that their bits do not depend on how many there are."""
+    guard = _one_thread()
+    before = guard.enter()
+    try:
+        yield
+    finally:
+        guard.leave(before)
