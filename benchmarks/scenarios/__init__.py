@@ -22,6 +22,8 @@ NAMES = (
     "accuracy",
     "startup",
     "dask",
+    "newton-cost",
+    "newton-quality",
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
 """Those that say most in two minutes."""

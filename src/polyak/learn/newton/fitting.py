@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import Equations, definite, gram, solve
+from polyak.learn.newton.algebra import WIDE, Equations, definite, gram, solve
 from polyak.learn.newton.fewer_rows import FewerRows
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import gram_at, slope_spread
-from polyak.learn.newton.standardize import Standard
+from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
 from polyak.learn.newton.step import Block, Past, learn_block
 
 Floats = NDArray[np.float64]
 
 INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
+THINNED = 4
+"""Every so manieth row of a block gives its matrix, where no feature is rare."""
 WITHIN, REPETITIONS = 1e-3, 20
 """How well squared error's equations are solved as long as rows come: it is only to score them."""
 
@@ -44,6 +46,16 @@ def fit_exactly(
     return Information(True, W, b[:, None], [G], M)
 
 
+def rows_of_matrix(standard: Standard, *, first: bool) -> int:
+    """Say that every so manieth row of a block will do for its matrix.
+
+    With many columns the matrix is what costs, and what is left of all rows is far more than a
+    block; but where features are rare, every row that has one counts.
+    """
+    often = len(standard) > WIDE and bool((standard.varied >= ROWS_FOR_SIZE).all())
+    return THINNED if often and not first else 1
+
+
 def exact_weights(known: Information, shrink: Floats) -> Information:
     """Solve squared error's equations for every penalty by its own factor."""
     W = [solve(known.G[0], diagonal, known.P[:, 0]) for diagonal in shrink.T]
@@ -58,13 +70,14 @@ def fit_curved(
     lead: int,
     rows: int,
     threads: int,
+    every: int,
 ) -> Information:
     """Take Newton's steps, one output after the other; ``rows`` are there with those before."""
     Z, weights = held.rows(len(before)), held.weights()
     P, W, G = np.empty_like(before.P), np.empty_like(before.W), []
     smallest = int(np.argmin(shrink[-1]))
     for k in range(W.shape[2]):
-        block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads)
+        block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
         after, _ = learn_block(loss, block, past, shrink, lead, rows)

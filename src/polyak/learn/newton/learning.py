@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.algebra import times
 from polyak.learn.newton.curvature import LOSSES
-from polyak.learn.newton.fitting import fit_curved, fit_exactly, shrink_of, weights_of_few
+from polyak.learn.newton.fitting import (
+    fit_curved,
+    fit_exactly,
+    rows_of_matrix,
+    shrink_of,
+    weights_of_few,
+)
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, WIDEST, first_fit, most_features
@@ -306,7 +312,8 @@ class BlockLearning:
             return before.with_weights(W)
         else:
             rows = held.count if self._first_block else self.clock
-            known = fit_curved(self.loss, held, before, shrink, lead, rows, self.threads)
+            every = rows_of_matrix(self.standard, first=self._first_block)
+            known = fit_curved(self.loss, held, before, shrink, lead, rows, self.threads, every)
         return before.with_weights(known.W) if provisional else known
 
     def _shrink(self, standard: Standard) -> Floats:

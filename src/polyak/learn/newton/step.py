@@ -57,6 +57,7 @@ class Block:
     targets: Floats
     weights: Floats | None
     threads: int = 1
+    every: int = 1  # its matrix is that of every so manieth row, each counting as often
 
     def weighted(self, numbers: Floats) -> Floats:
         """Count each row as often as its weight says."""
@@ -72,6 +73,8 @@ class Block:
     def hessian(self, loss: str, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores."""
         h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
+        if self.every > 1:
+            return gram(self.Z[:: self.every], self.every * h[:: self.every], self.threads)
         return gram(self.Z, h, self.threads)
 
 
