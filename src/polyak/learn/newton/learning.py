@@ -156,15 +156,28 @@ class BlockLearning:
             part: Any = slice(done, done + take) if order is None else order[done : done + take]
             some = rows[part] if order is None else take_rows(rows, part)
             own = None if weights is None else weights[part]
-            taken = self._take(some, targets[part], own, again=again)
-            if scores is not None:
-                self._give_scores(scores[done : done + taken], taken)
-            if taken < take:
-                self._leave("there are too many features")
-            else:
-                self._advance()
+            out = None if scores is None else scores[done : done + take]
+            self._learn_part(some, targets[part], own, out, again=again)
             done += take
         return None if stops is None else np.array(notes).reshape(-1, *self._totals.shape)
+
+    def _learn_part(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        scores: Floats | None,
+        *,
+        again: bool,
+    ) -> None:
+        """Learn rows that do not go beyond the end of a segment."""
+        taken = self._take(rows, targets, weights, again=again)
+        if scores is not None:
+            self._give_scores(scores[:taken], taken)
+        if taken < len(rows):
+            self._leave("there are too many features")
+        else:
+            self._advance()
 
     def _segment_end(self) -> int:
         """Give the next number of held rows at which they are scored, or learned."""

@@ -15,6 +15,12 @@ from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.race.counting import (
+    count_scores,
+    room_for_scores,
+    set_histogram,
+    with_histogram,
+)
 from polyak.learn.race.lane import Problem
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
@@ -161,9 +167,7 @@ class NewtonRacer:
         if again:
             self._not_learned += n
             return np.empty((0, len(self.numbers), 4))
-        scores = None
-        if self.counts is not None and self.counts.wants(n):
-            scores = np.empty((n, len(self.newton)))
+        scores = room_for_scores(self.counts, n, len(self.newton))
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
             notes = self.newton.learn(
@@ -173,18 +177,10 @@ class NewtonRacer:
             sums = self._summed(notes)
         if self.has_left:
             sums[stops > self.newton.clock - before] = np.nan
-        elif scores is not None:
-            chosen = slice(None) if order is None else order
-            self._count(scores, targets[chosen], None if weights is None else weights[chosen])
-        elif self.counts is not None:
-            self.counts.skip(n)
+        else:
+            classes = self.newton.outputs if self.newton.one_vs_rest else None
+            count_scores(self.counts, scores, targets, weights, order, classes, n)
         return sums
-
-    def _count(self, scores: Floats, targets: NDArray[Any], weights: Floats | None) -> None:
-        assert self.counts is not None
-        own, outputs = targets[:, None], np.arange(self.newton.outputs)
-        positive = own == outputs if self.newton.one_vs_rest else own > 0
-        self.counts.add(scores, np.tile(positive, (1, len(self.numbers))), weights)
 
     def sums(self) -> Floats:
         """Give the sums as they are now."""
@@ -231,18 +227,13 @@ class NewtonRacer:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out what learning changes: what JSON holds, and arrays."""
         page, arrays = self.newton.state()
-        counts = self.counts
-        page["histogram"] = None if counts is None else {"rows": counts.rows, "mark": counts.mark}
-        return page, arrays if counts is None else arrays | {"histogram": counts.counts.copy()}
+        return with_histogram(self.counts, page, arrays)
 
     def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
         """Go on from what ``state`` gave."""
         self.newton.set_state(page, arrays)
         self._not_learned = clock - self.newton.clock
-        if self.counts is not None:
-            self.counts.counts[:] = arrays["histogram"]
-            self.counts.rows = page["histogram"]["rows"]
-            self.counts.mark = page["histogram"]["mark"]
+        set_histogram(self.counts, page, arrays)
 
     # -- what came out -------------------------------------------------------------------------
 

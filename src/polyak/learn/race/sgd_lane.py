@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.race.counting import (
+    count_scores,
+    room_for_scores,
+    set_histogram,
+    with_histogram,
+)
 from polyak.learn.race.lane import Problem
 from polyak.learn.recipes import Candidate, Recipe, make_bank
 from polyak.rows.sparse import Rows
@@ -125,28 +131,18 @@ class SgdLane:
         """Learn rows and give the sums after so many of them, one stop after the other."""
         n = len(rows) if order is None else len(order)
         counts = None if again else self.counts
-        scores = None
-        if counts is not None and counts.wants(n):
-            scores = np.empty((n, len(self.bank)))
+        scores = room_for_scores(counts, n, len(self.bank))
         notes = self.bank.learn(
             rows, targets, weights, order=order, scores=scores, again=again, stops=stops
         )
         assert notes is not None
-        if scores is not None:
-            chosen = slice(None) if order is None else order
-            self._count(scores, targets[chosen], None if weights is None else weights[chosen])
-        elif counts is not None:
-            counts.skip(n)
+        if counts is not None:
+            if scores is not None:  # without the replicas'
+                each = scores.reshape(n, len(self.numbers), -1)
+                scores = each[:, :, : self.outputs].reshape(n, -1)
+            classes = self.outputs if self.bank.one_vs_rest else None
+            count_scores(counts, scores, targets, weights, order, classes, n)
         return self._summed(notes)
-
-    def _count(self, scores: Floats, targets: NDArray[Any], weights: Floats | None) -> None:
-        assert self.counts is not None
-        own, entries = targets[:, None], len(self.numbers)
-        positive = own == np.arange(self.outputs) if self.bank.one_vs_rest else own > 0
-        if len(self.bank) > 1:
-            positive = np.tile(positive, (1, entries))
-            scores = scores.reshape(len(own), entries, -1)[:, :, : self.outputs]
-        self.counts.add(scores.reshape(len(own), -1), positive, weights)
 
     def sums(self) -> Floats:
         """Give the sums as they are now."""
@@ -184,22 +180,14 @@ class SgdLane:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out what learning changes: what JSON holds, and arrays."""
         state = self.bank.state()
-        counts = self.counts
-        page = {
-            "looked": state["looked"],
-            "histogram": None if counts is None else {"rows": counts.rows, "mark": counts.mark},
-        }
         arrays = {name: state[name] for name in BANK_ARRAYS}
-        return page, arrays if counts is None else arrays | {"histogram": counts.counts.copy()}
+        return with_histogram(self.counts, {"looked": state["looked"]}, arrays)
 
     def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
         """Go on from what ``state`` gave."""
         state = {name: arrays[name] for name in BANK_ARRAYS}
         self.bank.set_state(state | {"clock": clock, "looked": page["looked"]})
-        if self.counts is not None:
-            self.counts.counts[:] = arrays["histogram"]
-            self.counts.rows = page["histogram"]["rows"]
-            self.counts.mark = page["histogram"]["mark"]
+        set_histogram(self.counts, page, arrays)
 
     # -- what came out -------------------------------------------------------------------------
 

@@ -1,0 +1,60 @@
+"""What every lane does with its scores of rows not yet learned: it counts them, if anybody asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.calibration import ScoreHistogram
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+
+def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Floats | None:
+    """Give room for the scores of the next rows, if any of them is to be counted."""
+    return np.empty((rows, models)) if counts is not None and counts.wants(rows) else None
+
+
+def count_scores(
+    counts: ScoreHistogram | None,
+    scores: Floats | None,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    order: NDArray[np.int64] | None,
+    classes: int | None,
+    rows: int,
+) -> None:
+    """Count scores, which have a column for every output of every candidate, or skip the rows.
+
+    With so many classes, targets are their numbers.
+    """
+    if counts is None:
+        return
+    if scores is None:
+        counts.skip(rows)
+        return
+    chosen = slice(None) if order is None else order
+    own = targets[chosen][:, None]
+    positive = own > 0 if classes is None else own == np.arange(classes)
+    every = np.tile(positive, (1, scores.shape[1] // positive.shape[1]))
+    counts.add(scores, every, None if weights is None else weights[chosen])
+
+
+def with_histogram(
+    counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays
+) -> tuple[dict[str, Any], Arrays]:
+    """Add the counts to what is read out of a lane."""
+    if counts is None:
+        return page | {"histogram": None}, arrays
+    own = {"rows": counts.rows, "mark": counts.mark}
+    return page | {"histogram": own}, arrays | {"histogram": counts.counts.copy()}
+
+
+def set_histogram(counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays) -> None:
+    """Go on from what ``with_histogram`` added."""
+    if counts is not None:
+        counts.counts[:] = arrays["histogram"]
+        counts.rows, counts.mark = page["histogram"]["rows"], page["histogram"]["mark"]
