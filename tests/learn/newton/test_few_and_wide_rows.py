@@ -64,6 +64,22 @@ def test_seven_hundred_features(form):
     assert any("penalty" in one and one["running"] for one in model.candidates_)
 
 
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge"])
+@pytest.mark.parametrize("n", [64, 200])
+def test_separable_rows_leave_every_penalty_its_own_weights(loss, n):
+    """The smallest penalty has next to no loss there: the others are not lost for all that."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 150 if n == 64 else 20))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    lane = NewtonLane(loss, X)
+    scores = np.empty((n, len(lane)))
+    lane._lately[:] = np.arange(len(lane))  # the smallest leads
+    lane.learn(X, y, scores=scores)
+    assert len({float(size) for size in np.abs(scores[-1])}) == len(lane)
+    sizes = np.square(lane.weights()[0]).sum(axis=1)
+    assert (np.diff(sizes) < 0).all()
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_halves_of_a_product_may_be_worked_out_at_once(loss):
     rng = np.random.default_rng(3)

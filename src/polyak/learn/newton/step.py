@@ -32,7 +32,7 @@ MOST_STEPS = 25
 SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
 LOST = 10.0
-"""How many times the leading penalty's loss of a block is too much."""
+"""How many times the leading penalty's loss of a block is too much, if no weights were better."""
 WITHIN, REPETITIONS = 0.05, 10
 """How well the equations of the other penalties are solved: the next step makes up for the rest."""
 
@@ -126,8 +126,10 @@ def learn_block(
         stale = not stale and not safe and len(Z) < rows and length[lead] == 1.0
     P = past.P + GD + gradient
     # A curvature that is another's can lead a penalty astray. P is a gradient at W whatever the
-    # penalty, so one that is lost can go on from where the leading one is.
-    lost = ~(values <= LOST * values[lead])
+    # penalty, so one that is lost can go on from where the leading one is. Where rows are few, the
+    # leading one may have next to no loss; nobody is lost who is better than no weights at all.
+    nothing = block.losses(loss, np.zeros((len(Z), 1)))[0][0]
+    lost = ~(values <= max(LOST * values[lead], nothing))
     for array in (W, P, slopes):
         array[:, lost] = array[:, [lead]]
     return Past(matrix, P, W), slopes
