@@ -21,11 +21,11 @@ def test_the_summary_names_the_winner(train_file: Path, tmp_path: Path) -> None:
     assert f"averaged SGD, preconditioner {report.winner.precondition:g}, " in winner
     assert f"learning rate {report.winner.schedule.gamma0:.3g}, " in winner
     assert f"alpha {report.winner.alpha:.3g}" in winner
-    assert "54 candidates, " in lines["race"]
+    assert "55 candidates, " in lines["race"]
     assert "at row 4,000" in lines["race"]
     assert f"{report.recent.loss:.6g} ± " in said
     found = json.loads(polyak("train", train_file, *options, "--json").stdout)
-    assert found["winner"]["candidates"] == 54
+    assert found["winner"]["candidates"] == 55
     assert found["recent"]["loss_std_err"] > 0
 
 
@@ -47,7 +47,7 @@ def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:
 
 def test_candidates_are_listed(model_file: Path) -> None:
     lines = polyak("inspect", model_file, "--candidates").stdout.split("\n\n")[1].splitlines()
-    assert len(lines) == 15
+    assert len(lines) == 16
     assert lines[0].split()[:3] == ["rows", "loss", "method"]
     assert lines[1].split()[:2] == ["winner", "4,000"]
     words = [line.replace("running", "").split() for line in lines[2:]]
@@ -128,3 +128,27 @@ def test_a_row_far_longer_than_the_others(tmp_path: Path) -> None:
     source = write(tmp_path / "long.svm", "".join(rows))
     done = polyak("train", source, "-q", "--model", tmp_path / "m")
     assert done.stderr.count("row 10 is more than ten thousand times as long") == 1
+
+
+def test_every_summary_has_the_constants_loss_beside_ours(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=3000)
+    data = tmp_path / "data.svm"
+    rows = zip(y, X, strict=True)
+    lines = (f"{t:.6f} " + " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(x)) for t, x in rows)
+    data.write_text("\n".join(lines) + "\n")
+    options = ("--loss", "squared_error", "--model", tmp_path / "m")
+    said = polyak("train", data, "-q", *options, "--report", tmp_path / "r.html").stdout
+    recent = LinearModel.load(tmp_path / "m").report.recent
+    assert recent.loss < 0.1 * recent.constant_loss
+    for text in (said, polyak("inspect", tmp_path / "m").stdout):
+        told = " ".join(text.split())
+        assert f"loss of later half {recent.loss:.6g} ± " in told
+        assert f"loss of a constant {recent.constant_loss:.6g} r2 {recent.r2:.6g} " in told
+        # The headline comes first; the average over the model's past is called just that.
+        assert told.index("loss of later half") < told.index("loss since first row")
+        assert "progressive loss" not in told
+    assert "A constant" in (tmp_path / "r.html").read_text()
+    measured = json.loads(polyak("evaluate", tmp_path / "m", data, "--json").stdout)
+    assert abs(measured["constant_loss"] - 0.5 * y.var()) < 1e-3 * y.var()

@@ -124,8 +124,9 @@ def test_what_is_told_of_the_race(model, recipe, tmp_path):
     X, y = problem(model, 6000)
     fitted = clone(model).set_params(max_iter=1, recipe=recipe).fit(X, y)
     takes_newton_steps = recipe == "auto" and fitted.loss != "hinge"
-    assert len(fitted.candidates_) == (14 if takes_newton_steps else 54)
-    for one in fitted.candidates_:
+    assert len(fitted.candidates_) == (15 if takes_newton_steps else 55)
+    assert fitted.candidates_[-1]["constant"]
+    for one in fitted.candidates_[:-1]:
         settings = {"penalty"} if "penalty" in one else {"alpha", "schedule", "precondition"}
         assert settings | {"rows", "progressive_loss"} <= one.keys()
         assert one["running"] == (one["rows"] == 6000)
@@ -146,6 +147,7 @@ def test_what_is_told_of_the_race(model, recipe, tmp_path):
 def test_what_is_set_is_not_searched():
     X, y = problem(MODELS[0])
     fitted = ASGDClassifier(alpha=0.01, precondition=0.25, random_state=0).fit(X, y)
-    assert {one["alpha"] for one in fitted.candidates_} == {0.01}
-    assert {one["precondition"] for one in fitted.candidates_} == {0.25}
-    assert len({one["schedule"]["gamma0"] for one in fitted.candidates_}) > 1
+    raced = fitted.candidates_[:-1]  # and the constant
+    assert {one["alpha"] for one in raced} == {0.01}
+    assert {one["precondition"] for one in raced} == {0.25}
+    assert len({one["schedule"]["gamma0"] for one in raced}) > 1

@@ -38,7 +38,7 @@ def sparse_rows(rows: int, features: int, far: dict[int, int], seed: int = 0) ->
 
 def alive(learner: Learner) -> int:
     assert learner.race is not None
-    return len(learner.race.running)
+    return len(learner.race.contenders)
 
 
 # -- the same bits whatever the blocks and the format ------------------------------------------

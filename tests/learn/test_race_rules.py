@@ -63,23 +63,23 @@ def test_candidates_drop_out_at_doublings_and_the_worst_go():
         learner.learn(X[begin : begin + 500], y[begin : begin + 500])
         if learner.race is not None:
             alive.append((learner.race.clock, set(learner.race.running)))
-    assert len(alive[0][1]) < 54
+    assert len(alive[0][1]) < 55
     for (rows, before), (_, after) in pairwise(alive):
         assert after <= before
         if after < before:
             assert rows + 500 in (2000, 4000, 8000)
     table = learner.report().candidates
-    assert [one.number for one in table] == list(range(54))
+    assert [one.number for one in table] == list(range(55))  # the last is the constant
     last = {one.rows for one in table if not one.running}
     assert last <= {1000, 2000, 4000, 8000}
     running = {one.number for one in table if one.running}
     assert running == alive[-1][1]
     assert all(one.rows == ROWS for one in table if one.running)
     # Over its last stretch, nobody who dropped out had a lower loss than all who stayed.
-    for one in table:
+    for one in table[:-1]:
         if not one.running:
             window = _loss_between(one, one.rows // 2, one.rows)
-            stayed = [c for c in table if c.rows > one.rows]
+            stayed = [c for c in table[:-1] if c.rows > one.rows]
             losses = [_loss_between(c, one.rows // 2, one.rows) for c in stayed]
             assert window > max(losses) - 1e-5  # curves are rounded
 
@@ -102,7 +102,7 @@ def test_the_leader_has_the_lowest_recent_loss(kind):
     best = report.winner
     assert best.running
     recent = learner.race.recent(best.number)
-    assert recent == report.recent._asdict()
+    assert recent.items() <= report.recent._asdict().items()
     for number in learner.race.running:
         assert learner.race.recent(number)["loss"] >= recent["loss"]
     candidate = learner.race.candidates[best.number]
@@ -195,11 +195,11 @@ def test_what_is_learned_again_is_not_scored():
 def test_what_is_set_is_kept():
     rows = np.random.default_rng(0).normal(size=(100, 3))
     settings = {"alpha": 0.5, "eta0": 0.25, "decay": 0.125, "power_t": 0.6, "precondition": 0.25}
-    (only,) = Recipe(recipe="auto", **settings, average=7, step="explicit").candidates(rows)
+    only, _ = Recipe(recipe="auto", **settings, average=7, step="explicit").candidates(rows)
     assert (only.alpha, only.precondition, only.step) == (0.5, 0.25, "explicit")
     assert (only.schedule.gamma0, only.schedule.a, only.schedule.c) == (0.25, 0.125, 0.6)
     assert only.averaging.start == 7
-    some = Recipe(recipe="auto", eta0=0.25).candidates(rows)
+    *some, _ = Recipe(recipe="auto", eta0=0.25).candidates(rows)
     assert {one.schedule.gamma0 for one in some} == {0.25}
     assert len({one.alpha for one in some}) > 1
     with pytest.raises(ValueError, match=r"alpha = 10\.0 and eta0 = 1\.0"):

@@ -13,15 +13,16 @@ def winner(report: TrainingReport) -> dict[str, Any] | None:
     if len(report.candidates) < 2:
         return None
     best = report.winner
-    settings: dict[str, Any] = {"method": best.method, "penalty": best.penalty}
-    if best.schedule is not None:
+    settings: dict[str, Any] = {}
+    if best.penalty is not None:
+        settings = {"penalty": best.penalty}
+    elif best.schedule is not None:
         settings = {
-            "method": best.method,
             "precondition": best.precondition,
             "learning_rate": best.schedule._asdict(),
             "alpha": best.alpha,
         }
-    return settings | {
+    return {"method": best.method, **settings} | {
         "candidates": len(report.candidates),
         "survivors": report.survivors,
         "rows": best.rows,
@@ -53,6 +54,8 @@ def winner_words(report: TrainingReport) -> dict[str, str]:
 
 def _settings_words(best: CandidateReport) -> str:
     rate = best.schedule
+    if best.constant:
+        return "a constant: no features told more than it"
     if rate is None:
         return f"block Newton steps, penalty {best.penalty:g}"
     return (
@@ -63,11 +66,25 @@ def _settings_words(best: CandidateReport) -> str:
 
 
 def recent_words(report: TrainingReport) -> dict[str, str]:
-    """Say how the model did on the later half of the rows, each before it was learned."""
+    """Say how the model and a constant did on the later half of the rows, not yet learned."""
     recent = report.recent
     if recent is None or recent.loss is None or recent.loss_std_err is None:
         return {}
-    return {"loss_of_later_half": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
+    told = {"loss_of_later_half": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
+    figures = {
+        "loss_of_a_constant": recent.constant_loss,
+        "r2": recent.r2,
+        "error_of_later_half": recent.error,
+    }
+    return told | {name: f"{one:.6g}" for name, one in figures.items() if one is not None}
+
+
+def whole_past_words(report: TrainingReport) -> dict[str, Any]:
+    """Say how the model did since the first row: an average over its whole past."""
+    return {
+        "loss_since_first_row": report.progressive_loss,
+        "error_since_first_row": report.progressive_error,
+    }
 
 
 def candidates_table(report: TrainingReport) -> tuple[list[str], list[list[str]]]:
@@ -93,6 +110,8 @@ def candidates_table(report: TrainingReport) -> tuple[list[str], list[list[str]]
 
 def _settings_cells(one: CandidateReport) -> list[str]:
     """Give a candidate's method and settings; what its method does not have is a dash."""
+    if one.constant:
+        return ["constant", *["-"] * 5]
     if one.schedule is None:
         return ["newton", f"{one.penalty:g} rows", *["-"] * 4]
     return [

@@ -274,7 +274,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         if self.verbose and X is not None and learner is not None and learner.race is not None:
             print(
                 f"pass {number + 1}: {learner.rows_seen} rows learned, "
-                f"progressive loss {learner.progressive_loss:.6g}"
+                f"loss {learner.recent()['loss']:.6g} on the later half before it was learned"
             )
 
     def _parts(

@@ -99,25 +99,32 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
-    method_ : {"newton", "averaged SGD"}
-        How the model was learned: by block Newton steps or by averaged SGD, whichever won.
+    method_ : {"newton", "averaged SGD", "constant"}
+        How the model was learned: by block Newton steps or by averaged SGD, whichever won;
+        or not at all, if a constant was better.
     learning_rate_ : Bunch
         The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Newton steps have none.
     average_start_ : array of shape (1 or n_classes,)
         The row after which averaging began; NaN where it has not.
     last_coef_ : array of shape (1 or n_classes, n_features)
         The weights of the last iterate.
+    recent_loss_ : float
+        How good the model is: its mean loss on the later half of the rows, each scored before it
+        was learned, summed over the models. An honest estimate without held-out rows. Rows count
+        with their weights, and only the first time, since later passes meet rows that are known.
+    constant_loss_ : float
+        What the best constant lost on the same rows. If nothing does better, the model is that
+        constant, and ``method_`` is "constant".
+    recent_ : Bunch
+        ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
+        ``constant_loss`` over the later half of the rows.
     progressive_loss_ : float
-        The mean loss of the averaged model on each row before it was learned, summed over the
-        models: an honest estimate without held-out rows. Rows count with their weights, and only
-        the first time, since later passes meet rows that are known.
+        The mean loss since the first row: an average over the model's whole past, in which it was
+        worse than it is now.
     progressive_loss_std_err_ : float
         Its standard error; with several models, a bound on it.
     progressive_score_ : float
         The accuracy, measured in the same way.
-    recent_ : Bunch
-        ``rows``, ``loss``, ``loss_std_err`` and ``error`` over the later half of the rows: how
-        good the model is now, rather than on average so far.
     candidates_ : list of dict
         Every candidate: its settings, the rows it survived (``rows``), its ``progressive_loss``
         and its ``curve`` of loss against rows.

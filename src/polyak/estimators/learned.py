@@ -72,15 +72,15 @@ class Learned:
         """
         winner = self._report().winner
         if winner.schedule is None:
+            won = "a constant" if winner.constant else "block Newton steps"
             raise AttributeError(
-                "block Newton steps won, which have no learning rate; recipe='sgd' learns by "
-                "averaged SGD alone"
+                f"{won} won, with no learning rate; recipe='sgd' learns by averaged SGD alone"
             )
         return Bunch(**winner.schedule._asdict(), M=winner.largest_squared_length)
 
     @property
     def method_(self) -> str:
-        """How the model was learned: "newton", by block Newton steps, or "averaged SGD"."""
+        """How the model was learned: "newton", "averaged SGD", or "constant" if none was better."""
         return self._report().winner.method
 
     @property
@@ -90,7 +90,11 @@ class Learned:
 
     @property
     def progressive_loss_(self) -> float:
-        """The mean loss on rows not yet learned, summed over the models."""
+        """The mean loss since the first row, each row scored before it was learned.
+
+        It is an average over the model's whole past, in which it was worse: ``recent_`` tells how
+        good it is.
+        """
         return self._figure("progressive_loss")
 
     @property
@@ -100,9 +104,22 @@ class Learned:
 
     @property
     def recent_(self) -> Bunch:
-        """The same over the later half of the rows: ``rows, loss, loss_std_err, error``."""
+        """How it did on the later half of the rows, each before it was learned."""
         recent = (self._report().recent or Measure())._asdict()
         return Bunch(**{name: np.nan if value is None else value for name, value in recent.items()})
+
+    @property
+    def recent_loss_(self) -> float:
+        """The mean loss on the later half of the rows, each before it was learned."""
+        return float(self.recent_.loss)
+
+    @property
+    def constant_loss_(self) -> float:
+        """The loss that the best constant so far had on the same rows as ``recent_loss_``."""
+        recent = self._report().recent
+        if recent is None or recent.constant_loss is None:
+            raise AttributeError("under recipe='paper' no constant races, so its loss is not known")
+        return recent.constant_loss
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from polyak.learn.first_rows import FirstRows
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
-from polyak.learn.report import doubt_of_replicas, mean, training_report
+from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.targets import classes_of, encode, in_units, mean_weight
@@ -226,11 +226,12 @@ class Learner:
     def recent(self) -> dict[str, float]:
         """Say how the leader has done over the later half of the rows, each before it was learned.
 
-        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``.
+        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``; where the constant is a candidate
+        its ``constant_loss`` too, and ``r2`` for squared error.
         """
         if self.race is None:
             return {"rows": 0, "loss": nan, "loss_std_err": nan, "error": nan}
-        return self.race.recent(self.race.leader().number)
+        return recent(self.race, self.race.leader().number, self.recipe)
 
     # -- stopping, going on, and learning in parts ---------------------------------------------
 

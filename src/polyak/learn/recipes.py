@@ -51,17 +51,17 @@ class Recipe:
     With ``recipe="paper"``, the paper's rules give the one candidate there is. With "sgd",
     candidates of averaged SGD race; whatever is set to something else than "auto" is kept for all
     of them. With "auto", block Newton steps race too, where features are few and nothing is set
-    that only averaged SGD has.
+    that only averaged SGD has. In either race the best constant is the last candidate.
 
     Examples
     --------
     >>> Recipe(loss="log_loss", alpha=1e-5, recipe="paper").candidates(np.eye(3))
     [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
     >>> len(Recipe(recipe="sgd").candidates(np.eye(3)))
-    54
-    >>> Recipe(recipe="auto").candidates(np.eye(3))[-1]
-    NewtonCandidate(penalty=1000.0)
-    >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))}
+    55
+    >>> Recipe(recipe="auto").candidates(np.eye(3))[-2:]
+    [NewtonCandidate(penalty=1000.0), ConstantCandidate(constant=True)]
+    >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))[:-1]}
     {0.1}
     """
 
@@ -98,9 +98,10 @@ class Recipe:
             raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
         averaged = self.for_averaged_sgd(outputs, n_features)._sgd(rows, outputs)
         if not self._takes_newton_steps(_features_seen(rows), outputs):
-            return [*averaged]
+            return [*averaged, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.
-        return [*averaged[:BESIDE_NEWTON], *map(NewtonCandidate, PENALTIES)]
+        newton = map(NewtonCandidate, PENALTIES)
+        return [*averaged[:BESIDE_NEWTON], *newton, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
@@ -241,7 +242,17 @@ class NewtonCandidate:
     penalty: float
 
 
-AnyCandidate = Candidate | NewtonCandidate
+@dataclass(frozen=True, slots=True)
+class ConstantCandidate:
+    """The best constant so far, so that no model is worse; see `polyak.learn.race.constant_lane`.
+
+    Its one field tells it from the others where candidates are stored.
+    """
+
+    constant: bool = True
+
+
+AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
 
 
 def make_bank(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
 from polyak.model.training_report import (
     AveragingReport,
@@ -37,7 +37,7 @@ def training_report(
     """Tell of a race whose leader is the model."""
     count, loss, _, errors = race.sums()[leader.number]
     std_err = race.measure(leader.number)["loss_std_err"]
-    recent, bins = race.recent(leader.number), leader.reliability(sigmoids)
+    lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
     return TrainingReport(
         rows=race.clock,
         recipe=asdict(recipe),
@@ -45,7 +45,7 @@ def training_report(
         progressive_loss=_finite(float(loss / count)) if count > 0 else None,
         progressive_loss_std_err=_finite(std_err),
         progressive_error=_finite(float(errors / count)) if count > 0 else None,
-        recent=Measure(**{name: _finite(value) for name, value in recent.items()}),
+        recent=Measure(**{name: _finite(value) for name, value in lately.items()}),
         calibration=None
         if bins is None
         else Reliability(**{name: tuple(values) for name, values in bins.items()}),
@@ -53,6 +53,20 @@ def training_report(
         candidates=_candidates(race),
         rows_needed=_rows_needed(leader.candidate, recipe, moments),
     )
+
+
+def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
+    """Say how a candidate has done since half of the rows, and how the constant has.
+
+    For squared error R² is the share of the constant's loss that it does without.
+    """
+    told = race.recent(number)
+    if race.constant is not None:
+        told["constant_loss"] = race.recent(race.constant)["loss"]
+        if recipe.loss == "squared_error":
+            varies = told["constant_loss"] > 0
+            told["r2"] = 1.0 - told["loss"] / told["constant_loss"] if varies else math.nan
+    return told
 
 
 def mean(total: float, count: float) -> float:
@@ -104,7 +118,9 @@ def _candidates(race: Race) -> tuple[CandidateReport, ...]:
 
 
 def _settings(candidate: AnyCandidate) -> dict[str, Any]:
-    if isinstance(candidate, NewtonCandidate):
+    if isinstance(candidate, ConstantCandidate):
+        return {"constant": True}
+    if not isinstance(candidate, Candidate):
         return {"penalty": candidate.penalty}
     found = {name: getattr(candidate, name) for name in candidate.__slots__}
     schedule, averaging = candidate.schedule, candidate.averaging

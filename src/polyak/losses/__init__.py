@@ -45,6 +45,13 @@ class Loss:
         """Give its derivative at the score after the step."""
         raise NotImplementedError
 
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:
+        """Give the score with the lowest loss on so many rows of either side, for each output.
+
+        Either side counts half a row more than there were, so that no probability is zero.
+        """
+        raise NotImplementedError
+
 
 class SquaredError(Loss):
     """Half the squared distance: least squares."""
@@ -77,6 +84,9 @@ class SquaredHinge(Loss):
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
         return np.asarray(self.slope(score, target) / (1.0 + q))
 
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+        return _balance(positive, negative)
+
 
 class Hinge(Loss):
     """The distance from the margin: the support vector machine."""
@@ -94,6 +104,11 @@ class Hinge(Loss):
         q = np.asarray(q, float)
         share = np.divide(left, q, out=np.ones(np.broadcast(left, q).shape), where=left < q)
         return np.asarray(self.slope(score, target) * share)
+
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+        # It is -1 for all but the most frequent of several classes; the more frequent is to win.
+        balance = _balance(positive, negative)
+        return np.asarray(np.sign(balance) + 1e-6 * balance)
 
 
 class LogLoss(Loss):
@@ -117,6 +132,9 @@ class LogLoss(Loss):
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         return -np.asarray(target) * _sigmoid(-0.5 * (low + high))
 
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+        return np.asarray(np.log((positive + 0.5) / (negative + 0.5)))
+
 
 LOSSES: dict[str, Loss] = {
     loss.name: loss for loss in (SquaredError(), SquaredHinge(), Hinge(), LogLoss())
@@ -132,6 +150,10 @@ def get_loss(name: str) -> Loss:
 
 def _margin_left(score: Any, target: Any) -> Floats:
     return np.asarray(np.maximum(0.0, 1.0 - np.multiply(target, score)))
+
+
+def _balance(positive: Floats, negative: Floats) -> Floats:
+    return np.asarray((positive - negative) / (positive + negative + 1.0))
 
 
 def _sigmoid(z: Any) -> Floats:

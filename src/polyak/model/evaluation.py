@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.losses import get_loss
+from polyak.model.constant_loss import ConstantLoss
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import Rows
@@ -38,6 +39,10 @@ class Evaluation:
     squared: float = 0.0
     mean: float = 0.0
     spread: float = 0.0
+    constant: ConstantLoss = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.constant = ConstantLoss(get_loss(self.model.loss), self.model.weights.shape[1])
 
     def add(
         self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
@@ -56,15 +61,20 @@ class Evaluation:
             self._check_labels(targets, own.any(axis=1))
             signs = 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0
             self.wrong += float(w @ (self.model.predict_from_scores(scores) != targets))
+        self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
         self.loss += float(w @ loss.value(scores, signs).sum(axis=1))
 
     def report(self) -> dict[str, float]:
-        """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R²."""
+        """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R².
+
+        ``constant_loss`` is what the best constant for these very rows would lose.
+        """
         if not self.weight:
             raise DataError("there are no rows to compare with")
         figures = {"rows": self.rows, "loss": self.loss / self.weight}
+        figures["constant_loss"] = self.constant.mean()
         if self.model.classes is not None:
             error = self.wrong / self.weight
             return figures | {"error": error, "accuracy": 1.0 - error}

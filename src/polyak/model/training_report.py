@@ -38,6 +38,8 @@ class CandidateReport:
     penalty : float or None
         That of block Newton steps, in rows. It is their only setting, and averaged SGD has all
         others but this.
+    constant : bool or None
+        True for the best constant so far, which has no setting.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
         The settings of averaged SGD.
     number : int
@@ -53,6 +55,7 @@ class CandidateReport:
     """
 
     penalty: NotNegative | None = None
+    constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None
     averaging: AveragingReport | None = None
@@ -68,14 +71,16 @@ class CandidateReport:
 
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
-        if self.penalty is None and None in settings:
+        if self.method == "averaged SGD" and None in settings:
             raise ValueError(f"its candidate {self.number} has not all settings of averaged SGD")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
             raise ValueError(f"its candidate {self.number} has a learning rate that cannot be")
 
     @property
     def method(self) -> str:
-        """How it learns: "newton", by block Newton steps, or "averaged SGD"."""
+        """How it learns: "newton", by block Newton steps, "averaged SGD", or not: "constant"."""
+        if self.constant:
+            return "constant"
         return "averaged SGD" if self.penalty is None else "newton"
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,12 +90,18 @@ class CandidateReport:
 
 
 class Measure(NamedTuple):
-    """How a model did on some rows, each scored before it was learned."""
+    """How a model did on some rows, each scored before it was learned.
+
+    ``constant_loss`` is that of the best constant so far, where it raced, and ``r2`` the share of
+    it that a model for squared error does without.
+    """
 
     rows: int = 0
     loss: float | None = None
     loss_std_err: float | None = None
     error: float | None = None
+    constant_loss: float | None = None
+    r2: float | None = None
 
 
 class Reliability(NamedTuple):

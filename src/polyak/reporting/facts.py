@@ -57,6 +57,8 @@ def race(report: TrainingReport) -> list[tuple[CandidateReport, Curve]]:
     base = {rows: loss for rows, loss in later(won) if loss > 0}
     found = []
     for one in report.candidates:
+        if one.constant and one is not report.winner:
+            continue  # it is far behind, as a rule, and would flatten all others
         behind = [(rows, loss / base[rows] - 1) for rows, loss in curve(one.curve) if rows in base]
         if behind:
             found.append((one, behind))

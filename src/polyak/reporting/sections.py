@@ -44,8 +44,10 @@ def lead(model: LinearModel) -> str:
         told += (
             f"{len(report.candidates)} settings raced side by side; the model is the one that won"
         )
-        newton = report.winner.method == "newton"
-        told += ", by block Newton steps." if newton else ", by averaged SGD."
+        told += {
+            "constant": ": a constant, for no features told more.",
+            "newton": ", by block Newton steps.",
+        }.get(report.winner.method, ", by averaged SGD.")
     return told
 
 
@@ -77,6 +79,10 @@ def _report_figures(model: LinearModel, report: TrainingReport) -> list[tuple[st
         error = recent.loss_std_err
         note = "on rows not seen" if error is None else f"± {number(error, 2)} standard error"
         shown.append(("Loss", measured(loss), note))
+    if recent.constant_loss is not None:
+        shown.append(("A constant's loss", measured(recent.constant_loss), "on the same rows"))
+    if recent.r2 is not None:
+        shown.append(("R²", number(recent.r2, 4), "on rows not learned yet"))
     wrong = recent.error if report.recent else report.progressive_error
     if wrong is not None:
         shown.append(
@@ -174,6 +180,8 @@ def _all_candidates(report: TrainingReport) -> Markup:
 def _settings_cells(candidate: CandidateReport) -> list[str]:
     if candidate.penalty is not None:
         return ["Newton", f"{number(candidate.penalty)} rows", *["–"] * 4]
+    if candidate.constant:
+        return ["constant", *["–"] * 5]
     return [
         "SGD",
         number(candidate.alpha),
@@ -285,18 +293,22 @@ def _facts(model: LinearModel) -> list[tuple[str, str]]:
 
 def _losses(report: TrainingReport, classifies: bool) -> list[tuple[str, str]]:
     told, recent = [], report.recent or Measure()
-    if report.progressive_loss is not None:
-        told.append(("Progressive loss, all rows", measured(report.progressive_loss)))
     if recent.loss is not None:
         told.append(
             (
-                f"Progressive loss, newest {recent.rows:,} rows",
+                f"Loss, newest {recent.rows:,} rows",
                 f"{measured(recent.loss)} ± {number(recent.loss_std_err, 2)}",
             )
         )
+    if recent.constant_loss is not None:
+        told.append(("A constant's loss, the same rows", measured(recent.constant_loss)))
+    if recent.r2 is not None:
+        told.append(("R², the same rows", number(recent.r2, 4)))
+    if report.progressive_loss is not None:
+        told.append(("Loss, mean since the first row", measured(report.progressive_loss)))
     for name, value in (
-        ("all rows", report.progressive_error),
         (f"newest {recent.rows:,} rows", recent.error),
+        ("since the first row", report.progressive_error),
     ):
         if value is not None:
             told.append(
@@ -314,8 +326,7 @@ def _training(report: TrainingReport) -> list[tuple[str, str]]:
         told.append(("Candidates", f"{entered}, {report.survivors} ran to the end"))
     if "recipe" in report.recipe:
         told.append(("Recipe", str(report.recipe["recipe"])))
-    if report.winner.schedule or report.winner.penalty is not None:
-        told += settings(report.winner)
+    told += settings(report.winner)
     starts = facts.averaging_starts(report)
     if starts and max(starts) > 0:
         span = f"{min(starts):,}" + (f" to {max(starts):,}" if max(starts) > min(starts) else "")

@@ -108,6 +108,8 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
             ("Method", "block Newton steps, each row learned once"),
             ("Penalty", f"{number(candidate.penalty)} rows"),
         ]
+    if candidate.constant:
+        return [("Method", "a constant: no features told more than it")]
     rate = candidate.schedule
     found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.alpha))]
     if rate is not None:

@@ -41,6 +41,7 @@ CANDIDATE: dict[str, Shape] = {
     "largest_squared_length": real(0),
 }
 NEWTON_CANDIDATE: dict[str, Shape] = {"penalty": real(0)}
+CONSTANT_CANDIDATE: dict[str, Shape] = {"constant": flag}
 RECIPE = record(
     {
         "loss": word(*LOSSES),

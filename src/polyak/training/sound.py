@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak.free_memory import check_memory
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
+from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Recipe
 from polyak.losses import LOSSES
 from polyak.storage.shapes import (
@@ -29,6 +30,7 @@ from polyak.storage.shapes import (
 from polyak.storage.sound import (
     CANDIDATE,
     CLASSES,
+    CONSTANT_CANDIDATE,
     FLOATS,
     LABELS,
     NEWTON_CANDIDATE,
@@ -69,7 +71,10 @@ POSITION = record(
 
 RACE = record(
     {
-        "candidates": many(either(record(NEWTON_CANDIDATE), record(CANDIDATE)), least=1),
+        "candidates": many(
+            either(record(NEWTON_CANDIDATE), record(CANDIDATE), record(CONSTANT_CANDIDATE)),
+            least=1,
+        ),
         "running": many(whole(), least=1),
         "outputs": whole(1),
         "one_vs_rest": flag,
@@ -80,6 +85,7 @@ RACE = record(
         "histograms": many(maybe(record({"rows": whole(), "mark": whole(1)}))),
     },
     newton=NEWTON,
+    constant=record({"rows": whole()}),
 )
 
 
@@ -142,7 +148,7 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         raise ValueError("its marks do not rise from zero")
     if marks[-1] > race["scored"]:
         raise ValueError("its last mark is of a row to come")
-    _demand(arrays, "history", "float64", (len(marks), len(candidates), 4))
+    _demand(arrays, "history", "float64", (len(marks), len(candidates), SUMS))
     classes = None if learner["classes"] is None else len(learner["classes"]["values"])
     several = classes is not None and classes > 2
     if LOSSES[recipe["loss"]].classifies != (classes is not None) or classes in (0, 1):
@@ -155,9 +161,25 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         if "newton" not in race or recipe["loss"] not in WITH_CURVATURE:
             raise ValueError("its Newton steps and its candidates do not fit each other")
         check_newton(learner, arrays, newton, _demand)
-    averaged = len(running) - newton
+    constant = sum("constant" in candidates[number] for number in running)
+    if constant != ("constant" in race) or any("constant" in one for one in candidates[:-1]):
+        raise ValueError("its constant and its candidates do not fit each other")
+    if constant:
+        _check_constant(arrays, race, classes)
+    averaged = len(running) - newton - constant
     how = Recipe(**recipe).for_averaged_sgd(outputs, learner["n_features"])
     _check_banks(learner, arrays, averaged, outputs * (1 + how.replicas))
+
+
+def _check_constant(arrays: Arrays, race: dict[str, Any], classes: int | None) -> None:
+    """Compare the arrays of the constant with each other."""
+    outputs = race["outputs"]
+    kinds = (outputs if race["one_vs_rest"] else 2) if classes else 1 + outputs
+    lengths = {"total": SUMS, "since": SUMS, "seen": kinds, "then": kinds, "constant": outputs}
+    for name, length in lengths.items():
+        _demand(arrays, f"constant.{name}", "float64", (length,))
+    if race["constant"]["rows"] > race["scored"]:
+        raise ValueError("its constant has seen more rows than there were")
 
 
 def _check_banks(

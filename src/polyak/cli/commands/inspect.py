@@ -84,7 +84,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _training(report: TrainingReport) -> dict[str, Any]:
     """Say in a few lines how the model was learned, and how well."""
-    from polyak.cli.race import recent_words, winner_words
+    from polyak.cli.race import recent_words, whole_past_words, winner_words
 
     best, rate = report.winner, report.winner.schedule
     newton = best.method == "newton"
@@ -101,9 +101,8 @@ def _training(report: TrainingReport) -> dict[str, Any]:
         **winner_words(report),
         "learning_rate": rate and f"gamma0 {rate.gamma0:.6g}, a {rate.a:.6g}, c {rate.c:.6g}",
         "largest_squared_length": best.largest_squared_length,
-        "averaging_began_at_row": None if newton else _starts(report.average_start),
-        "progressive_loss": report.progressive_loss,
-        "progressive_error": report.progressive_error,
+        "averaging_began_at_row": rate and _starts(report.average_start),
+        **whole_past_words(report),
     }
     return {name: value for name, value in told.items() if value is not None}
 
@@ -113,6 +112,8 @@ def _theory(report: TrainingReport | None) -> str:
 
     if report is not None and report.winner.method == "newton":
         return "Block Newton steps made this model: they average nothing."
+    if report is not None and report.winner.method == "constant":
+        return "This model is a constant: it averages nothing."
     if report is None or report.rows_needed is None:
         return "This model does not know after how many rows averaging pays off."
     return RowsNeeded(*report.rows_needed).words(report.rows)

@@ -316,7 +316,7 @@ def _report_missing_targets(outcome: Outcome) -> None:
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     from polyak.cli.progress import speeds
-    from polyak.cli.race import recent_words, winner, winner_words
+    from polyak.cli.race import recent_words, whole_past_words, winner, winner_words
 
     progress = outcome.progress
     rate, megabytes = speeds(progress)
@@ -324,16 +324,13 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     if outcome.model is not None and outcome.model.report is not None:
         report = outcome.model.report
         needed = None if report.rows_needed is None else report.rows_needed.rows
-        figures |= {
-            "features": outcome.model.n_features,
-            "progressive_loss": report.progressive_loss,
-            "progressive_error": report.progressive_error,
-        }
+        figures["features"] = outcome.model.n_features
         if as_json:
             figures |= {"recent": report.recent, "winner": winner(report)}
-            figures |= {"rows_needed": needed}
+            figures |= {"progressive_loss": report.progressive_loss}
+            figures |= {"progressive_error": report.progressive_error, "rows_needed": needed}
         else:
-            figures |= recent_words(report) | winner_words(report)
+            figures |= recent_words(report) | whole_past_words(report) | winner_words(report)
             figures |= {"averaging_pays_after": f"about {needed:,} rows"} if needed else {}
     if progress.rows_before:
         figures["resumed_at_row"] = progress.rows_before

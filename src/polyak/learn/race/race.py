@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
+from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.going_back import before
 from polyak.learn.race.lane import Lane, Problem
@@ -22,7 +23,14 @@ from polyak.learn.race.milestones import (
 from polyak.learn.race.newton_lane import NewtonRacer
 from polyak.learn.race.past import Past
 from polyak.learn.race.sgd_lane import SgdLane
-from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe, most_candidates
+from polyak.learn.recipes import (
+    AnyCandidate,
+    Candidate,
+    ConstantCandidate,
+    NewtonCandidate,
+    Recipe,
+    most_candidates,
+)
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, check_rows, row_widths
 from polyak.storage.sandwich import Sandwich
@@ -32,21 +40,26 @@ Floats = NDArray[np.float64]
 
 
 class Race:
-    """Lanes of candidates, what each of them has achieved so far, and which of them leads."""
+    """Lanes of candidates, what each of them has achieved so far, and which of them leads.
+
+    The constant, which costs nothing, never drops out; all others are contenders.
+    """
 
     def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
         self.candidates = candidates
         self.problem = problem
         averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
         self.models_each = problem.outputs * (1 + averaged.replicas)
-        self.entered = len(candidates)
+        self.entered = sum(not isinstance(c, ConstantCandidate) for c in candidates)
         self.lanes = _lanes_of(candidates, recipe, problem)
         self.scored = 0  # how many rows were scored; those learned again were not
         # A part of a larger race, one of several that learn at the same time, lets nobody drop
         # out, since the others might keep him; and leaves the other processors to the others.
         self.is_part = False
         self.threads: int | None = None  # how many learn; as many as there are processors if None
-        self.past = Past(self.entered)
+        # Intervals are of the weights of features: there the constant is only to compare with.
+        self.constant_may_win = not recipe.intervals
+        self.past = Past(len(candidates))
 
     @property
     def clock(self) -> int:
@@ -57,6 +70,17 @@ class Race:
     def running(self) -> list[int]:
         """The numbers of the candidates that have not dropped out."""
         return [number for lane in self.lanes for number in lane.numbers]
+
+    @property
+    def contenders(self) -> list[int]:
+        """The numbers of those among them that may drop out: all but the constant."""
+        return [n for n in self.running if not isinstance(self.candidates[n], ConstantCandidate)]
+
+    @property
+    def constant(self) -> int | None:
+        """The number of the constant, if it is a candidate."""
+        known = (n for n, c in enumerate(self.candidates) if isinstance(c, ConstantCandidate))
+        return next(known, None)
 
     @property
     def running_sgd(self) -> list[int]:
@@ -156,7 +180,8 @@ class Race:
         checked: Rows | CheckedRows = rows
         # All rows are good and every lane has room for them, or none is learned. A single lane
         # that learns all at once sees to that by itself, while it learns.
-        sees_to_it = len(self.lanes) == 1 and isinstance(self.lanes[0], SgdLane)
+        busy, _ = self._by_cost()
+        sees_to_it = len(busy) == 1 and isinstance(busy[0], SgdLane)
         if not sees_to_it or (not again and total > self._most_rows()):
             for lane in self.lanes:
                 checked = lane.check(checked, targets, weights)
@@ -176,7 +201,7 @@ class Race:
     def _most_rows(self) -> int:
         """How many rows until somebody may have to drop out, or as many as memory has room for."""
         most = min(lane.most_rows() for lane in self.lanes)
-        if len(self.running) > 1 and not self.is_part:
+        if len(self.contenders) > 1 and not self.is_part:
             most = min(most, next_doubling(self.scored) - self.scored)
         return most
 
@@ -208,11 +233,18 @@ class Race:
                 lane.newton.threads = threads
             return lane.learn(own, targets, weights, order, again=again, stops=stops)
 
-        if len(self.lanes) == 1 or self.is_part:
-            return [drive(lane) for lane in self.lanes]
+        busy, free = self._by_cost()
+        if len(busy) == 1 or self.is_part:
+            return [drive(lane) for lane in (*busy, *free)]
         # Lanes share nothing but the rows, so the number of threads leaves no trace. The last takes
         # longest, so it is the first to begin.
-        return on_threads(drive, self.lanes[::-1], threads)[::-1]
+        done = on_threads(drive, busy[::-1], threads)[::-1]
+        return done + [drive(lane) for lane in free]
+
+    def _by_cost(self) -> tuple[list[Lane], list[Lane]]:
+        """Give the lanes that take time, and after them the constant's, which is the last."""
+        free: list[Lane] = [lane for lane in self.lanes if isinstance(lane, ConstantLane)]
+        return self.lanes[: len(self.lanes) - len(free)], free
 
     def _note(self, milestones: list[int], sums: list[Floats]) -> None:
         """Keep where everybody stood."""
@@ -222,14 +254,14 @@ class Race:
     def drop_who_left(self) -> None:
         """Go on without the lanes that cannot."""
         staying = [lane for lane in self.lanes if not lane.has_left]
-        if not staying:
+        if all(isinstance(lane, ConstantLane) for lane in staying):
             raise DivergenceError("the weights overflowed")
         if len(staying) < len(self.lanes):
             self.lanes = staying
 
     def _drop_at_doubling(self) -> None:
         keep = most_after(self.scored, self.entered)
-        if len(self.running) > keep and is_doubling(self.scored) and not self.is_part:
+        if len(self.contenders) > keep and is_doubling(self.scored) and not self.is_part:
             self._keep_best(keep, self.scored // 2)
 
     def settle(self) -> None:
@@ -240,11 +272,11 @@ class Race:
         if self.scored > self.past.milestones[-1]:
             self.past.note([self.scored], self.sums()[None])
         keep = most_after(self.scored, self.entered)
-        if len(self.running) > keep:
+        if len(self.contenders) > keep:
             self._keep_best(keep, self.scored / 2)
 
     def _keep_best(self, keep: int, since: float) -> None:
-        best = self._in_order(since, self.running)
+        best = self._in_order(since, self.contenders)
         chosen = set(best[:keep]).union(*(lane.stays for lane in self.lanes))
         # Who may have to leave must not be alone.
         averaged = [number for number in best if number in set(self.running_sgd)]
@@ -271,9 +303,16 @@ class Race:
     # -- what came out -------------------------------------------------------------------------
 
     def leader(self) -> Leader:
-        """Find the candidate with the lowest loss since half of the rows."""
-        best = self._in_order(self.scored / 2, self.running)[0]
+        """Find the candidate with the lowest loss since half of the rows.
+
+        Once rows were learned again, losses no longer tell how the contenders compare with the
+        constant, which learns nothing from that.
+        """
+        may_win = self.constant_may_win and self.clock == self.scored
+        best = self._in_order(self.scored / 2, self.running if may_win else self.contenders)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
+        if isinstance(lane, ConstantLane):
+            lane.n_features = self.lanes[0].n_features
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
@@ -306,7 +345,7 @@ class Race:
 
 
 def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
-    """Put those who can share a bank into one lane, and all Newton steps into the last."""
+    """Put those who share a bank into one lane, then all Newton steps, and the constant last."""
     averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
     penalties = {n: c.penalty for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
     banks: list[list[int]] = []
@@ -321,7 +360,12 @@ def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) 
     lanes: list[Lane] = [SgdLane.of(numbers, averaged, how, problem) for numbers in banks]
     if penalties:
         lanes.append(NewtonRacer.of(list(penalties), list(penalties.values()), recipe, problem))
-    return lanes
+    with_intercept = recipe.fit_intercept
+    return lanes + [
+        ConstantLane(number, recipe.loss, problem, fit_intercept=with_intercept)
+        for number, one in enumerate(candidates)
+        if isinstance(one, ConstantCandidate)
+    ]
 
 
 def _slice(

@@ -10,21 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
+from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.lane import Problem
 from polyak.learn.race.newton_lane import NewtonRacer
 from polyak.learn.race.past import Past
 from polyak.learn.race.race import Race
-from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
+from polyak.learn.race.sgd_lane import SgdLane
+from polyak.learn.recipes import (
+    AnyCandidate,
+    Candidate,
+    ConstantCandidate,
+    NewtonCandidate,
+    Recipe,
+)
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 
 Page = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 
+_NAMES: dict[type, str] = {NewtonRacer: "newton", ConstantLane: "constant"}
+"""What the lanes are stored as that there is at most one of."""
+
 
 def race_state(race: Race) -> tuple[Page, Arrays]:
     """Read out the candidates and all they have learned: what JSON holds, and arrays."""
-    banks = [lane.state() for lane in race.lanes if not isinstance(lane, NewtonRacer)]
+    banks = [lane.state() for lane in race.lanes if isinstance(lane, SgdLane)]
     page: Page = {
         "candidates": [asdict(candidate) for candidate in race.candidates],
         "running": race.running,
@@ -39,11 +50,13 @@ def race_state(race: Race) -> tuple[Page, Arrays]:
     arrays: Arrays = {"history": np.stack(race.past.sums)}
     for number, (_, of_lane) in enumerate(banks):
         arrays |= {f"bank{number}.{name}": array for name, array in of_lane.items()}
-    newton = next((lane for lane in race.lanes if isinstance(lane, NewtonRacer)), None)
-    if newton is not None:
-        page["newton"], of_lane = newton.state()
+    for lane in race.lanes:
+        name = _NAMES.get(type(lane))
+        if name is not None:
+            page[name], of_lane = lane.state()
+            arrays |= {f"{name}.{key}": array for key, array in of_lane.items()}
+    if "newton" in page:
         page["newton"]["dtype"] = np.dtype(race.problem.dtype).name
-        arrays |= {f"newton.{name}": array for name, array in of_lane.items()}
     return page, arrays
 
 
@@ -64,8 +77,9 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
     race.scored = page["scored"]
     race.past = Past.of(page["marks"], list(arrays["history"]))
     for number, lane in enumerate(race.lanes):
-        if isinstance(lane, NewtonRacer):
-            lane.set_state(page["newton"], _of("newton.", arrays), page["clock"])
+        name = _NAMES.get(type(lane))
+        if name is not None:
+            lane.set_state(page[name], _of(f"{name}.", arrays), page["clock"])
             continue
         lane.set_state(
             {"looked": page["looked"][number], "histogram": page["histograms"][number]},
@@ -97,6 +111,7 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     if not all(takes_newton):  # the first rows of some had too many features for it
         for one in (race, *others):
             common &= set(one.running_sgd)
+    common -= {number for one in (race, *others) if (number := one.constant) is not None}
     if not common:
         raise ValueError("the races have no candidate in common any more")
     then = 0 if base is None else base.scored
@@ -107,7 +122,7 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
             past.note([then], base.sums()[None])
         base = copy.copy(base)  # whose lanes are replaced, not changed
     for one in (race, *others, *([] if base is None else [base])):
-        one.drop_all_but(common)
+        one.drop_all_but(_with_constant(one, common))
     for number, lane in enumerate(race.lanes):
         theirs = [other.lanes[number] for other in others]
         lane.merge(theirs, None if base is None else base.lanes[number])
@@ -118,16 +133,21 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
 
 def _halves(races: list[Race], common: set[int]) -> Past:
     """Note where candidates stood when half of every race was over: later losses tell more."""
-    past = Past(races[0].entered)
+    past = Past(len(races[0].candidates))
     rows, sums = 0, past.sums[0].copy()
-    numbers = sorted(common)
+    numbers = sorted(_with_constant(races[0], common))
     for race in races:
         then, gained = race.past.gained(race.sums(), race.scored / 2)
         rows += then
-        sums[numbers] += race.sums()[numbers] - gained[numbers]
+        theirs = sorted(_with_constant(race, common))  # the constant is the last of each
+        sums[numbers] += race.sums()[theirs] - gained[theirs]
     if rows:
         past.note([rows], sums[None])
     return past
+
+
+def _with_constant(race: Race, numbers: set[int]) -> set[int]:
+    return numbers if race.constant is None else numbers | {race.constant}
 
 
 def _takes_newton_steps(race: Race) -> bool:
@@ -137,6 +157,8 @@ def _takes_newton_steps(race: Race) -> bool:
 def _candidate(fields: dict[str, Any]) -> AnyCandidate:
     if "penalty" in fields:
         return NewtonCandidate(**fields)
+    if "constant" in fields:
+        return ConstantCandidate(**fields)
     nested = {
         "schedule": Polynomial(**fields["schedule"]),
         "averaging": Averaging(**fields["averaging"]),

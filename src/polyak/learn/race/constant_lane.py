@@ -1,0 +1,274 @@
+"""The lane of the constant: what a model that knows no feature would have achieved.
+
+It is the best constant under the loss for all rows so far: their mean, or what the shares of the
+classes make it. It changes only at milestones, of which there are eight to every doubling, so that
+all rows between two of them are scored by the same number. Then a count of each class says what
+they all lose: it costs next to nothing, and is as honest as any other progressive loss.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak import _core
+from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.race.lane import Problem
+from polyak.learn.race.milestones import milestones_between
+from polyak.learn.race.past import SUMS
+from polyak.losses import get_loss
+from polyak.rows.sparse import Rows
+
+Floats = NDArray[np.float64]
+
+ROWS_AT_A_TIME = 1 << 14
+
+
+class ConstantLane:
+    """A single candidate, whose weights are zero.
+
+    Without an intercept the constant is zero.
+    """
+
+    def __init__(self, number: int, loss: str, problem: Problem, *, fit_intercept: bool) -> None:
+        self.numbers = [number]
+        self.loss = loss
+        self.problem = problem
+        self.fit_intercept = fit_intercept
+        self.n_features = problem.n_features or 0
+        self.clock = 0
+        self.rows = 0  # scored; those learned again were not
+        self.total: Floats = np.zeros(SUMS)  # up to the last milestone
+        # Weights of the classes; or the sum of all weights, then of all targets.
+        self.seen: Floats = np.zeros(self._kinds)
+        self.then: Floats = np.zeros(self._kinds)  # the same at the last milestone
+        self.since: Floats = np.zeros(SUMS)  # of targets that are numbers, since the milestone
+        self.constant: Floats = self._best()
+
+    @property
+    def _kinds(self) -> int:
+        if not self.problem.classifies:
+            return 1 + self.problem.outputs
+        return self.problem.outputs if self.problem.one_vs_rest else 2
+
+    # -- the protocol of a lane ----------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory its weights take: there are none."""
+        return 0
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it cannot go on: it always can."""
+        return False
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether rows might come that it cannot go on with: there are none."""
+        return False
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is too early to tell how well it will do."""
+        return False
+
+    @property
+    def stays(self) -> list[int]:
+        """Who must not drop out: the constant costs nothing."""
+        return self.numbers
+
+    def look(self, rows: Rows) -> None:
+        """See the rows that calibration looks at: it needs none."""
+
+    def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
+        """Leave it to others to refuse rows."""
+        return rows
+
+    def most_rows(self) -> int:
+        """Say how many rows can be learned at once in bounded memory."""
+        return sys.maxsize
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        stops: NDArray[np.int64],
+    ) -> Floats:
+        """Count rows and give the sums after so many of them, one stop after the other."""
+        n = len(rows) if order is None else len(order)
+        self.clock += n
+        if again:
+            return np.empty((0, 1, SUMS))
+        if order is not None:
+            targets, weights = targets[order], None if weights is None else weights[order]
+        begin, notes = self.rows, []
+        moves = set(milestones_between(begin, begin + n))
+        ends = {begin + int(stop) for stop in stops}
+        for end in sorted(moves | ends | {begin + n}):
+            some = slice(self.rows - begin, end - begin)
+            with np.errstate(over="ignore", invalid="ignore"):  # as in the core
+                self._count(targets[some], None if weights is None else weights[some])
+            self.rows = end
+            if end in moves:
+                self._move()
+            if end in ends:
+                notes.append(self.sums())
+        return np.array(notes).reshape(-1, 1, SUMS)
+
+    def sums(self) -> Floats:
+        """Give the sums as they are now."""
+        return (self.total + self._sums_since())[None]
+
+    def select(self, places: Sequence[int]) -> ConstantLane:
+        """Give the lane itself: there is nobody to leave out."""
+        return self
+
+    def merge(self, others: Sequence[ConstantLane], base: ConstantLane | None) -> None:
+        """Become what this lane and others learned together, each from rows of its own."""
+        everyone = [self, *others]
+        then = base or ConstantLane(
+            self.numbers[0], self.loss, self.problem, fit_intercept=self.fit_intercept
+        )
+        total = then.sums()[0] + sum(one.sums()[0] - then.sums()[0] for one in everyone)
+        self.seen = then.seen + sum(one.seen - then.seen for one in everyone)
+        self.rows = then.rows + sum(one.rows - then.rows for one in everyone)
+        self.clock = then.clock + sum(one.clock - then.clock for one in everyone)
+        self.total, self.since = total, np.zeros(SUMS)
+        self.then, self.constant = self.seen.copy(), self._best()
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+        arrays = {name: getattr(self, name).copy() for name in ARRAYS}
+        return {"rows": self.rows}, arrays
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave."""
+        self.rows, self.clock = page["rows"], clock
+        for name in ARRAYS:
+            setattr(self, name, arrays[name].copy())
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        """Give weights, all zero, and the constant of all rows so far."""
+        coef = np.zeros((self.problem.outputs, self.n_features), self.problem.dtype)
+        return coef, self._best()
+
+    def replicas(self, place: int) -> NDArray[Any] | None:
+        """Give nothing: there are no replicas."""
+        return None
+
+    def sandwich(self) -> None:
+        """Give nothing: there are no weights that could vary."""
+        return
+
+    def average_start(self, place: int) -> Floats:
+        """Say that nothing is averaged."""
+        return np.full(self.problem.outputs, np.nan)
+
+    def losses(self, place: int) -> Floats:
+        """Give its progressive loss, all outputs together."""
+        count, loss = self.sums()[0, :2]
+        return np.array([loss / count if count > 0 else np.nan])
+
+    def histogram(self, place: int) -> ScoreHistogram | None:
+        """Count all rows at the score that they would have now."""
+        if not self.problem.classifies:
+            return None
+        found = ScoreHistogram(self.problem.outputs, sampled=self.loss == "log_loss")
+        positive, negative = self._sides(self.seen)
+        signs = np.array([[True], [False]])
+        for output, score in enumerate(self._best()):
+            scores, sides = np.full((2, 1), score), np.array([positive[output], negative[output]])
+            _core.count_scores(scores, signs, sides, found.counts[0, output : output + 1])
+        return found
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _count(self, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Add rows up one after the other, so that batches leave no trace."""
+        for begin in range(0, len(targets), ROWS_AT_A_TIME):
+            some = slice(begin, begin + ROWS_AT_A_TIME)
+            own = None if weights is None else weights[some]
+            if self.problem.classifies:
+                self._count_classes(targets[some], own)
+            else:
+                self._count_numbers(targets[some], own)
+
+    def _count_classes(self, targets: NDArray[Any], weights: Floats | None) -> None:
+        if weights is None and (self.seen == np.floor(self.seen)).all():  # whole numbers: exact
+            if self.problem.one_vs_rest:
+                self.seen += np.bincount(targets.astype(np.int64), minlength=self._kinds)
+            else:
+                positive = np.count_nonzero(targets > 0)
+                self.seen += [len(targets) - positive, positive]
+            return
+        own = (targets if self.problem.one_vs_rest else targets > 0).astype(np.int64)
+        each = np.ones(len(own)) if weights is None else weights
+        self.seen = np.bincount(
+            np.concatenate([np.arange(self._kinds), own]), np.concatenate([self.seen, each])
+        ).astype(np.float64)
+
+    def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> None:
+        goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+        each = np.ones((len(goals), 1)) if weights is None else weights[:, None]
+        losses = get_loss(self.loss).value(self.constant, goals)
+        squares, misses = np.square(losses), np.abs(goals - self.constant)
+        figures = [losses.sum(axis=1), squares.sum(axis=1), misses.mean(axis=1)]
+        added = each * np.column_stack([np.ones(len(goals)), *figures, np.ones(len(goals)), goals])
+        before = np.concatenate([self.since, self.seen])
+        # Not np.sum: it adds up in an order that depends on how many there are.
+        after = np.add.accumulate(np.vstack([before, added]), axis=0)[-1]
+        self.since, self.seen = after[:SUMS], after[SUMS:]
+
+    def _move(self) -> None:
+        """At a milestone: from now on, score by the best constant of all rows so far."""
+        self.total = self.total + self._sums_since()
+        self.since, self.then = np.zeros(SUMS), self.seen.copy()
+        self.constant = self._best()
+
+    def _sums_since(self) -> Floats:
+        if not self.problem.classifies:
+            return self.since
+        counts = self.seen - self.then
+        rows = counts.sum()
+        positive, negative = self._sides(counts)
+        loss = get_loss(self.loss)
+        high, low = loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
+        if self.problem.one_vs_rest:
+            errors = rows - counts[np.argmax(self.constant)]
+        else:
+            errors = counts[0] if self.constant[0] > 0 else counts[1]
+        return np.array(
+            [
+                rows,
+                positive @ high + negative @ low,
+                positive @ np.square(high) + negative @ np.square(low),
+                errors,
+            ]
+        )
+
+    def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Give the positive and the negative rows of each output."""
+        positive = counts if self.problem.one_vs_rest else counts[1:]
+        return positive, counts.sum() - positive
+
+    def _best(self) -> Floats:
+        """Give the constant with the lowest loss on all rows so far, one for each output."""
+        if not self.fit_intercept:
+            return np.zeros(self.problem.outputs)
+        if not self.problem.classifies:
+            return (
+                self.seen[1:] / self.seen[0] if self.seen[0] > 0 else np.zeros(len(self.seen) - 1)
+            )
+        return get_loss(self.loss).best_constant(*self._sides(self.seen))
+
+
+ARRAYS = ("total", "seen", "then", "since", "constant")

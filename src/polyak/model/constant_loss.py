@@ -1,0 +1,51 @@
+"""What the best constant would lose on rows: what a model has to beat to be worth anything."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.losses import Loss
+
+Floats = NDArray[np.float64]
+
+
+class ConstantLoss:
+    """The loss of the best constant of rows that stream by, each output having its own.
+
+    Examples
+    --------
+    >>> from polyak.losses import get_loss
+    >>> constant = ConstantLoss(get_loss("squared_error"), outputs=1)
+    >>> constant.add(np.array([[1.0], [3.0]]), np.ones(2))
+    >>> constant.mean()
+    0.5
+    """
+
+    def __init__(self, loss: Loss, outputs: int) -> None:
+        self.loss = loss
+        self.weight = 0.0
+        self.centre: Floats = np.zeros(outputs)  # of targets so far; or the positive share
+        self.spread: Floats = np.zeros(outputs)  # about that, summed up
+
+    def add(self, targets: Floats, weights: Floats) -> None:
+        """Take rows, whose targets have a column an output: numbers, or -1 and +1."""
+        added = float(weights.sum())
+        if not added > 0:
+            return
+        centre = weights @ targets / added
+        total = self.weight + added
+        # About a mean that moves with every batch, without the cancellation of a sum of squares.
+        between = np.square(centre - self.centre) * (self.weight * added / total)
+        self.spread += weights @ np.square(targets - centre) + between
+        self.centre += (centre - self.centre) * (added / total)
+        self.weight = total
+
+    def mean(self) -> float:
+        """Give its mean loss, summed over the outputs."""
+        if not self.loss.classifies:
+            return float(0.5 * self.spread.sum() / self.weight)
+        positive = (1.0 + self.centre) / 2.0
+        constant = self.loss.best_constant(positive * self.weight, (1.0 - positive) * self.weight)
+        high, low = self.loss.value(constant, 1.0), self.loss.value(constant, -1.0)
+        return float((positive * high + (1.0 - positive) * low).sum())
