@@ -30,6 +30,9 @@ double inner_product(const A *a, const B *b, int64_t size) {
   return static_cast<double>(partial[0].sum() + rest);
 }
 
+// One row makes a feature's sum of squares at most so many times as large.
+constexpr double most_growth = 1e4;
+
 // Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
 // `rows` is how many have been seen, this one included. Three loops, since the roots of the middle
 // one are slow alone and fast eight at a time.
@@ -39,7 +42,11 @@ double precondition(const Row &row, double p, double rows, double *squares, W *s
   constexpr W largest = std::numeric_limits<W>::max();
   for (int64_t i = 0; i < row.size; ++i) {
     const double x = static_cast<double>(row.value[i]);
-    scaled[i] = static_cast<W>((squares[row.feature(i)] += x * x) * share);
+    double &square = squares[row.feature(i)];
+    // An absurd value must not make all others, and its own row, look short.
+    const double most = square > 0.0 ? most_growth * square : x * x;
+    square += x * x <= most ? x * x : most;
+    scaled[i] = static_cast<W>(square * share);
   }
   if (p == 0.5)
     for (int64_t i = 0; i < row.size; ++i) scaled[i] = W(1) / std::sqrt(scaled[i]);

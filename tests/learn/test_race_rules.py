@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyak.learn.learner import Learner
+from polyak.learn.race.past import Past
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport
@@ -213,3 +214,23 @@ def test_a_strong_penalty_leaves_little(loss, alpha):
     learner = Learner(Recipe(loss=loss, recipe="auto", alpha=alpha))
     learner.learn(X, y)
     assert np.abs(learner.model().weights).max() < 1.5 / min(alpha, 10.0)
+
+
+def test_one_absurd_row_does_not_decide_who_leads():
+    """Who is better in all stretches but the one that row is in leads, however large its loss."""
+    past = Past(3)
+    rng = np.random.default_rng(0)
+    total = np.zeros((3, 4))
+    for milestone in range(1, 17):
+        losses = np.array([1.0, 1.1, 2.0]) * rng.uniform(0.8, 1.2)
+        losses += [2e9, 1e9, 0.0] if milestone == 12 else 0.0  # the constant knows no feature
+        total = total + np.stack([np.full(3, 100.0), 100 * losses, 100 * losses, losses], axis=1)
+        past.note([100 * milestone], total[None])
+    assert past.losses(total, 800).argmin() == 2
+    assert past.losses(total, 800, [0, 1]).argmin() == 0
+    # What was learned from the row tells from then on.
+    for milestone in range(17, 20):
+        losses = np.array([9.0, 1.1, 2.0])
+        total = total + np.stack([np.full(3, 100.0), 100 * losses, 100 * losses, losses], axis=1)
+        past.note([100 * milestone], total[None])
+    assert past.losses(total, 900, [0, 1]).argmin() == 1

@@ -67,7 +67,7 @@ def learn(
             running = 0.99 * running + 0.01 * losses
             if t >= 100 and running[0] < running[1]:
                 start = float(t)
-        squares += x * x
+        squares += np.where(squares > 0, np.minimum(x * x, 1e4 * squares), x * x)
         d = np.zeros_like(x)
         d[x != 0] = (squares[x != 0] / t) ** -precondition
         if fit_intercept:

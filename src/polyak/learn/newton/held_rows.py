@@ -20,6 +20,8 @@ bits, where that will do: memory is bounded, and products of 32 bits take half t
 
 Up to a few thousand, the more rows a block has the better; in time it makes little difference.
 """
+UNUSUAL = 1e8
+"""A row is unusual if its squared length, in standard units, is so many times the median."""
 
 
 class HeldRows:
@@ -112,8 +114,17 @@ class HeldRows:
         return self._targets[begin : self.count]
 
     def weights(self) -> Floats | None:
-        """Give the weights of the held rows, where they are not all one."""
+        """Give the weights of the held rows, where they are not all one.
+
+        A row ten thousand times as long as most of its block weighs nothing, as in calibration:
+        one absurd row would outweigh millions of others.
+        """
         weights = self._weights[: self.count]
+        Z = self._Z[: self.count]
+        lengths = np.einsum("ij,ij->i", Z, Z)
+        if self.count and lengths.max() > UNUSUAL:
+            median = np.sort(lengths)[self.count // 2]
+            weights = np.where(lengths > UNUSUAL * max(median, 1.0), 0.0, weights)
         return None if (weights == 1.0).all() else weights
 
     def scoring_weights(self, begin: int) -> Floats:

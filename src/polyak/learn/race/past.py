@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,27 @@ Floats = NDArray[np.float64]
 
 SUMS = 4
 """What adds up for a candidate: its rows, losses, squared losses and errors."""
+
+
+OUT_OF_PROPORTION = 10.0
+"""A stretch of rows counts for nothing if its losses are so many times those of all lesser ones."""
+
+
+def proportionate(losses: Floats) -> NDArray[np.bool_]:
+    """Tell which of several losses are in proportion to the others; the lower half always are.
+
+    Examples
+    --------
+    >>> proportionate(np.array([3.0, 2.0, 9e9, 4.0, 1.0]))
+    array([ True,  True, False,  True,  True])
+    """
+    order = np.argsort(losses, kind="stable")
+    lesser = np.cumsum(losses[order]) - losses[order]
+    place = np.arange(len(order))
+    beyond = ~(losses[order] <= OUT_OF_PROPORTION * lesser) & (2 * place > len(order))
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order] = ~np.logical_or.accumulate(beyond)
+    return kept
 
 
 class Past:
@@ -46,9 +68,20 @@ class Past:
         with np.errstate(invalid="ignore"):  # what has overflowed is noticed elsewhere
             return self.milestones[place], now - self.sums[place]
 
-    def losses(self, now: Floats, since: float) -> Floats:
-        """Give every candidate's mean loss since so many rows; infinite where there is none."""
+    def losses(self, now: Floats, since: float, contenders: Sequence[int] = ()) -> Floats:
+        """Give every candidate's mean loss since so many rows; infinite where there is none.
+
+        What lies between two milestones is left out where no contender was spared a loss out of
+        all proportion there, so that an absurd row does not decide who is best. Who is spoilt by
+        having learned it shows between later milestones.
+        """
         gained = self.gained(now, since)[1]
+        if len(contenders):
+            place = len([rows for rows in self.milestones if rows <= since]) - 1
+            with np.errstate(invalid="ignore"):
+                parts = np.diff(np.stack([*self.sums[place:], now]), axis=0)
+            parts = parts[(parts[:, list(contenders), 0] > 0).all(axis=1)]
+            gained = parts[proportionate(parts[:, list(contenders), 1].min(axis=1))].sum(axis=0)
         losses = np.full(len(now), np.inf)
         np.divide(gained[:, 1], gained[:, 0], out=losses, where=gained[:, 0] > 0)
         losses[np.isnan(losses)] = np.inf

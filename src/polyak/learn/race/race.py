@@ -288,7 +288,7 @@ class Race:
 
     def _in_order(self, since: float, numbers: list[int]) -> list[int]:
         """Order candidates by their loss since so many rows."""
-        losses = self.past.losses(self.sums(), since)
+        losses = self.past.losses(self.sums(), since, self.contenders)
         return sorted(numbers, key=lambda number: (losses[number], number))
 
     def drop_all_but(self, chosen: set[int]) -> None:
