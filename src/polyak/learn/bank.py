@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -360,6 +360,12 @@ class Bank:
         state, fields = merged_state(banks, base)
         self.set_state(state)
         self._set_fields(**fields)
+
+    def move_intercepts(self, by: Callable[[NDArray[Any]], Floats]) -> None:
+        """Add to each model's intercepts, the iterate's and the average's, what its weights say."""
+        bias, sums = self.field("bias"), self.field("bias_sum")
+        averaged = self.field("total") * by(self.coef)
+        self._set_fields(bias=bias + by(self.last_coef), bias_sum=sums + averaged)
 
     def __getstate__(self) -> dict[str, Any]:
         attributes = self.__dict__.copy()

@@ -358,7 +358,8 @@ class Learner:
         relative = in_units(weights, len(rows), unit)
         race.learn(rows, encode(targets, classes, self.loss), relative, order)
         self.race, self.classes, self.weight_unit = race, classes, unit
-        self._moments = second_moments(usual, fit_intercept=self.recipe.fit_intercept)
+        shifted = race.problem.centre.shifted(usual)
+        self._moments = second_moments(shifted, fit_intercept=self.recipe.fit_intercept)
         self._first = FirstRows()
 
 

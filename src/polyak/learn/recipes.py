@@ -86,9 +86,13 @@ class Recipe:
             )
 
     def candidates(
-        self, rows: Rows, outputs: int = 1, n_features: int | None = None
+        self,
+        rows: Rows,
+        outputs: int = 1,
+        n_features: int | None = None,
+        shifted: Rows | None = None,
     ) -> list[AnyCandidate]:
-        """Look at the first rows and say what to learn with.
+        """Look at the first rows, also as averaged SGD will see them; say what to learn with.
 
         ``n_features`` is how many there can be, where that is known.
         """
@@ -96,7 +100,8 @@ class Recipe:
             return [self._paper(rows)]
         if self.recipe not in ("auto", "sgd"):
             raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
-        averaged = self.for_averaged_sgd(outputs, n_features)._sgd(rows, outputs)
+        how = self.for_averaged_sgd(outputs, n_features)
+        averaged = how._sgd(rows if shifted is None else shifted, outputs)
         if not self._takes_newton_steps(_features_seen(rows), outputs):
             return [*averaged, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.

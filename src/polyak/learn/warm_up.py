@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.race import Race
 from polyak.learn.race.lane import Problem
 from polyak.learn.recipes import Recipe
@@ -33,8 +34,13 @@ def new_race(
         n_features=n_features,
         width=int(row_widths(sample).max(initial=0)),
         dtype=values.dtype,
+        # What only the intercept can undo is shifted only where there is one.
+        centre=Centre.of(usual, values.dtype)
+        if recipe.fit_intercept and recipe.recipe != "paper"
+        else NOTHING,
     )
-    race = Race(recipe.candidates(usual, problem.outputs, n_features), recipe, problem)
+    shifted = problem.centre.shifted(usual)
+    race = Race(recipe.candidates(usual, problem.outputs, n_features, shifted), recipe, problem)
     race.look(usual)
     return race
 

@@ -161,6 +161,8 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         if "newton" not in race or recipe["loss"] not in WITH_CURVATURE:
             raise ValueError("its Newton steps and its candidates do not fit each other")
         check_newton(learner, arrays, newton, _demand)
+    if any(name.startswith("centre.") for name in arrays):
+        _check_centre(arrays, learner["n_features"])
     constant = sum("constant" in candidates[number] for number in running)
     if constant != ("constant" in race) or any("constant" in one for one in candidates[:-1]):
         raise ValueError("its constant and its candidates do not fit each other")
@@ -169,6 +171,22 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
     averaged = len(running) - newton - constant
     how = Recipe(**recipe).for_averaged_sgd(outputs, learner["n_features"])
     _check_banks(learner, arrays, averaged, outputs * (1 + how.replicas))
+
+
+def _check_centre(arrays: Arrays, most: int | None) -> None:
+    """Check what features are shifted by, before anything as wide as they are is made."""
+    features = _demand(arrays, "centre.features", "int64", (None,))
+    means = _demand(arrays, "centre.means", "float64", features.shape)
+    rise = (np.diff(features, prepend=-1) > 0).all() and np.isfinite(means).all()
+    width = most if most is not None else max(map(len, _stores(arrays)), default=0)
+    if not len(features) or not rise or features[-1] >= width:
+        raise ValueError("its features are shifted by what no rows can have given")
+
+
+def _stores(arrays: Arrays) -> list[NDArray[Any]]:
+    weights = [array for name, array in arrays.items() if name.endswith(".lines")]
+    known = arrays.get("newton.column.features")
+    return weights if known is None else [*weights, np.empty(int(known.max(initial=-1)) + 1)]
 
 
 def _check_constant(arrays: Arrays, race: dict[str, Any], classes: int | None) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.centring import NOTHING, Centre
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -34,6 +35,8 @@ class Problem:
         How many the first rows have.
     dtype : numpy dtype
         Of the rows, and so of the weights.
+    centre : Centre
+        What averaged SGD is to shift rows by.
     """
 
     outputs: int
@@ -42,6 +45,7 @@ class Problem:
     n_features: int | None
     width: int
     dtype: Any
+    centre: Centre = NOTHING
 
 
 class Lane(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
+from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.going_back import before
@@ -181,12 +183,12 @@ class Race:
         # All rows are good and every lane has room for them, or none is learned. A single lane
         # that learns all at once sees to that by itself, while it learns.
         busy, _ = self._by_cost()
-        sees_to_it = len(busy) == 1 and isinstance(busy[0], SgdLane)
+        sees_to_it = len(busy) == 1 and isinstance(busy[0], SgdLane) and not self.problem.centre
         if not sees_to_it or (not again and total > self._most_rows()):
             for lane in self.lanes:
                 checked = lane.check(checked, targets, weights)
         while done < total:
-            take = total - done if again else min(total - done, self._most_rows())
+            take = min(total - done, self._most_again() if again else self._most_rows())
             some = _slice(checked, targets, weights, order, done, done + take)
             raw = _slice(rows, targets, weights, order, done, done + take)[0]
             milestones = [] if again else self._milestones_within(take)
@@ -204,6 +206,9 @@ class Race:
         if len(self.contenders) > 1 and not self.is_part:
             most = min(most, next_doubling(self.scored) - self.scored)
         return most
+
+    def _most_again(self) -> int:
+        return ROWS_AT_A_TIME if self.problem.centre else sys.maxsize
 
     def _milestones_within(self, rows: int) -> list[int]:
         """Give those among the next rows; where one is overdue, as after a merge, their end."""
@@ -226,12 +231,15 @@ class Race:
         stops = np.array(milestones, dtype=np.int64) - self.scored
 
         threads = 1 if self.is_part else self.threads or processors()
+        given: tuple[Any, ...] = rows, targets, weights, order
+        if self.problem.centre and self.running_sgd:
+            given = (*self.problem.centre.take(raw, targets, weights, order), None)
 
         def drive(lane: Lane) -> Floats:
-            own = rows if isinstance(lane, SgdLane) else raw
+            own = given if isinstance(lane, SgdLane) else (raw, targets, weights, order)
             if isinstance(lane, NewtonRacer):
                 lane.newton.threads = threads
-            return lane.learn(own, targets, weights, order, again=again, stops=stops)
+            return lane.learn(*own, again=again, stops=stops)
 
         busy, free = self._by_cost()
         if len(busy) == 1 or self.is_part:

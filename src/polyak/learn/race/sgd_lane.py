@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.centring import ROWS_AT_A_TIME, Centre
 from polyak.learn.race.counting import (
     count_scores,
     room_for_scores,
@@ -30,13 +31,22 @@ BANK_ARRAYS = ("lines", "squares", "models")
 
 
 class SgdLane:
-    """A bank with a model for every output of every candidate, and for each of its replicas."""
+    """A bank with a model for every output of every candidate, and for each of its replicas.
+
+    It learns rows that somebody has shifted by ``centre``, and gives weights for rows as they come.
+    """
 
     def __init__(
-        self, numbers: list[int], bank: Bank, outputs: int, histogram: ScoreHistogram | None
+        self,
+        numbers: list[int],
+        bank: Bank,
+        outputs: int,
+        histogram: ScoreHistogram | None,
+        centre: Centre,
     ) -> None:
         self.numbers = numbers
         self.bank = bank
+        self.centre = centre
         self.outputs = outputs
         self.counts = histogram
 
@@ -62,7 +72,7 @@ class SgdLane:
         sampled = recipe.loss == "log_loss"
         models = len(numbers) * problem.outputs
         counts = ScoreHistogram(models, sampled=sampled) if problem.classifies else None
-        return cls(numbers, bank, problem.outputs, counts)
+        return cls(numbers, bank, problem.outputs, counts, problem.centre)
 
     @property
     def clock(self) -> int:
@@ -106,7 +116,7 @@ class SgdLane:
 
     def look(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
-        self.bank.look(rows)
+        self.bank.look(self.centre.shifted(rows))
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
@@ -114,7 +124,8 @@ class SgdLane:
 
     def most_rows(self) -> int:
         """Say how many rows can be learned at once in bounded memory."""
-        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.bank))
+        most = ROWS_AT_A_TIME if len(self.centre) else sys.maxsize
+        return most if self.counts is None else min(most, max(1024, MOST_SCORES // len(self.bank)))
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -168,14 +179,23 @@ class SgdLane:
             return self
         bank = self.bank.select(_columns(places, self.models_each))
         counts = None if self.counts is None else self.counts.select(_columns(places, self.outputs))
-        return SgdLane([self.numbers[place] for place in places], bank, self.outputs, counts)
+        numbers = [self.numbers[place] for place in places]
+        return SgdLane(numbers, bank, self.outputs, counts, self.centre)
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
+        for other in others:
+            other._move_to(self.centre)
         self.bank.merge([other.bank for other in others], None if base is None else base.bank)
         if self.counts is not None:
             theirs = [other.counts for other in others if other.counts is not None]
             self.counts.merge(theirs, None if base is None else base.counts)
+
+    def _move_to(self, centre: Centre) -> None:
+        """Go over to another centre: the same models, their intercepts moved."""
+        if not centre.is_as(self.centre):
+            self.bank.move_intercepts(lambda coef: centre.moved_from(self.centre, coef))
+            self.centre = centre
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out what learning changes: what JSON holds, and arrays."""
@@ -193,18 +213,19 @@ class SgdLane:
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         """Give a candidate's weights, a row an output, and its intercepts."""
-        models = self._models(place)
-        if last:
-            return self.bank.last_coef[models], self.bank.last_intercept[models]
-        return self.bank.coef[models], self.bank.intercept[models]
+        models, bank = self._models(place), self.bank
+        coef = (bank.last_coef if last else bank.coef)[models]
+        intercept = (bank.last_intercept if last else bank.intercept)[models]
+        return coef, self.centre.undone(coef, intercept)
 
     def replicas(self, place: int) -> NDArray[Any] | None:
         """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
         first = place * self.models_each
         models = slice(first + self.outputs, first + self.models_each)
-        coef, intercept = self.bank.coef[models], self.bank.intercept[models]
+        coef = self.bank.coef[models]
         if len(coef) == 0:
             return None
+        intercept = self.centre.undone(coef, self.bank.intercept[models])
         whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
         whole = whole.reshape(-1, self.outputs, whole.shape[1])
         return np.ascontiguousarray(whole.transpose(0, 2, 1))

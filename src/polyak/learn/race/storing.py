@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
+from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.lane import Problem
 from polyak.learn.race.newton_lane import NewtonRacer
@@ -47,7 +48,10 @@ def race_state(race: Race) -> tuple[Page, Arrays]:
         "marks": list(race.past.milestones),
         "histograms": [lane["histogram"] for lane, _ in banks],
     }
+    centre = race.problem.centre
     arrays: Arrays = {"history": np.stack(race.past.sums)}
+    if centre:
+        arrays |= {"centre.features": centre.features, "centre.means": centre.means}
     for number, (_, of_lane) in enumerate(banks):
         arrays |= {f"bank{number}.{name}": array for name, array in of_lane.items()}
     for lane in race.lanes:
@@ -71,6 +75,9 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
         dtype=np.dtype(page["newton"]["dtype"])
         if "newton" in page
         else arrays["bank0.lines"].dtype,
+        centre=Centre(arrays["centre.features"], arrays["centre.means"])
+        if "centre.features" in arrays
+        else NOTHING,
     )
     race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
     race.drop_all_but(set(page["running"]))
