@@ -1,9 +1,10 @@
 """The lane of the constant: what a model that knows no feature would have achieved.
 
 It is the best constant under the loss for all rows so far: their mean, or what the shares of the
-classes make it. It changes only at milestones, of which there are eight to every doubling, so that
-all rows between two of them are scored by the same number. Then a count of each class says what
-they all lose: it costs next to nothing, and is as honest as any other progressive loss.
+classes make it. It changes only at milestones, of which there are eight to every doubling, and at
+doublings before the first decision, so that all rows between are scored by the same number. Then a
+count of each class says what they all lose: it costs next to nothing, and is as honest as any other
+progressive loss.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.race.lane import Problem
-from polyak.learn.race.milestones import milestones_between
+from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
 from polyak.losses import get_loss
 from polyak.rows.sparse import Rows
@@ -111,12 +112,11 @@ class ConstantLane:
         if order is not None:
             targets, weights = targets[order], None if weights is None else weights[order]
         begin, notes = self.rows, []
-        moves = set(milestones_between(begin, begin + n))
+        moves = _moves_between(begin, begin + n)
         ends = {begin + int(stop) for stop in stops}
         for end in sorted(moves | ends | {begin + n}):
             some = slice(self.rows - begin, end - begin)
-            with np.errstate(over="ignore", invalid="ignore"):  # as in the core
-                self._count(targets[some], None if weights is None else weights[some])
+            self._count(targets[some], None if weights is None else weights[some])
             self.rows = end
             if end in moves:
                 self._move()
@@ -199,7 +199,8 @@ class ConstantLane:
             own = None if weights is None else weights[some]
             if self.problem.classifies:
                 self._count_classes(targets[some], own)
-            else:
+                continue
+            with np.errstate(over="ignore", invalid="ignore"):  # as in the core
                 self._count_numbers(targets[some], own)
 
     def _count_classes(self, targets: NDArray[Any], weights: Floats | None) -> None:
@@ -217,15 +218,19 @@ class ConstantLane:
         ).astype(np.float64)
 
     def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> None:
-        goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
-        each = np.ones((len(goals), 1)) if weights is None else weights[:, None]
-        losses = get_loss(self.loss).value(self.constant, goals)
-        squares, misses = np.square(losses), np.abs(goals - self.constant)
-        figures = [losses.sum(axis=1), squares.sum(axis=1), misses.mean(axis=1)]
-        added = each * np.column_stack([np.ones(len(goals)), *figures, np.ones(len(goals)), goals])
-        before = np.concatenate([self.since, self.seen])
+        goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
+        losses = get_loss(self.loss).value(self.constant[:, None], goals)
+        added = np.empty((SUMS + len(self.seen), 1 + len(targets)))
+        added[:, 0] = np.concatenate([self.since, self.seen])
+        new = added[:, 1:]
+        new[0] = new[SUMS] = 1.0
+        new[1], new[2] = losses.sum(axis=0), np.square(losses).sum(axis=0)
+        new[3] = np.abs(goals - self.constant[:, None]).mean(axis=0)
+        new[SUMS + 1 :] = goals
+        if weights is not None:
+            new *= weights
         # Not np.sum: it adds up in an order that depends on how many there are.
-        after = np.add.accumulate(np.vstack([before, added]), axis=0)[-1]
+        after = np.add.accumulate(added, axis=1)[:, -1].copy()
         self.since, self.seen = after[:SUMS], after[SUMS:]
 
     def _move(self) -> None:
@@ -269,6 +274,13 @@ class ConstantLane:
                 self.seen[1:] / self.seen[0] if self.seen[0] > 0 else np.zeros(len(self.seen) - 1)
             )
         return get_loss(self.loss).best_constant(*self._sides(self.seen))
+
+
+def _moves_between(begin: int, end: int) -> set[int]:
+    """Give the numbers of rows beyond the one and up to the other where the constant changes."""
+    early = {1 << power for power in range(FIRST_DECISION.bit_length())}
+    later = milestones_between(max(begin, FIRST_DECISION - 1), end)
+    return {rows for rows in early if begin < rows <= min(end, FIRST_DECISION)} | set(later)
 
 
 ARRAYS = ("total", "seen", "then", "since", "constant")
