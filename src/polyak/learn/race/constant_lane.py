@@ -74,9 +74,9 @@ class ConstantLane:
         return False
 
     @property
-    def is_early(self) -> bool:
-        """Whether it is too early to tell how well it will do."""
-        return False
+    def fewest(self) -> int:
+        """How many of its best must stay: it never drops out anyway."""
+        return 0
 
     @property
     def stays(self) -> list[int]:
