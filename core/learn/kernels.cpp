@@ -109,7 +109,7 @@ bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
   auto &view = bank.view;
   const double p = view.settings.precondition;
   const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
-  const Seen seen = bank.lines.gather(row, view.sums, {next, checked});
+  const ScanResult seen = bank.lines.gather(row, view.sums, {next, checked});
   if (!seen.in_order) return false;
   if (p == 0.0) {
     if (!bank.template advance<Loss>(seen.squared_length + constant)) return false;

@@ -10,7 +10,7 @@
 
 #include "kernels/kernel_namespace.hpp"
 #include "kernels/pack.hpp"
-#include "rows/glance.hpp"
+#include "rows/row_scan.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {
@@ -24,16 +24,16 @@ struct Lines {
 
   // sums[c] = inner product of the row and column c; and what was seen of the row on the way.
   template <class Row>
-  POLYAK_NOINLINE Seen gather(const Row &row, W *sums, const Context<Row> &context) const {
+  POLYAK_NOINLINE ScanResult gather(const Row &row, W *sums, const Context<Row> &context) const {
     if (!may_begin(row, features)) return {false, 0.0};
-    Seen seen{true, 0.0};
+    ScanResult seen{true, 0.0};
     if constexpr (Row::dense)
       if (width == 2) return gather_pairs(row, sums, context);
     in_blocks([&](auto block, int64_t c) {
       if (c == 0)
-        seen = gather_block<decltype(block), Glance<W, Row>>(row, 0, sums, context);
+        seen = gather_block<decltype(block), RowScan<W, Row>>(row, 0, sums, context);
       else if (seen.in_order)
-        gather_block<decltype(block), NoGlance<W, Row>>(row, c, sums + c, context);
+        gather_block<decltype(block), NoScan<W, Row>>(row, c, sums + c, context);
     });
     return seen;
   }
@@ -84,13 +84,13 @@ struct Lines {
   }
 
   // Several running sums, since each addition waits for the one before it.
-  template <class Columns, class Look, class Row>
-  Seen gather_block(const Row &row, int64_t c, W *sums, const Context<Row> &context) const {
+  template <class Columns, class Scan, class Row>
+  ScanResult gather_block(const Row &row, int64_t c, W *sums, const Context<Row> &context) const {
     constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N, U = B >= 32 ? 2 : 4;
     using Part = Pack<W, N>;
     const Row local = row;
     const W *const lines = data;
-    Look glance(local, context, lines, features, width);
+    Scan scan(local, context, lines, features, width);
     Part partial[U][P];
     for (auto &parts : partial)
       for (Part &part : parts) part = Part::zero();
@@ -101,19 +101,19 @@ struct Lines {
     };
     int64_t i = 0;
     for (; i + 8 < local.size; i += 8) {
-      if (!glance.eight(i)) return {false, 0.0};
+      if (!scan.eight(i)) return {false, 0.0};
       POLYAK_UNROLL
       for (int u = 0; u < 8; ++u) add(partial[u % U], i + u);
     }
     for (; i < local.size; ++i) {
-      if (!glance.one(i)) return {false, 0.0};
+      if (!scan.one(i)) return {false, 0.0};
       add(partial[0], i);
     }
     for (int p = 0; p < P; ++p) {
       for (int u = 1; u < U; ++u) partial[0][p].add(partial[u][p]);
       partial[0][p].store(sums + p * N);
     }
-    return {true, glance.squared_length()};
+    return {true, scan.squared_length()};
   }
 
   template <class Columns, class Row>
@@ -139,14 +139,14 @@ struct Lines {
   // One model on dense rows: the whole store is v0 u0 v1 u1 ..., so eight features at a time are
   // two packs of it against the features' values, each twice.
   template <class Row>
-  Seen gather_pairs(const Row &row, W *sums, const Context<Row> &context) const {
+  ScanResult gather_pairs(const Row &row, W *sums, const Context<Row> &context) const {
     using Eight = Pack<W, 8>;
-    Glance<W, Row> glance(row, context, data, features, width);
+    RowScan<W, Row> scan(row, context, data, features, width);
     Eight partial[4] = {Eight::zero(), Eight::zero(), Eight::zero(), Eight::zero()};
     int64_t i = 0;
     for (; i + 16 <= row.size; i += 16)
       for (int h = 0; h < 2; ++h) {
-        glance.eight(i + 8 * h, h);
+        scan.eight(i + 8 * h, h);
         const Eight x = Eight::load(row.value + i + 8 * h);
         partial[2 * h].add_product(x.doubled(false), Eight::load(data + 2 * i + 16 * h));
         partial[2 * h + 1].add_product(x.doubled(true), Eight::load(data + 2 * i + 16 * h + 8));
@@ -155,10 +155,10 @@ struct Lines {
     const auto &pairs = partial[0].lanes;
     for (int c = 0; c < 2; ++c) sums[c] = pairs[c] + pairs[c + 2] + pairs[c + 4] + pairs[c + 6];
     for (; i < row.size; ++i) {
-      glance.one(i);
+      scan.one(i);
       for (int c = 0; c < 2; ++c) sums[c] += static_cast<W>(row.value[i]) * data[2 * i + c];
     }
-    return {true, glance.squared_length()};
+    return {true, scan.squared_length()};
   }
 
   template <class Value>

@@ -12,7 +12,7 @@
 #include "learn/losses.hpp"
 #include "paper/rival_state.hpp"
 #include "paper/rival_vector.hpp"
-#include "rows/fetch_ahead.hpp"
+#include "rows/prefetch.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {
@@ -25,7 +25,7 @@ int64_t learn_sgd(const Rows &rows, const double *y, const SgdSettings &set, Sgd
   int64_t stopped = all_learned;
   for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
-    fetch_ahead(row);
+    prefetch(row);
     const double score = w.score(row) + state.bias;
     if (!std::isfinite(score)) {
       stopped = i;
@@ -55,7 +55,7 @@ int64_t learn_pegasos(const Rows &rows, const double *y, const PegasosSettings &
     const int64_t end = std::min(rows.count, begin + set.batch);
     for (int64_t i = begin; i < end; ++i) {
       const auto row = rows[i];
-      fetch_ahead(row);
+      prefetch(row);
       const double score = w.score(row) + state.bias;
       if (!std::isfinite(score) && stopped == all_learned) stopped = i;
       slopes[i - begin] = Loss::slope(score, y[i]);
@@ -90,7 +90,7 @@ int64_t learn_sgd_qn(const Rows &rows, const double *y, const SgdQnSettings &set
   RescaledVector w{weights, gains, features};
   for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
-    fetch_ahead(row);
+    prefetch(row);
     const double score = w.score(row) + state.bias;
     if (!std::isfinite(score)) return i;
     const double slope = Loss::slope(score, y[i]);

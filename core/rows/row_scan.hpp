@@ -1,4 +1,4 @@
-// A glance at a row while its inner products are taken: how long it is, whether its indices rise
+// A scan of a row while its inner products are taken: how long it is, whether its indices rise
 // and stay within the store; and what is needed next is asked for meanwhile. Each of these would
 // otherwise be one more loop over the row, and since rows differ in length, the end of every loop
 // is a branch that the processor guesses wrong. Together: a fifth faster with one model.
@@ -12,7 +12,7 @@
 
 #include "kernels/kernel_namespace.hpp"
 #include "kernels/pack.hpp"
-#include "rows/fetch_ahead.hpp"
+#include "rows/prefetch.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {
@@ -63,7 +63,7 @@ class Squares {
 };
 
 // What a row turned out to be.
-struct Seen {
+struct ScanResult {
   bool in_order;
   double squared_length;
 };
@@ -77,17 +77,17 @@ struct Context {
 };
 
 template <class W, class Row>
-class Glance;
+class RowScan;
 
 template <class W, class Value, class Index>
-class Glance<W, SparseRow<Value, Index>> {
+class RowScan<W, SparseRow<Value, Index>> {
  public:
   using Row = SparseRow<Value, Index>;
 
   // Lines are asked for only where the store outgrows the caches near the processor, and spread
   // over the row: the processor waits if too many are under way at a time.
-  POLYAK_INLINE Glance(const Row &row, const Context<Row> &context, const W *lines,
-                       int64_t features, int64_t width)
+  POLYAK_INLINE RowScan(const Row &row, const Context<Row> &context, const W *lines,
+                        int64_t features, int64_t width)
       : row_(row),
         next_(context.next.index),
         checked_(context.checked),
@@ -102,7 +102,7 @@ class Glance<W, SparseRow<Value, Index>> {
     if (i + 8 <= soon_)
       for (int u = 0; u < 8; ++u)
         fetch(lines_, static_cast<uintptr_t>(next_[i + u]) * static_cast<uintptr_t>(width_));
-    fetch_ahead(row_, i);
+    prefetch(row_, i);
     squares_.add_eight(row_.value + i, which);
     return true;
   }
@@ -124,14 +124,14 @@ class Glance<W, SparseRow<Value, Index>> {
 };
 
 template <class W, class Value>
-class Glance<W, DenseRow<Value>> {
+class RowScan<W, DenseRow<Value>> {
  public:
   using Row = DenseRow<Value>;
 
-  POLYAK_INLINE Glance(const Row &row, const Context<Row> &, const W *, int64_t, int64_t)
+  POLYAK_INLINE RowScan(const Row &row, const Context<Row> &, const W *, int64_t, int64_t)
       : row_(row) {}
   POLYAK_INLINE bool eight(int64_t i, int which = 0) {
-    if (which == 0) fetch_ahead(row_, i);
+    if (which == 0) prefetch(row_, i);
     squares_.add_eight(row_.value + i, which);
     return true;
   }
@@ -148,8 +148,8 @@ class Glance<W, DenseRow<Value>> {
 
 // A row that has been looked at already.
 template <class W, class Row>
-struct NoGlance {
-  POLYAK_INLINE NoGlance(const Row &, const Context<Row> &, const W *, int64_t, int64_t) {}
+struct NoScan {
+  POLYAK_INLINE NoScan(const Row &, const Context<Row> &, const W *, int64_t, int64_t) {}
   POLYAK_INLINE bool eight(int64_t) { return true; }
   POLYAK_INLINE bool one(int64_t) { return true; }
   POLYAK_INLINE double squared_length() const { return 0.0; }

@@ -27,14 +27,14 @@ constexpr int64_t kNonzerosAhead = 512, kRowsAhead = 4;
 // What will be read before long, when called for every eighth feature i of the row. A piece of
 // memory holds sixteen numbers, so indices and values take turns.
 template <class Value, class Index>
-POLYAK_INLINE void fetch_ahead(const SparseRow<Value, Index> &row, int64_t i) {
+POLYAK_INLINE void prefetch(const SparseRow<Value, Index> &row, int64_t i) {
   if (i & 8)
     fetch(row.index, i + kNonzerosAhead);
   else
     fetch(row.value, i + kNonzerosAhead);
 }
 template <class Value>
-POLYAK_INLINE void fetch_ahead(const DenseRow<Value> &row, int64_t i) {
+POLYAK_INLINE void prefetch(const DenseRow<Value> &row, int64_t i) {
   fetch(row.value, i + row.size);
   fetch<2>(row.value, i + kRowsAhead * row.size);
 }
@@ -42,8 +42,8 @@ POLYAK_INLINE void fetch_ahead(const DenseRow<Value> &row, int64_t i) {
 // The same for the whole row. Spread over the work on the row it is better still: the processor
 // waits if too much is under way at a time.
 template <class Row>
-void fetch_ahead(const Row &row) {
-  for (int64_t i = 0; i < row.size; i += 8) fetch_ahead(row, i);
+void prefetch(const Row &row) {
+  for (int64_t i = 0; i < row.size; i += 8) prefetch(row, i);
 }
 
 }  // namespace POLYAK_KERNELS
