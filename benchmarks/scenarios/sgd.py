@@ -30,7 +30,7 @@ def classifier(average: bool, longest: float | None = None, passes: int = 1) -> 
 
 
 def longest_row(X: Any) -> float:
-    """Measure the largest squared length of the first 1000 rows, the intercept's 1 counted."""
+    """Measure the largest squared norm of the first 1000 rows, the intercept's 1 counted."""
     first = X[:1000]
     squares = first.multiply(first) if hasattr(first, "multiply") else first**2
     return float(squares.sum(axis=1).max()) + 1

@@ -41,7 +41,7 @@ struct Bank : Count {
         m(v.models) {}
 
   // One row through every model, from its inner products `sums` to the `step` of every column.
-  // `norm` is the row's squared length as the step sees it; y and w are each model's target and
+  // `norm` is the row's squared norm as the step sees it; y and w are each model's target and
   // weight. Answers false where a score is no longer a number.
   template <class Loss>
   bool advance(double norm) {

@@ -12,7 +12,7 @@ struct Settings {
   double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p
   bool intercept;
   bool implicit;
-  bool capped;  // an explicit step never goes beyond 1 / (curvature * squared length)
+  bool capped;  // an explicit step never goes beyond 1 / (curvature * squared norm)
   bool progressive;
   int64_t group;  // so many models in a row are the classes of one classifier
   uint64_t seed;

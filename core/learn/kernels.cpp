@@ -112,7 +112,7 @@ bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
   const ScanResult seen = bank.lines.gather(row, view.sums, {next, checked});
   if (!seen.in_order) return false;
   if (p == 0.0) {
-    if (!bank.template advance<Loss>(seen.squared_length + constant)) return false;
+    if (!bank.template advance<Loss>(seen.squared_norm + constant)) return false;
     if (bank.moves()) bank.lines.scatter(row, view.step);
   } else {
     const double rows = static_cast<double>(view.clock + view.looked);

@@ -113,7 +113,7 @@ struct Lines {
       for (int u = 1; u < U; ++u) partial[0][p].add(partial[u][p]);
       partial[0][p].store(sums + p * N);
     }
-    return {true, scan.squared_length()};
+    return {true, scan.squared_norm()};
   }
 
   template <class Columns, class Row>
@@ -158,7 +158,7 @@ struct Lines {
       scan.one(i);
       for (int c = 0; c < 2; ++c) sums[c] += static_cast<W>(row.value[i]) * data[2 * i + c];
     }
-    return {true, scan.squared_length()};
+    return {true, scan.squared_norm()};
   }
 
   template <class Value>

@@ -45,7 +45,7 @@ POLYAK_NOINLINE void add_row(const Row &row, double step, double *v) {
     v[row.feature(i)] += step * static_cast<double>(row.value[i]);
 }
 
-// Answers by how much the squared length of v grew.
+// Answers by how much the squared norm of v grew.
 template <class Row>
 POLYAK_NOINLINE double add_and_measure(const Row &row, double step, double *v) {
   double grown[4] = {0, 0, 0, 0};
@@ -65,7 +65,7 @@ POLYAK_NOINLINE double add_and_measure(const Row &row, double step, double *v) {
 struct ScaledVector {
   double *v;
   int64_t features;
-  double scale, square;  // square: the squared length of v, where somebody keeps it up
+  double scale, square;  // square: the squared norm of v, where somebody keeps it up
 
   template <class Row>
   double score(const Row &row) const {
@@ -82,7 +82,7 @@ struct ScaledVector {
     square += add_and_measure(row, step / scale, v);
   }
 
-  double squared_length() const { return scale * scale * square; }
+  double squared_norm() const { return scale * scale * square; }
 
   // Multiplies the iterate. Folds the scale into v by an exact power of two before it is too small
   // to divide by; a factor of zero, as in the first step of Pegasos, begins anew.

@@ -72,7 +72,7 @@ int64_t learn_pegasos(const Rows &rows, const double *y, const PegasosSettings &
       w.add_measured(rows[i], -push);
       if (set.intercept) state.bias -= push;
     }
-    const double square = w.squared_length() + state.bias * state.bias;
+    const double square = w.squared_norm() + state.bias * state.bias;
     if (square > set.radius * set.radius) {
       const double shrink = set.radius / std::sqrt(square);
       w.multiply(shrink);

@@ -152,7 +152,7 @@ void bind_bank(nb::module_ &m) {
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
   m.def(
-      "squared_lengths",
+      "squared_norms",
       [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values) {
         const AnyRows any{indptr, indices, values};
         auto out = new_array<double>({static_cast<size_t>(any.count())});
@@ -168,7 +168,7 @@ void bind_bank(nb::module_ &m) {
         });
         return out;
       },
-      "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared length of every row.");
+      "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared norm of every row.");
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
         "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);

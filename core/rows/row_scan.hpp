@@ -38,7 +38,7 @@ POLYAK_INLINE bool falls(const Index *nine) {
 #endif
 }
 
-// The squared length, in several running sums, since each addition waits for the one before it.
+// The squared norm, in several running sums, since each addition waits for the one before it.
 template <class W>
 class Squares {
  public:
@@ -65,7 +65,7 @@ class Squares {
 // What a row turned out to be.
 struct ScanResult {
   bool in_order;
-  double squared_length;
+  double squared_norm;
 };
 
 // What a row is looked at with: rows that somebody has checked already may stand in any order, and
@@ -112,7 +112,7 @@ class RowScan<W, SparseRow<Value, Index>> {
     squares_.add_one(row_.value[i]);
     return true;
   }
-  POLYAK_INLINE double squared_length() const { return squares_.sum(); }
+  POLYAK_INLINE double squared_norm() const { return squares_.sum(); }
 
  private:
   const Row row_;
@@ -139,7 +139,7 @@ class RowScan<W, DenseRow<Value>> {
     squares_.add_one(row_.value[i]);
     return true;
   }
-  POLYAK_INLINE double squared_length() const { return squares_.sum(); }
+  POLYAK_INLINE double squared_norm() const { return squares_.sum(); }
 
  private:
   const Row row_;
@@ -152,7 +152,7 @@ struct NoScan {
   POLYAK_INLINE NoScan(const Row &, const Context<Row> &, const W *, int64_t, int64_t) {}
   POLYAK_INLINE bool eight(int64_t) { return true; }
   POLYAK_INLINE bool one(int64_t) { return true; }
-  POLYAK_INLINE double squared_length() const { return 0.0; }
+  POLYAK_INLINE double squared_norm() const { return 0.0; }
 };
 
 template <class Value, class Index>

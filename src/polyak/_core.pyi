@@ -184,7 +184,7 @@ def score_rows(
     values: NDArray[Any],
     matrix: NDArray[Any],
 ) -> NDArray[Any]: ...
-def squared_lengths(
+def squared_norms(
     indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
 ) -> NDArray[np.float64]: ...
 def count_scores(

@@ -17,7 +17,7 @@ TOO_FAST = [PaperRegressor(eta0=100.0, alpha=0.0), PaperClassifier(eta0=1e4, alp
 
 
 def diverge(learn):
-    """Give the numbers of the warning: eta0, the largest squared length, the safe eta0."""
+    """Give the numbers of the warning: eta0, the largest squared norm, the safe eta0."""
     with pytest.warns(ConvergenceWarning) as caught, pytest.raises(DivergenceError):
         learn()
     (warning,) = (w for w in caught if w.category is ConvergenceWarning)

@@ -39,7 +39,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
         The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
-        largest squared length of the first 1000 rows, with shorter steps on any longer row; a
+        largest squared norm of the first 1000 rows, with shorter steps on any longer row; a
         value of your own is used as it is and can make the weights overflow, which raises
         `polyak.errors.DivergenceError`.
     decay : float or "auto", default="auto"

@@ -151,7 +151,7 @@ class Run:
 
     def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:
         assert self.learner is not None
-        lengths = _core.squared_lengths(*core_arrays(as_rows(X)))
+        lengths = _core.squared_norms(*core_arrays(as_rows(X)))
         lengths += self.learner.recipe.fit_intercept  # the intercept's own feature is always one
         chosen = slice(None) if order is None else order
         self.longest = max(self.longest, float(lengths[chosen].max(initial=0.0)))
@@ -176,7 +176,7 @@ class Run:
         if not self.can_diverge:
             return "the values of X or y are too large for the type of the weights"
         found = (
-            f"eta0={recipe.eta0:.6g} is too large; the largest squared length of a row is "
+            f"eta0={recipe.eta0:.6g} is too large; the largest squared norm of a row is "
             f"{self.longest:.6g}"
         )
         if recipe.precondition not in (

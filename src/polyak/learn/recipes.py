@@ -189,8 +189,8 @@ class Recipe:
     def _settings(self) -> list[tuple[float, float, float, float]]:
         """List (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
 
-        The learning rate begins at g / (curvature * mean squared length) and decays by
-        a = rho * curvature * mean squared length.
+        The learning rate begins at g / (curvature * mean squared norm) and decays by
+        a = rho * curvature * mean squared norm.
         """
         powers = [0.5, 0.25, 1.0] if self.precondition == "auto" else [float(self.precondition)]
         if self.intervals:  # two candidates will do: each has its replicas

@@ -3,7 +3,7 @@
 The paper's answer is of the order of ``1 / (λ0 γ0)``, where ``λ0`` is the smallest eigenvalue of
 the Hessian. Taken by its letter that is useless on real data: two features that always add up to
 one make it zero, and no prediction ever depends on such a direction. So ``λ`` here is the
-eigenvalue down to which the directions carry 99 % of the rows' squared length.
+eigenvalue down to which the directions carry 99 % of the rows' squared norm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polyak.rows.sparse import Rows, SparseRows, as_rows
 Floats = NDArray[np.float64]
 
 SHARE = 0.99
-"""How much of the rows' squared length the directions that count must carry."""
+"""How much of the rows' squared norm the directions that count must carry."""
 
 NARROW = 63
 """Up to so many features training keeps all their second moments, which takes half a millisecond.
@@ -74,10 +74,10 @@ class RowsNeeded(NamedTuple):
         """
         seen = "." if rows_seen is None else f"; this model saw {rows_seen:,}."
         where = (
-            "directions curved at least as much carry 99% of the rows' squared length, in a "
+            "directions curved at least as much carry 99% of the rows' squared norm, in a "
             "sample of the first rows."
             if self.spectrum
-            else "features curved at least as much carry 99% of the rows' squared length, as if "
+            else "features curved at least as much carry 99% of the rows' squared norm, as if "
             "none were correlated with another."
         )
         most = self.rows_in_every_direction

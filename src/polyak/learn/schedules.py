@@ -48,7 +48,7 @@ class Polynomial:
     ) -> Polynomial:
         """Apply the paper's recipe to the first rows of a data set.
 
-        ``gamma0 = 1 / M`` with ``M`` the largest squared length among the first 1000 rows (the
+        ``gamma0 = 1 / M`` with ``M`` the largest squared norm among the first 1000 rows (the
         intercept's constant feature counted), ``a = alpha``, a lower bound of the Hessian's
         smallest eigenvalue, and ``c = 2/3`` for least squares or ``3/4`` for any other loss.
 
@@ -69,7 +69,7 @@ FAR = 1e8
 
 def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
     """Measure ``M``, the largest ``|x|^2`` of the first 1000 rows; 1.0 where all are zero."""
-    lengths = _core.squared_lengths(*core_arrays(rows[:CALIBRATION_ROWS]))
+    lengths = _core.squared_norms(*core_arrays(rows[:CALIBRATION_ROWS]))
     M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
     return M if M > 0 else 1.0
 
@@ -87,7 +87,7 @@ def unusual_rows(rows: Rows) -> NDArray[np.int64]:
     >>> unusual_rows(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1e6], [1.0, 0.0]]))
     array([], dtype=int64)
     """
-    lengths = _core.squared_lengths(*core_arrays(rows))
+    lengths = _core.squared_norms(*core_arrays(rows))
     # The median by sorting: np.median imports the masked arrays, a tenth of the start-up.
     positive = np.sort(lengths[lengths > 0])
     median = positive[len(positive) // 2] if len(positive) else 0.0
@@ -110,7 +110,7 @@ def unusual_rows(rows: Rows) -> NDArray[np.int64]:
 
 
 def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = True) -> float:
-    """Measure the mean squared length of the first 1000 rows as a preconditioned step sees it.
+    """Measure the mean squared norm of the first 1000 rows as a preconditioned step sees it.
 
     That is the mean of ``sum_j d_j x_j^2`` with ``d_j = (mean of x_j^2) ** -p``.
 

@@ -177,7 +177,7 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
     Traceback (most recent call last):
     ValueError: row 1 has the value nan for feature 0
     """
-    _core.squared_lengths(*core_arrays(rows))
+    _core.squared_norms(*core_arrays(rows))
     widths = row_widths(rows)
     if n_features is not None and widths.max(initial=0) > n_features:
         row = int(np.argmax(widths > n_features))

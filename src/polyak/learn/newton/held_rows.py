@@ -21,7 +21,7 @@ bits, where that will do: memory is bounded, and products of 32 bits take half t
 Up to a few thousand, the more rows a block has the better; in time it makes little difference.
 """
 UNUSUAL = 1e8
-"""A row is unusual if its squared length, in standard units, is so many times the median."""
+"""A row is unusual if its squared norm, in standard units, is so many times the median."""
 
 
 class HeldRows:

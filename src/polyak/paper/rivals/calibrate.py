@@ -24,7 +24,7 @@ def best_gamma0(
 ) -> float:
     """Try learning rates on a sample, each for one pass, and give the one of lowest cost.
 
-    The first guess is one over the largest squared length of the sample. From there the rate is
+    The first guess is one over the largest squared norm of the sample. From there the rate is
     doubled, or halved, for as long as the cost falls. A cost that is not finite is infinite.
 
     Examples

@@ -40,7 +40,7 @@ class OLBFGS(StreamingRival):
     tau : float, default=1000
         After so many mini-batches the gain has halved.
     damping : float or "auto", default="auto"
-        "auto" is a thousandth of the mean squared length of the first mini-batch's rows, so that
+        "auto" is a thousandth of the mean squared norm of the first mini-batch's rows, so that
         it does not depend on the units of the features. The hinge needs it most: between its
         corners the gradients do not differ, and damping is all the curvature there is.
     fit_intercept : bool, default=True

@@ -97,7 +97,7 @@ class _Ball:
 
     def __post_init__(self) -> None:
         self.weights = np.zeros(self.features)
-        # The clock, the scale, the squared length of the weights before scaling, the intercept.
+        # The clock, the scale, the squared norm of the weights before scaling, the intercept.
         self.state = np.array([0.0, 1.0, 0.0, 0.0])
 
     def learn(self, rows: Rows, targets: Floats) -> None:

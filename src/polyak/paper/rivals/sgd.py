@@ -25,7 +25,7 @@ class SGD(StreamingRival):
     alpha : float, default=1e-4
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised.
     eta0 : float or "auto", default="auto"
-        "auto" is one over the largest squared length of the first 1000 rows.
+        "auto" is one over the largest squared norm of the first 1000 rows.
     decay : float or "auto", default="auto"
         ``a`` of the learning rate ``eta0 / (1 + a * eta0 * t)``; "auto" is ``alpha``.
     fit_intercept : bool, default=True

@@ -193,17 +193,17 @@ def describe(data: BenchmarkSet) -> Result:
         "rows": len(data.y),
         "test_rows": len(data.y_test),
         "features": int(data.X.shape[1]),
-        "longest": float(squared_lengths(data.X[:1000]).max()),
+        "longest": float(squared_norms(data.X[:1000]).max()),
         "positive": float(np.mean(data.y > 0)),
     }
 
 
-def squared_lengths(X: Any) -> NDArray[np.float64]:
+def squared_norms(X: Any) -> NDArray[np.float64]:
     """Give ‖x‖² of each row.
 
     Examples
     --------
-    >>> squared_lengths(np.array([[3.0, 4.0]]))
+    >>> squared_norms(np.array([[3.0, 4.0]]))
     array([25.])
     """
     squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)

@@ -310,7 +310,7 @@ def _rates(result: Result) -> Figure:
         "theory-rates",
         "Where the learning rate begins to diverge",
         "The distance from the answer of least squares, all rows being equally long, M being their "
-        "squared length: one line a learning rate, the root of the mean square over 20 runs. "
+        "squared norm: one line a learning rate, the root of the mean square over 20 runs. "
         "Theory says that 2/M is the limit. Lines end once they are hopeless.",
         [
             Panel(
