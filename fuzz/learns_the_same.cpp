@@ -54,7 +54,7 @@ std::vector<double> learned(const Rows &rows, const std::vector<double> &targets
   std::vector<W> lines(kFeatures * 2 * count), room(4 * count), scaled(kFeatures);
   std::vector<double> squares(kFeatures), row(4 * count), fields;
   std::vector<int64_t> output(count, 0), replica(count, -1);
-  BankView<W> view{};
+  BankArgs<W> view{};
   size_t number = 0;
 #define POLYAK_FIELD(name) ++number;
   POLYAK_MODEL_FIELDS(POLYAK_FIELD)

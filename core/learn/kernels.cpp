@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "learn/bank.hpp"
+#include "learn/bank_kernel.hpp"
 #include "learn/precondition.hpp"
 
 namespace polyak {
@@ -14,8 +14,8 @@ namespace {
 // Fills in each model's target and weight for row i. False if the row is not there: it has no
 // weight for any model.
 template <class W, class Count>
-bool present(const Bank<W, Count> &bank, const Task &task, int64_t i) {
-  BankView<W> &view = bank.view;
+bool present(const BankKernel<W, Count> &bank, const Task &task, int64_t i) {
+  BankArgs<W> &view = bank.view;
   const Models &m = view.models;
   bool any = task.weights == nullptr;
   for (int64_t k = 0; k < bank.K; ++k) {
@@ -28,7 +28,7 @@ bool present(const Bank<W, Count> &bank, const Task &task, int64_t i) {
 }
 
 template <class W>
-void draw_replicas(BankView<W> &view) {
+void draw_replicas(BankArgs<W> &view) {
   for (int64_t k = 0; k < view.models.count; ++k)
     if (view.models.replica[k] >= 0)
       view.w[k] *= replica_weight(view.settings.seed, static_cast<uint64_t>(view.clock),
@@ -140,8 +140,8 @@ bool learn_row(Bank &bank, const DenseRow<Value> &row, const DenseRow<Value> &ne
 }
 
 template <class Loss, class Count, class W, class Rows>
-int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
-  Bank<W, Count> bank(view);
+int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
+  BankKernel<W, Count> bank(view);
   Nonzeros<typename Rows::Number> nonzeros;
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
@@ -165,7 +165,7 @@ int64_t learn_with(BankView<W> &view, const Rows &rows, const Task &task) {
 }  // namespace
 
 template <class W, class Rows>
-int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task &task) {
+int64_t learn(const char *loss, BankArgs<W> &view, const Rows &rows, const Task &task) {
   int64_t stopped = all_learned;
   each_loss([&](const char *name, auto kind) {
     if (std::strcmp(name, loss) != 0) return;
@@ -206,7 +206,7 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
 }
 
 #define INSTANTIATE(W, ROWS)                                                                \
-  template int64_t learn<W, ROWS>(const char *, BankView<W> &, const ROWS &, const Task &); \
+  template int64_t learn<W, ROWS>(const char *, BankArgs<W> &, const ROWS &, const Task &); \
   template void score<W, ROWS>(const W *, int64_t, int64_t, const ROWS &, W *);
 #define INSTANTIATE_ROWS(W, V)                       \
   INSTANTIATE(W, DenseRows<V>)                       \

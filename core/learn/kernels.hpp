@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "learn/bank_view.hpp"
+#include "learn/bank_args.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {
@@ -13,7 +13,7 @@ namespace polyak {
   /* Learns the task's rows one by one; answers all_learned, or the row where it had to stop: one  \
      not in order, or a score that is not a number. */                                             \
   template <class W, class Rows>                                                                   \
-  int64_t learn(const char *loss, BankView<W> &view, const Rows &rows, const Task &task);          \
+  int64_t learn(const char *loss, BankArgs<W> &view, const Rows &rows, const Task &task);          \
   /* How many features the rows need, or looks_wrong if a close look is called for: something is   \
      not finite, out of range, or not in rising order. */                                          \
   template <class Rows>                                                                            \

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "learn/bank_view.hpp"
+#include "learn/bank_args.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/kernel_namespace.hpp"
-#include "learn/bank_view.hpp"
+#include "learn/bank_args.hpp"
 #include "learn/losses.hpp"
 #include "paper/rival_state.hpp"
 #include "paper/rival_vector.hpp"

@@ -7,7 +7,7 @@
 
 #include "learn/random.hpp"
 #include "learn/score_counts.hpp"
-#include "python/owned_bank.hpp"
+#include "python/bank_storage.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -35,7 +35,7 @@ auto alone(Result (B::*method)(Arguments...) const) {
 
 template <class W>
 void bind_owned(nb::module_ &m, const char *name) {
-  using B = OwnedBank<W>;
+  using B = BankStorage<W>;
   nb::class_<B>(m, name)
       .def(
           "__init__",

@@ -10,7 +10,7 @@
 
 #include "paper/rival_kernels.hpp"
 #include "python/any_rows.hpp"
-#include "python/owned_bank.hpp"
+#include "python/bank_storage.hpp"
 #include "rows/check.hpp"
 
 namespace nb = nanobind;

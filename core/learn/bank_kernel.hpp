@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/kernel_namespace.hpp"
-#include "learn/bank_view.hpp"
+#include "learn/bank_args.hpp"
 #include "learn/losses.hpp"
 #include "learn/random.hpp"
 #include "learn/schedule.hpp"
@@ -28,13 +28,13 @@ struct Many {
 };
 
 template <class W, class Count>
-struct Bank : Count {
+struct BankKernel : Count {
   using Count::K;
-  BankView<W> &view;
+  BankArgs<W> &view;
   Lines<W> lines;
   Models m;
 
-  explicit Bank(BankView<W> &v)
+  explicit BankKernel(BankArgs<W> &v)
       : Count(v.models.count),
         view(v),
         lines{v.lines, v.features, 2 * v.models.count},

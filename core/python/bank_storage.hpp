@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/kernel_choice.hpp"
-#include "learn/bank_view.hpp"
+#include "learn/bank_args.hpp"
 #include "learn/kernels.hpp"
 #include "learn/losses.hpp"
 #include "learn/pieces.hpp"
@@ -111,10 +111,10 @@ inline const std::vector<std::string> field_names{POLYAK_MODEL_FIELDS(POLYAK_FIE
 inline const size_t field_count = field_names.size();
 
 template <class W>
-class OwnedBank {
+class BankStorage {
  public:
-  OwnedBank(std::string loss, int64_t models, int64_t limit, const Settings &settings,
-            std::vector<int64_t> output, std::vector<int64_t> replica)
+  BankStorage(std::string loss, int64_t models, int64_t limit, const Settings &settings,
+              std::vector<int64_t> output, std::vector<int64_t> replica)
       : loss_(std::move(loss)),
         limit_(limit),
         output_(std::move(output)),
@@ -192,7 +192,7 @@ class OwnedBank {
   // Learns from one stop to the next. Answers like the kernel: all_learned, or the row it ended at.
   template <class Rows>
   int64_t learn_pieces(const Rows &rows, const Task &task, const Stops &stops) {
-    BankView<W> &view = prepare(rows);
+    BankArgs<W> &view = prepare(rows);
     double *notes = stops.notes;
     int64_t done = 0;
     const auto learn_until = [&](int64_t end) {
@@ -454,7 +454,7 @@ class OwnedBank {
   }
 
   template <class Rows>
-  BankView<W> &prepare(const Rows &rows) {
+  BankArgs<W> &prepare(const Rows &rows) {
     if (view_.settings.precondition != 0.0) scaled_.resize(longest(rows));
     const int64_t K = view_.models.count;
     view_.lines = lines_.data();
@@ -478,7 +478,7 @@ class OwnedBank {
   bool known_ = false, classifies_ = false;
   int64_t limit_, features_ = 0;
   std::vector<int64_t> output_, replica_;
-  BankView<W> view_{};
+  BankArgs<W> view_{};
   std::vector<W, HugePages<W>> lines_;
   std::vector<double, HugePages<double>> squares_;
   std::vector<W> sums_, scaled_;

@@ -49,7 +49,7 @@ struct Models {
 };
 
 template <class W>
-struct BankView {
+struct BankArgs {
   W *lines;
   int64_t features;
   Models models;
