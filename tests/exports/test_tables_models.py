@@ -13,7 +13,7 @@ import skops.io
 from exported_models import MODELS
 
 from polyak.exports import export
-from polyak.exports.subject import subject_of
+from polyak.exports.export_input import export_input_of
 from polyak.exports.units import in_units
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import score_interval
@@ -111,7 +111,7 @@ def test_features_that_no_row_had_have_a_place(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-5)
     export(short, tmp_path / "m.csv")
     assert len((tmp_path / "m.csv").read_text().splitlines()) == 8
-    moved = subject_of(short).model.replicas
+    moved = export_input_of(short).model.replicas
     np.testing.assert_array_equal(moved[:, 5], 0.0)
     np.testing.assert_array_equal(moved[:, 6], replicas[:, 5])
 

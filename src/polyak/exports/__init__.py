@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
-from polyak.exports.subject import Subject, subject_of
+from polyak.exports.export_input import ExportInput, export_input_of
 
-Writer = Callable[[Subject, str], list[str]]
+Writer = Callable[[ExportInput, str], list[str]]
 """Writes a file, and says in sentences what its user has to know."""
 
 FORMATS = {
@@ -63,9 +63,9 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
     if format not in FORMATS:
         raise ValueError(f"there is no export to {format!r}; there are {', '.join(FORMATS)}")
     module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
-    subject = subject_of(source)
+    given = export_input_of(source)
     writer: Writer = module.writer(format)
-    return writer(subject, name)
+    return writer(given, name)
 
 
 def format_of(path: str) -> str:

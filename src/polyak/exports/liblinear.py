@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import ModelFileError
+from polyak.exports.export_input import ExportInput
 from polyak.exports.numbers import lines_of_numbers
-from polyak.exports.subject import Subject
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
@@ -51,14 +51,14 @@ def writer(format: str) -> Any:
 # -- there -----------------------------------------------------------------------------------------
 
 
-def write(subject: Subject, path: str) -> list[str]:
+def write(given: ExportInput, path: str) -> list[str]:
     """Write a model as LIBLINEAR does."""
     from polyak.storage.container import replacing
 
-    model = subject.model
-    if model.classes is None and subject.outputs > 1:
+    model = given.model
+    if model.classes is None and given.outputs > 1:
         raise ValueError(
-            f"a LIBLINEAR model predicts one number, but this one predicts {subject.outputs}"
+            f"a LIBLINEAR model predicts one number, but this one predicts {given.outputs}"
         )
     labels, remarks = _labels(model)
     # Of two classes the first is that of positive scores.
@@ -72,7 +72,7 @@ def write(subject: Subject, path: str) -> list[str]:
         for table in (model.weights, model.intercept[None]):
             for lines in lines_of_numbers(table):
                 file.write(lines.encode())
-    remarks += subject.about_rows()
+    remarks += given.about_rows()
     if model.features.first_id == 0:
         remarks.append("LIBLINEAR counts features from 1: feature 0 is number 1 to it, and so on")
     if model.loss != "log_loss" and model.sigmoids is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.exports.subject import Subject
+from polyak.exports.export_input import ExportInput
 from polyak.extras import needed
 from polyak.model.schema import Schema
 from polyak.rows.labels import exact_labels
@@ -32,37 +32,37 @@ def writer(format: str) -> Any:
     return write
 
 
-def write(subject: Subject, path: str) -> list[str]:
+def write(given: ExportInput, path: str) -> list[str]:
     """Write a model as an ONNX graph."""
     if path == "-":
         raise ValueError("an ONNX file is not text for standard output; name a file")
     from polyak.storage.container import write_bytes
 
-    graph = build(subject)
+    graph = build(given)
     write_bytes(path, graph.SerializeToString(deterministic=True))
-    remarks = [] if subject.columns else subject.about_rows()
-    if subject.model.classes is not None and not has_probabilities(subject):
-        loss = subject.model.loss
+    remarks = [] if given.columns else given.about_rows()
+    if given.model.classes is not None and not has_probabilities(given):
+        loss = given.model.loss
         remarks.append(f"this {loss} model knows no probabilities, so the graph gives none")
     return remarks
 
 
-def build(subject: Subject) -> Any:
+def build(given: ExportInput) -> Any:
     """Build the graph, as an ``onnx.ModelProto``."""
     onnx = needed("onnx", "onnx")
-    model = subject.model
+    model = given.model
     if model.weights.nbytes > MOST_BYTES:
         raise ValueError("an ONNX file holds 2 GB at most, and this model's weights are more")
     graph = _Graph(onnx)
-    flat = _add_scores(graph, subject)
+    flat = _add_scores(graph, given)
     if model.classes is None:
-        graph.output("prediction", flat, subject.outputs)
+        graph.output("prediction", flat, given.outputs)
     else:
-        _add_label(graph, subject, flat)
-        if has_probabilities(subject):
-            _add_probabilities(graph, subject)
-        graph.output("scores", flat, subject.outputs)
-    schema = subject.columns
+        _add_label(graph, given, flat)
+        if has_probabilities(given):
+            _add_probabilities(graph, given)
+        graph.output("scores", flat, given.outputs)
+    schema = given.columns
     width = model.n_features if schema is None else len(schema.columns)
     dtype = model.weights.dtype if schema is None else np.float64
     rows = onnx.helper.make_tensor_value_info("X", graph.type_of(dtype), ["rows", width])
@@ -73,14 +73,14 @@ def build(subject: Subject) -> Any:
         doc_string=f"A linear model learned by polyak with the loss {model.loss}.",
         ir_version=IR_VERSION,
     )
-    onnx.helper.set_model_props(proto, _facts(subject))
+    onnx.helper.set_model_props(proto, _facts(given))
     onnx.checker.check_model(proto)
     return proto
 
 
-def has_probabilities(subject: Subject) -> bool:
+def has_probabilities(given: ExportInput) -> bool:
     """Tell whether a classifier can turn its scores into probabilities."""
-    return subject.model.loss == "log_loss" or subject.model.sigmoids is not None
+    return given.model.loss == "log_loss" or given.model.sigmoids is not None
 
 
 class _Graph:
@@ -119,14 +119,14 @@ class _Graph:
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
 
-def _add_scores(graph: _Graph, subject: Subject) -> str:
+def _add_scores(graph: _Graph, given: ExportInput) -> str:
     """Add ``raw``: rows times weights plus intercept, a column an output.
 
     Gives the name of the same without its second dimension where that is one.
     """
-    weights, rows = subject.model.weights, "X"
-    if subject.columns is not None:
-        rows = _add_features(graph, subject.columns)
+    weights, rows = given.model.weights, "X"
+    if given.columns is not None:
+        rows = _add_features(graph, given.columns)
     used = np.flatnonzero(weights.any(axis=1))
     if len(used) < SPARE * len(weights):
         weights = weights[used]
@@ -139,8 +139,8 @@ def _add_scores(graph: _Graph, subject: Subject) -> str:
         ],
         "product",
     )
-    graph.node("Add", [product, graph.constant("intercept", subject.model.intercept)], "raw")
-    if subject.outputs > 1:
+    graph.node("Add", [product, graph.constant("intercept", given.model.intercept)], "raw")
+    if given.outputs > 1:
         return "raw"
     return graph.node("Squeeze", ["raw", graph.constant("second", np.array([1]))], "flat")
 
@@ -164,9 +164,9 @@ def _add_features(graph: _Graph, schema: Schema) -> str:
     return graph.node("Reshape", [stacked, shape], "features")
 
 
-def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
-    labels = exact_labels(np.asarray(subject.model.classes))
-    if subject.outputs == 1:
+def _add_label(graph: _Graph, given: ExportInput, flat: str) -> None:
+    labels = exact_labels(np.asarray(given.model.classes))
+    if given.outputs == 1:
         zero = graph.constant("zero", np.zeros(1))
         above = graph.node("Greater", [flat, zero], "is_second")
         best = graph.node("Cast", [above], "best", to=graph.type_of(np.int64))
@@ -176,15 +176,15 @@ def _add_label(graph: _Graph, subject: Subject, flat: str) -> None:
     graph.output("label", named, 1, str if labels.dtype.kind in "UO" else labels.dtype)
 
 
-def _add_probabilities(graph: _Graph, subject: Subject) -> None:
+def _add_probabilities(graph: _Graph, given: ExportInput) -> None:
     """Add what `LinearModel.proba_from_scores` does."""
-    odds, model, classes = "raw", subject.model, len(subject.model.classes)  # type: ignore[arg-type]
+    odds, model, classes = "raw", given.model, len(given.model.classes)  # type: ignore[arg-type]
     if model.loss != "log_loss" and model.sigmoids is not None:
         slope = graph.constant("slope", model.sigmoids[:, 0])
         scaled = graph.node("Mul", [odds, slope], "scaled")
         odds = graph.node("Add", [scaled, graph.constant("offset", model.sigmoids[:, 1])], "odds")
     positive = graph.node("Sigmoid", [odds], "positive")
-    if subject.outputs == 1:
+    if given.outputs == 1:
         negative = graph.node("Sigmoid", [graph.node("Neg", [odds], "against")], "negative")
         both = graph.node("Concat", [negative, positive], "both", axis=1)
         graph.output("probabilities", both, classes)
@@ -201,18 +201,18 @@ def _add_probabilities(graph: _Graph, subject: Subject) -> None:
     graph.output("probabilities", chosen, classes)
 
 
-def _facts(subject: Subject) -> dict[str, str]:
+def _facts(given: ExportInput) -> dict[str, str]:
     import json
     from importlib.metadata import version
 
     from polyak.storage.container import plain
 
-    facts = {"polyak": version("polyak"), "loss": subject.model.loss}
-    if subject.schema is not None:
-        facts["schema"] = json.dumps(plain(subject.schema))
-        facts["columns"] = json.dumps([column.name for column in subject.schema.columns])
-    if subject.names is not None:
-        whole = len(subject.names) == subject.model.n_features
-        named = list(subject.names.values()) if whole else subject.names
+    facts = {"polyak": version("polyak"), "loss": given.model.loss}
+    if given.schema is not None:
+        facts["schema"] = json.dumps(plain(given.schema))
+        facts["columns"] = json.dumps([column.name for column in given.schema.columns])
+    if given.names is not None:
+        whole = len(given.names) == given.model.n_features
+        named = list(given.names.values()) if whole else given.names
         facts["feature_names"] = json.dumps(named)
     return facts

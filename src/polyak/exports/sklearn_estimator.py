@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyak.exports.subject import Subject, subject_of
+from polyak.exports.export_input import ExportInput, export_input_of
 from polyak.exports.units import in_units
 from polyak.extras import needed
 
@@ -27,16 +27,16 @@ def writer(format: str) -> Any:
     return write
 
 
-def write(subject: Subject, path: str) -> list[str]:
+def write(given: ExportInput, path: str) -> list[str]:
     """Write the estimator to a file of skops."""
     if path == "-":
         raise ValueError("a skops file is not text for standard output; name a file")
     from polyak.storage.container import write_bytes
 
     skops_io = needed("skops.io", "skops")
-    write_bytes(path, skops_io.dumps(_estimator(subject)))
-    model = subject.model
-    remarks = [f"load it with {LOADING}"] if subject.columns else subject.about_rows()
+    write_bytes(path, skops_io.dumps(_estimator(given)))
+    model = given.model
+    remarks = [f"load it with {LOADING}"] if given.columns else given.about_rows()
     if model.classes is not None and model.loss != "log_loss" and model.sigmoids is not None:
         remarks.append(
             f"scikit-learn's linear classifiers have no probabilities for the loss {model.loss}: "
@@ -64,18 +64,18 @@ def to_sklearn(source: Any) -> Any:
     >>> estimator.predict_proba([[2.0, 2.0]])
     array([[0.5, 0.5]])
     """
-    return _estimator(subject_of(source))
+    return _estimator(export_input_of(source))
 
 
-def _estimator(subject: Subject) -> Any:
-    if subject.columns is None:
-        return _linear(subject.model)
+def _estimator(given: ExportInput) -> Any:
+    if given.columns is None:
+        return _linear(given.model)
     from sklearn.pipeline import make_pipeline
 
-    model = in_units(subject.model, subject.columns)
+    model = in_units(given.model, given.columns)
     # First the columns, then whether each is missing, as the imputer gives them.
     order = np.concatenate([np.arange(0, model.n_features, 2), np.arange(1, model.n_features, 2)])
-    imputer = _imputer([column.name for column in subject.columns.columns])
+    imputer = _imputer([column.name for column in given.columns.columns])
     return make_pipeline(imputer, _linear(replace(model, weights=model.weights[order])))
 
 

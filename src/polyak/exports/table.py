@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.exports.subject import Subject
+from polyak.exports.export_input import ExportInput
 from polyak.exports.units import in_units
 from polyak.model.intervals import centres, interval_kind, quantile, standard_errors
 
@@ -32,36 +32,36 @@ def writer(format: str) -> Any:
     return partial(write, format)
 
 
-def write(format: str, subject: Subject, path: str) -> list[str]:
+def write(format: str, given: ExportInput, path: str) -> list[str]:
     """Write the table."""
     from polyak.storage.container import replacing
 
-    if subject.schema is not None:
-        subject = replace(subject, model=in_units(subject.model, subject.schema))
-    lines = _aligned(subject) if format == "txt" else _separated(subject, format)
+    if given.schema is not None:
+        given = replace(given, model=in_units(given.model, given.schema))
+    lines = _aligned(given) if format == "txt" else _separated(given, format)
     with replacing(path) as file:
         for block in lines:
             file.write(block.encode())
     return []
 
 
-def _heads(subject: Subject) -> list[str]:
+def _heads(given: ExportInput) -> list[str]:
     heads = ["feature"]
-    if subject.names is not None:
+    if given.names is not None:
         heads.append("name")
-    if subject.outputs > 1:
-        heads.append("output" if subject.model.classes is None else "class")
+    if given.outputs > 1:
+        heads.append("output" if given.model.classes is None else "class")
     heads.append("weight")
-    if interval_kind(subject.model) is not None:
+    if interval_kind(given.model) is not None:
         heads += ["standard_error", "low", "high"]
     return heads
 
 
-def _blocks(subject: Subject) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
+def _blocks(given: ExportInput) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
     """Give the words and the numbers of some lines at a time: the intercepts, then the features."""
-    model, names = subject.model, subject.names
-    numbers = _numbers(subject)
-    outputs = subject.output_names()
+    model, names = given.model, given.names
+    numbers = _numbers(given)
+    outputs = given.output_names()
     used = np.flatnonzero(model.weights.any(axis=1))
     yield _words(["intercept"], None if names is None else [""], outputs), numbers(None)
     for begin in range(0, len(used), FEATURES_AT_A_TIME):
@@ -86,9 +86,9 @@ def _words(features: list[str], names: Sequence[str] | None, outputs: list[str])
     return columns
 
 
-def _numbers(subject: Subject) -> Any:
+def _numbers(given: ExportInput) -> Any:
     """Give a function from features, or None for the intercepts, to the numbers of their lines."""
-    model = subject.model
+    model = given.model
     tables: list[Any] = [(model.weights, model.intercept)]
     if interval_kind(model) is not None:
         reach = quantile(model, LEVEL)
@@ -106,10 +106,10 @@ def _numbers(subject: Subject) -> Any:
     return numbers
 
 
-def _separated(subject: Subject, format: str) -> Iterator[str]:
+def _separated(given: ExportInput, format: str) -> Iterator[str]:
     separator = "," if format == "csv" else "\t"
-    yield separator.join(_heads(subject)) + "\n"
-    for words, numbers in _blocks(subject):
+    yield separator.join(_heads(given)) + "\n"
+    for words, numbers in _blocks(given):
         columns = [[_quoted(cell, separator) for cell in column] for column in words]
         columns += [list(map(repr, column)) for column in numbers.T.tolist()]
         yield "\n".join(map(separator.join, zip(*columns, strict=True))) + "\n"
@@ -121,12 +121,12 @@ def _quoted(cell: str, separator: str) -> str:
     return cell
 
 
-def _aligned(subject: Subject) -> Iterator[str]:
-    heads = _heads(subject)
+def _aligned(given: ExportInput) -> Iterator[str]:
+    heads = _heads(given)
     shown = [
         [[" ".join(cell.split()) for cell in column] for column in words]
         + [[f"{number:+.6g}" for number in column] for column in numbers.T.tolist()]
-        for words, numbers in _blocks(subject)
+        for words, numbers in _blocks(given)
     ]
     widths = [
         max(len(head), *(max(map(len, block[place])) for block in shown))

@@ -13,7 +13,7 @@ from polyak.rows.labels import label_text
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ExportInput:
     """A model on its way out.
 
     Attributes
@@ -40,7 +40,7 @@ class Subject:
         Examples
         --------
         >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "hinge", np.array([-1.0, 1.0]))
-        >>> Subject(model).output_names()
+        >>> ExportInput(model).output_names()
         ['1']
         """
         if self.model.classes is None:
@@ -66,14 +66,14 @@ class Subject:
         ]
 
 
-def subject_of(source: Any) -> Subject:
+def export_input_of(source: Any) -> ExportInput:
     """Take a model, a model file or a fitted estimator."""
     model = LinearModel.of(source)
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")
     features = model.features
     names = features.all_names() or None
-    return Subject(_widened(model, features.width or 0), names, features.schema)
+    return ExportInput(_widened(model, features.width or 0), names, features.schema)
 
 
 def _widened(model: LinearModel, width: int) -> LinearModel:
