@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from polyak.paper.datasets.catalogue import PAPER_SETS
+from polyak.paper.datasets.download_urls import DOWNLOADS, RemoteFile
 from polyak.paper.datasets.fetching import FetchError, fetch
-from polyak.paper.datasets.homes import HOMES, RemoteFile
 
 CONTENT = os.urandom(3_000_000)
 SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
@@ -120,7 +120,7 @@ def test_without_a_network_it_says_so(tmp_path):
 
 
 def test_every_set_of_the_paper_has_a_home():
-    assert set(HOMES) == set(PAPER_SETS)
-    for file in (file for files in HOMES.values() for file in files):
+    assert set(DOWNLOADS) == set(PAPER_SETS)
+    for file in (file for files in DOWNLOADS.values() for file in files):
         assert urlsplit(file.url).scheme in ("https", "ftp")
         assert file.checksum is None or len(file.checksum.split(":")[1]) in (32, 64)

@@ -11,7 +11,7 @@ from polyak.cli.bar import Bar
 from polyak.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
-    from polyak.paper.datasets.homes import RemoteFile
+    from polyak.paper.datasets.download_urls import RemoteFile
 
 HOW = """\
 list   the sets of the paper: where they come from, their shape, and whether the real files are
@@ -41,7 +41,7 @@ def _list(options: Namespace) -> int:
     from polyak.cli.output import print_json
     from polyak.paper.datasets import PAPER_SETS
     from polyak.paper.datasets.benchmark import form_here
-    from polyak.paper.datasets.homes import HOMES
+    from polyak.paper.datasets.download_urls import DOWNLOADS
 
     sets = [
         {
@@ -51,7 +51,7 @@ def _list(options: Namespace) -> int:
             "test_rows": paper.n_test,
             "features": paper.n_features,
             "what": paper.description + (", sparse" if paper.sparse else ""),
-            "from": _home(HOMES[paper.name]),
+            "from": _home(DOWNLOADS[paper.name]),
         }
         for paper in PAPER_SETS.values()
         if not options.names or paper.name in options.names
@@ -80,20 +80,20 @@ def _home(files: tuple[RemoteFile, ...]) -> str:
 
 
 def _fetch(options: Namespace) -> int:
+    from polyak.paper.datasets.data_paths import data_folder
+    from polyak.paper.datasets.download_urls import DOWNLOADS
     from polyak.paper.datasets.fetching import fetch
-    from polyak.paper.datasets.homes import HOMES
-    from polyak.paper.datasets.places import data_folder
     from polyak.training.interrupts import Interrupts
 
     if not options.names:
-        raise UsageError(f"say which sets to fetch: {', '.join(HOMES)}")
+        raise UsageError(f"say which sets to fetch: {', '.join(DOWNLOADS)}")
     for name in options.names:
-        if name not in HOMES:
-            raise UsageError(f"there is no set {name!r} to fetch; there are {', '.join(HOMES)}")
+        if name not in DOWNLOADS:
+            raise UsageError(f"there is no set {name!r} to fetch; there are {', '.join(DOWNLOADS)}")
     folder = data_folder(options.data)
     if folder is None:
         raise UsageError("say where to put the files: --data DIR, or set POLYAK_DATA")
-    for file in (file for name in options.names for file in HOMES[name]):
+    for file in (file for name in options.names for file in DOWNLOADS[name]):
         with Interrupts(), Bar(Path(file.path).name) as bar:
             what = fetch(file, folder, bar.show)
         say(f"{folder / file.path}: {_WORDS[what]}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.paper.datasets import real
 from polyak.paper.datasets.catalogue import PAPER_SETS, PaperSet
-from polyak.paper.datasets.places import data_folder, look_for
+from polyak.paper.datasets.data_paths import data_folder, look_for
 from polyak.paper.datasets.stand_ins import SUFFIX, stand_in
 
 LEAST_ROWS = 200

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.paper.datasets.catalogue import PAPER_SETS
-from polyak.paper.datasets.places import find
+from polyak.paper.datasets.data_paths import find
 
 Part = tuple[Any, NDArray[np.float64]]
 

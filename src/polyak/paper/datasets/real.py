@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.paper.datasets import pascal
+from polyak.paper.datasets.data_paths import data_folder, find, look_for
 from polyak.paper.datasets.digit_features import digit_features
-from polyak.paper.datasets.places import data_folder, find, look_for
 
 Part = tuple[Any, NDArray[np.float64]]
 """Rows (a dense ``float32`` array, or a scipy matrix of compressed sparse rows) and targets."""

@@ -44,7 +44,7 @@ _MNIST = (
     _mnist("t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c"),
 )
 
-HOMES: dict[str, tuple[RemoteFile, ...]] = {
+DOWNLOADS: dict[str, tuple[RemoteFile, ...]] = {
     "covtype": (
         RemoteFile(
             "covtype/covtype.data.gz",
