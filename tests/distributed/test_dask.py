@@ -188,7 +188,7 @@ class TestEstimators:
 class TestSameBits:
     def test_the_cluster_and_threads_agree(self, client: Client, files: list[str]) -> None:
         on_cluster = run(files, how(), client=client, chains=3)
-        assert on_cluster.progress.pieces_done == on_cluster.progress.pieces > 3
+        assert on_cluster.progress.shards_done == on_cluster.progress.shards > 3
         assert on_cluster.progress.rows == on_cluster.learner.rows_seen == 40_000
         assert same(on_cluster, run(files, how(), chains=3))
 

@@ -17,7 +17,7 @@ from polyak import __version__
 from polyak.data.options import ReadOptions
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.run import run
-from polyak.distributed.plan import Piece
+from polyak.distributed.plan import Shard
 from polyak.distributed.tasks import How
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
@@ -37,13 +37,13 @@ def loss(learner: Learner, X: Any, y: Any) -> float:
     return float(get_loss(learner.recipe.loss).value(learner.model().scores(X)[:, 0], y).mean())
 
 
-def begun(path: str, options: How) -> tuple[bytes, Piece]:
+def begun(path: str, options: How) -> tuple[bytes, Shard]:
     ((file,), *_) = part.survey(path, options)
     assert file.size is not None
-    piece = Piece(file.path, file.size, file.path, 0, file.size)
-    one = part.sample(piece, 5000, options)
-    assert one.piece is not None
-    return part.begin([one], options), one.piece
+    shard = Shard(file.path, file.size, file.path, 0, file.size)
+    one = part.sample(shard, 5000, options)
+    assert one.shard is not None
+    return part.begin([one], options), one.shard
 
 
 class TestTasks:
@@ -60,12 +60,12 @@ class TestTasks:
     def test_nothing_is_learned_twice_or_left_out(self, files: list[str]) -> None:
         options = how(zero_based=False)
         state, rest = begun(files[0], options)
-        for piece in (rest.cut(0.0, 0.3), rest.cut(0.3, 0.8), rest.cut(0.8, 1.0)):
-            state = part.learn(state, piece, options)
+        for shard in (rest.cut(0.0, 0.3), rest.cut(0.3, 0.8), rest.cut(0.8, 1.0)):
+            state = part.learn(state, shard, options)
         assert part.unpacked(state)[0].rows_seen == 30_000
 
     def test_one_chain_is_one_learner(self, files: list[str]) -> None:
-        """Without a race, a chain of pieces learns what one pass over the rows does."""
+        """Without a race, a chain of shards learns what one pass over the rows does."""
         result = run(files[:1], how(recipe="paper"), chains=1, rounds=1)
         X, y = rows(40_000, 0)
         whole = Learner(Recipe(loss="log_loss"))
@@ -78,9 +78,9 @@ class TestTasks:
         """One odd partition neither comes first nor sets the learning rate."""
         X, y = rows(4000, 0)
         odd = how(recipe="paper")
-        samples = [part.sample(Piece("odd", 1.0), 500, odd, (30 * X[:500], y[:500], None))]
+        samples = [part.sample(Shard("odd", 1.0), 500, odd, (30 * X[:500], y[:500], None))]
         samples += [
-            part.sample(Piece(str(n), 1.0), 500, odd, (X[some], y[some], None))
+            part.sample(Shard(str(n), 1.0), 500, odd, (X[some], y[some], None))
             for n, some in enumerate(np.array_split(np.arange(500, 4000), 7))
         ]
         only = part.unpacked(part.begin(samples[:1], odd))[0].report().winner
@@ -102,9 +102,9 @@ class TestTasks:
         X, y = rows(3000, 0)
         options = how(n_features=X.shape[1])
         weights = np.random.default_rng(0).integers(1, 3, 3000).astype(float)
-        piece = Piece("partition 0", 1.0)
+        shard = Shard("partition 0", 1.0)
         states = [
-            part.begin([part.sample(piece, 3000, options, block)], options)
+            part.begin([part.sample(shard, 3000, options, block)], options)
             for block in (
                 (X, y, weights),
                 (sparse.csr_matrix(X), y, weights),
@@ -121,10 +121,10 @@ class TestBadInput:
         X, y = rows(2000, 0)
         options = {"n_features": X.shape[1]} | options
         head = part.begin(
-            [part.sample(Piece("partition 0", 1.0), 2000, how(**options), (X, y, None))],
+            [part.sample(Shard("partition 0", 1.0), 2000, how(**options), (X, y, None))],
             how(**options),
         )
-        return part.learn(head, Piece("partition 7", 1.0), how(**options), block), head
+        return part.learn(head, Shard("partition 7", 1.0), how(**options), block), head
 
     def test_an_empty_partition_is_fine(self) -> None:
         learned, head = self.partition(np.zeros((0, 20)), np.zeros(0), None)
@@ -158,10 +158,10 @@ class TestBadInput:
         bad = tmp_path / "bad.svm"
         bad.write_text("1 1:1\n1 one:1\n")
         with pytest.raises(DataError, match=r"bad\.svm, line 2"):
-            part.learn(state, Piece(str(bad), 20, str(bad), 0, 20), options)
+            part.learn(state, Shard(str(bad), 20, str(bad), 0, 20), options)
         gone = str(tmp_path / "gone.svm")
         with pytest.raises(DataError, match=r"gone\.svm cannot be read"):
-            part.learn(state, Piece(gone, 20, gone, 0, 20), options)
+            part.learn(state, Shard(gone, 20, gone, 0, 20), options)
         with pytest.raises(DataError, match=r"no file matches .*\*\.nothing"):
             part.survey(str(tmp_path / "*.nothing"), options)
 
@@ -174,7 +174,7 @@ class TestBadInput:
     def test_one_class_only(self) -> None:
         X, _ = rows(500, 0)
         with pytest.raises(DataError, match="all of class 1"):
-            part.begin([part.sample(Piece("p", 1.0), 500, how(), (X, np.ones(500), None))], how())
+            part.begin([part.sample(Shard("p", 1.0), 500, how(), (X, np.ones(500), None))], how())
 
 
 class TestRunsInThreads:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from polyak.distributed.plan import (
     FileFacts,
-    Piece,
+    Shard,
     ends_of_rounds,
     in_chains,
     in_rounds,
     joined,
-    pieces_of_files,
-    pieces_of_partitions,
     sampled,
+    shards_of_files,
+    shards_of_partitions,
     tree,
 )
 
@@ -30,12 +30,12 @@ def test_every_byte_of_a_file_is_in_one_piece(
     sizes: list[int], chains: int, ends: list[float], least: int
 ) -> None:
     files = [FileFacts(f"{n}.svm", size, True) for n, size in enumerate(sizes)]
-    pieces = joined(pieces_of_files(files, chains), least)
+    shards = joined(shards_of_files(files, chains), least)
     learned = [
-        piece
-        for chain in in_chains(pieces, chains)
+        shard
+        for chain in in_chains(shards, chains)
         for some in in_rounds(chain, ends)
-        for piece in some
+        for shard in some
     ]
     for file in files:
         own = sorted((p.begin or 0, p.end or 0) for p in learned if p.path == file.path)
@@ -48,19 +48,19 @@ def test_every_byte_of_a_file_is_in_one_piece(
 def test_a_file_that_cannot_be_cut_stays_whole(
     sizes: list[int], chains: int, ends: list[float]
 ) -> None:
-    pieces = pieces_of_files([FileFacts(f"{n}.gz", s, False) for n, s in enumerate(sizes)], chains)
-    learned = [p for chain in in_chains(pieces, chains) for r in in_rounds(chain, ends) for p in r]
-    assert sorted(p.name for p in learned) == sorted(p.name for p in pieces)
+    shards = shards_of_files([FileFacts(f"{n}.gz", s, False) for n, s in enumerate(sizes)], chains)
+    learned = [p for chain in in_chains(shards, chains) for r in in_rounds(chain, ends) for p in r]
+    assert sorted(p.name for p in learned) == sorted(p.name for p in shards)
 
 
 @given(number=st.integers(1, 30), chains=st.integers(1, 9), ends=ends)
 def test_every_share_of_a_partition_is_in_one_piece(
     number: int, chains: int, ends: list[float]
 ) -> None:
-    in_order = in_chains(pieces_of_partitions(number), chains)
+    in_order = in_chains(shards_of_partitions(number), chains)
     if number >= chains:  # then a partition is needed in one place only
-        homes = [{piece.partition for piece in chain} for chain in in_order]
-        assert sum(map(len, homes)) == number
+        workers_of = [{shard.partition for shard in chain} for chain in in_order]
+        assert sum(map(len, workers_of)) == number
     learned = [p for chain in in_order for some in in_rounds(chain, ends) for p in some]
     for n in range(number):
         own = sorted(p.share for p in learned if p.partition == n)
@@ -70,8 +70,8 @@ def test_every_share_of_a_partition_is_in_one_piece(
 
 
 def test_chains_have_about_as_much_each() -> None:
-    pieces = pieces_of_files([FileFacts("a.svm", 10**9, True), FileFacts("b.svm", 10**7, True)], 7)
-    loads = [sum(piece.size for piece in chain) for chain in in_chains(pieces, 7)]
+    shards = shards_of_files([FileFacts("a.svm", 10**9, True), FileFacts("b.svm", 10**7, True)], 7)
+    loads = [sum(shard.size for shard in chain) for chain in in_chains(shards, 7)]
     assert max(loads) < 1.001 * min(loads)
 
 
@@ -101,5 +101,5 @@ def test_rounds_follow_from_t0_and_the_rows() -> None:
 
 
 def test_samples_come_from_all_over() -> None:
-    assert sampled([Piece("one", 1.0)]) == [0]
-    assert sampled([Piece(str(n), 1.0) for n in range(5)]) == [0, 1, 2, 3, 4]
+    assert sampled([Shard("one", 1.0)]) == [0]
+    assert sampled([Shard(str(n), 1.0) for n in range(5)]) == [0, 1, 2, 3, 4]

@@ -51,7 +51,7 @@ def train(job: Job, options: Namespace) -> Outcome:
     )
 
     def watch(progress: Progress) -> None:
-        bar.show(progress.pieces_done, progress.pieces or None, words(progress))
+        bar.show(progress.shards_done, progress.shards or None, words(progress))
 
     with connected(options.scheduler, options.workers) as client:
         if not quiet:
@@ -100,9 +100,9 @@ def words(progress: Progress) -> str:
     Examples
     --------
     >>> from polyak.distributed.dask.work import Progress
-    >>> words(Progress(rows=1000, pieces=8, pieces_done=2, seconds=0.5))
-    '2 of 8 pieces · 1,000 rows · 2,000 rows/s'
+    >>> words(Progress(rows=1000, shards=8, shards_done=2, seconds=0.5))
+    '2 of 8 shards · 1,000 rows · 2,000 rows/s'
     """
     rate = progress.rows / max(progress.seconds, 1e-9)
-    pieces = f"{progress.pieces_done} of {progress.pieces} pieces" if progress.pieces else "begun"
-    return f"{pieces} · {progress.rows:,} rows · {rate:,.0f} rows/s"
+    shards = f"{progress.shards_done} of {progress.shards} shards" if progress.shards else "begun"
+    return f"{shards} · {progress.rows:,} rows · {rate:,.0f} rows/s"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.open import open_stream
-from polyak.distributed.plan import Piece
+from polyak.distributed.plan import Shard
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
@@ -24,16 +24,16 @@ def rows_of(block: Block) -> int:
     return int(_array(block[0]).shape[0])
 
 
-def batches_of(piece: Piece, block: Block, n_features: int | None) -> Iterator[Batch]:
-    """Give the rows of a partition that belong to a piece."""
+def batches_of(shard: Shard, block: Block, n_features: int | None) -> Iterator[Batch]:
+    """Give the rows of a partition that belong to a shard."""
     X, y, weights = (_array(part) for part in block)
     n = X.shape[0]
     for what, numbers in ("targets", y), ("weights", weights):
         if numbers is not None and len(numbers) != n:
-            raise DataError(f"{piece.name} has {n} rows, but {len(numbers)} {what}")
+            raise DataError(f"{shard.name} has {n} rows, but {len(numbers)} {what}")
     if n and n_features is not None and X.shape[1] != n_features:
-        raise DataError(f"{piece.name} has {X.shape[1]} features, but there should be {n_features}")
-    first, last = (piece.skip + round(edge * (n - piece.skip)) for edge in piece.share)
+        raise DataError(f"{shard.name} has {X.shape[1]} features, but there should be {n_features}")
+    first, last = (shard.skip + round(edge * (n - shard.skip)) for edge in shard.share)
     if first >= last:
         return
     several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for

@@ -1,12 +1,12 @@
-"""Who learns what: pieces of the data, chains of pieces, rounds, and the tree of merges.
+"""Who learns what: shards of the data, chains of shards, rounds, and the tree of merges.
 
 All of it follows from the data's sizes, the number of chains and the first rows alone, never from
 which worker is quicker. So whatever happens to the workers, the same tasks are done, each from the
 same state, and the answer is the same to the last bit, as long as the workers are of one kind.
 
-* A *piece* is what one task learns: a file, some lines of one, or rows of a partition.
-* The *head* is learned first: rows from the beginnings of several pieces, in turn.
-* A *chain* learns its pieces one after the other. There are as many chains as workers' threads.
+* A *shard* is what one task learns: a file, some lines of one, or rows of a partition.
+* The *head* is learned first: rows from the beginnings of several shards, in turn.
+* A *chain* learns its shards one after the other. There are as many chains as workers' threads.
 * A *round* ends with the chains merged into one state, from which the next round begins.
 """
 
@@ -20,12 +20,12 @@ from typing import Any
 HEAD_ROWS = 1 << 14
 """How many rows are learned before the data is shared out: enough for the race to leave few."""
 SAMPLED_PIECES = 8
-"""From how many pieces the head comes, so that one odd piece does not set the learning rate."""
+"""From how many shards the head comes, so that one odd shard does not set the learning rate."""
 LARGEST_PIECE = 1 << 26
 """How many bytes of text a task reads at most: what a dead worker's last task costs."""
 SMALLEST_PIECE = 1 << 20
 PIECE_PER_STATE = 32
-"""How many times as large as the state a piece is at least, so that carrying states costs little:
+"""How many times as large as the state a shard is at least, so that carrying states costs little:
 a byte of a state costs about twice what a byte of text does."""
 PIECES_A_CHAIN = 4
 GROWTH = 8
@@ -35,7 +35,7 @@ SLOW_GROWTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Shard:
     """Rows that one task learns.
 
     Attributes
@@ -73,13 +73,13 @@ class Piece:
         """Whether a task can learn some of its rows without reading the others."""
         return self.path is None or self.end is not None
 
-    def cut(self, begin: float, end: float) -> Piece:
+    def cut(self, begin: float, end: float) -> Shard:
         """Give the rows between two shares of it.
 
         Examples
         --------
-        >>> Piece("a.svm", 100, "a.svm", 0, 100).cut(0.25, 0.5)
-        Piece(name='a.svm', size=25.0, path='a.svm', begin=25, end=50, ...)
+        >>> Shard("a.svm", 100, "a.svm", 0, 100).cut(0.25, 0.5)
+        Shard(name='a.svm', size=25.0, path='a.svm', begin=25, end=50, ...)
         """
         size = self.size * (end - begin)
         if self.path is None:
@@ -106,122 +106,122 @@ class FileFacts:
     can_be_cut: bool
 
 
-def pieces_of_files(files: Sequence[FileFacts], chains: int) -> list[Piece]:
-    """Cut files into pieces.
+def shards_of_files(files: Sequence[FileFacts], chains: int) -> list[Shard]:
+    """Cut files into shards.
 
     Examples
     --------
     >>> files = [FileFacts("a.svm", 4 << 20, True), FileFacts("b.gz", 4 << 20, False)]
-    >>> [(piece.path, piece.begin, piece.end) for piece in pieces_of_files(files, chains=1)]
+    >>> [(shard.path, shard.begin, shard.end) for shard in shards_of_files(files, chains=1)]
     [('a.svm', 0, 2097152), ('a.svm', 2097152, 4194304), ('b.gz', None, None)]
     """
     total = sum(file.size or 0 for file in files)
     most = min(max(total / (PIECES_A_CHAIN * chains), SMALLEST_PIECE), LARGEST_PIECE)
-    pieces = []
+    shards = []
     for file in files:
         size = file.size or 0
         if not file.can_be_cut or size == 0:
-            pieces.append(Piece(file.path, max(size, 1), file.path))
+            shards.append(Shard(file.path, max(size, 1), file.path))
             continue
-        whole = Piece(file.path, size, file.path, 0, size)
+        whole = Shard(file.path, size, file.path, 0, size)
         number = max(round(size / most), 1)
-        pieces += [whole.cut(n / number, (n + 1) / number) for n in range(number)]
-    return pieces
+        shards += [whole.cut(n / number, (n + 1) / number) for n in range(number)]
+    return shards
 
 
-def pieces_of_partitions(number: int, homes: Sequence[str] | None = None) -> list[Piece]:
-    """Make a piece of every partition; nobody knows yet how long they are.
+def shards_of_partitions(number: int, workers_of: Sequence[str] | None = None) -> list[Shard]:
+    """Make a shard of every partition; nobody knows yet how long they are.
 
-    ``homes`` says where each lies already: those of one place then come one after the other, so
+    ``workers_of`` says where each lies already: those of one place then come one after the other, so
     that a chain finds its partitions where it is.
 
     Examples
     --------
-    >>> [piece.partition for piece in pieces_of_partitions(4, ["b", "a", "b", "a"])]
+    >>> [shard.partition for shard in shards_of_partitions(4, ["b", "a", "b", "a"])]
     [0, 2, 1, 3]
     """
     order = list(range(number))
-    if homes is not None:
-        places = list(dict.fromkeys(homes))
-        order.sort(key=lambda n: places.index(homes[n]))
-    return [Piece(f"partition {n}", 1.0, partition=n) for n in order]
+    if workers_of is not None:
+        places = list(dict.fromkeys(workers_of))
+        order.sort(key=lambda n: places.index(workers_of[n]))
+    return [Shard(f"partition {n}", 1.0, partition=n) for n in order]
 
 
-def joined(pieces: Sequence[Piece], least: float) -> list[Piece]:
-    """Join pieces of a file that follow each other, until they have so many bytes.
+def joined(shards: Sequence[Shard], least: float) -> list[Shard]:
+    """Join shards of a file that follow each other, until they have so many bytes.
 
     Every task takes a state apart and puts one together, which a wide state makes worth saving.
 
     Examples
     --------
-    >>> pieces = [Piece("a", 10, "a", n, n + 10) for n in range(0, 50, 10)]
-    >>> [(piece.begin, piece.end) for piece in joined(pieces, 20)]
+    >>> shards = [Shard("a", 10, "a", n, n + 10) for n in range(0, 50, 10)]
+    >>> [(shard.begin, shard.end) for shard in joined(shards, 20)]
     [(0, 20), (20, 40), (40, 50)]
     """
-    longer: list[Piece] = []
-    for piece in pieces:
+    longer: list[Shard] = []
+    for shard in shards:
         last = longer[-1] if longer else None
-        follows = last is not None and last.path == piece.path and last.end == piece.begin
-        if last is not None and follows and piece.end is not None and last.size < least:
-            longer[-1] = replace(last, end=piece.end, size=last.size + piece.size)
+        follows = last is not None and last.path == shard.path and last.end == shard.begin
+        if last is not None and follows and shard.end is not None and last.size < least:
+            longer[-1] = replace(last, end=shard.end, size=last.size + shard.size)
         else:
-            longer.append(piece)
+            longer.append(shard)
     return longer
 
 
-def sampled(pieces: Sequence[Piece]) -> list[int]:
-    """Choose the pieces whose first rows are the head, the first of all among them.
+def sampled(shards: Sequence[Shard]) -> list[int]:
+    """Choose the shards whose first rows are the head, the first of all among them.
 
     Examples
     --------
-    >>> sampled([Piece(str(n), 1.0) for n in range(100)])
+    >>> sampled([Shard(str(n), 1.0) for n in range(100)])
     [0, 12, 25, 37, 50, 62, 75, 87]
     """
-    number = min(len(pieces), SAMPLED_PIECES)
-    return [n * len(pieces) // number for n in range(number)]
+    number = min(len(shards), SAMPLED_PIECES)
+    return [n * len(shards) // number for n in range(number)]
 
 
-def in_chains(pieces: Sequence[Piece], chains: int) -> list[list[Piece]]:
-    """Share pieces out, in their order, so that every chain has about as much to learn.
+def in_chains(shards: Sequence[Shard], chains: int) -> list[list[Shard]]:
+    """Share shards out, in their order, so that every chain has about as much to learn.
 
-    A piece that lies across the border of two chains is cut there, if it can be. A partition is
+    A shard that lies across the border of two chains is cut there, if it can be. A partition is
     not, unless there are too few of them: it would have to be in two places.
 
     Examples
     --------
-    >>> pieces = [Piece("a", 32, "a", 0, 32), Piece("b", 16, "b")]
-    >>> [[(p.name, p.size) for p in chain] for chain in in_chains(pieces, 2)]
+    >>> shards = [Shard("a", 32, "a", 0, 32), Shard("b", 16, "b")]
+    >>> [[(p.name, p.size) for p in chain] for chain in in_chains(shards, 2)]
     [[('a', 24.0)], [('a', 8.0), ('b', 16)]]
     """
     borders = [n / chains for n in range(1, chains)]
-    whole = len(pieces) >= chains and any(piece.path is None for piece in pieces)
-    return [chain for chain in _cut_at(pieces, borders, whole) if chain]
+    whole = len(shards) >= chains and any(shard.path is None for shard in shards)
+    return [chain for chain in _cut_at(shards, borders, whole) if chain]
 
 
-def in_rounds(chain: Sequence[Piece], ends: Sequence[float]) -> list[list[Piece]]:
+def in_rounds(chain: Sequence[Shard], ends: Sequence[float]) -> list[list[Shard]]:
     """Cut a chain where the rounds end, which is given in shares of it; the last is its end."""
     return _cut_at(chain, ends[:-1])
 
 
 def _cut_at(
-    pieces: Sequence[Piece], borders: Sequence[float], whole: bool = False
-) -> list[list[Piece]]:
-    total = sum(piece.size for piece in pieces)
-    parts: list[list[Piece]] = [[] for _ in range(len(borders) + 1)]
+    shards: Sequence[Shard], borders: Sequence[float], whole: bool = False
+) -> list[list[Shard]]:
+    total = sum(shard.size for shard in shards)
+    parts: list[list[Shard]] = [[] for _ in range(len(borders) + 1)]
     places = [border * total for border in borders]
     before = 0.0
-    for piece in pieces:
-        after = before + piece.size
+    for shard in shards:
+        after = before + shard.size
         inside = [place for place in places if before < place < after]
         first = sum(place <= before for place in places)
-        if piece.can_be_cut and not whole:
+        if shard.can_be_cut and not whole:
             edges = [before, *inside, after]
             for n, (low, high) in enumerate(pairwise(edges)):
-                some = piece.cut((low - before) / piece.size, (high - before) / piece.size)
-                parts[first + n].append(some if inside else piece)
+                some = shard.cut((low - before) / shard.size, (high - before) / shard.size)
+                parts[first + n].append(some if inside else shard)
         else:
             middle = (before + after) / 2
-            parts[sum(place <= middle for place in places)].append(piece)
+            parts[sum(place <= middle for place in places)].append(shard)
         before = after
     return parts
 

@@ -1,6 +1,6 @@
 """The tasks of a distributed run: each is a function of its arguments and of nothing else.
 
-States go in and out as bytes, which any engine can carry. The same state, piece and options give
+States go in and out as bytes, which any engine can carry. The same state, shard and options give
 the same bytes on any worker of one kind, so that a task whose worker died is done again elsewhere
 and nobody can tell.
 """
@@ -23,7 +23,7 @@ from polyak.data.order import sorted_by_class
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
-from polyak.distributed.plan import FileFacts, Piece
+from polyak.distributed.plan import FileFacts, Shard
 from polyak.distributed.tally import Tally
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
@@ -40,7 +40,7 @@ SECONDS_BETWEEN_WORDS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How pieces are read and learned: what all tasks of a run have in common.
+    """How shards are read and learned: what all tasks of a run have in common.
 
     Attributes
     ----------
@@ -77,15 +77,15 @@ class Surveyed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The first rows of a piece, and what is left of it.
+    """The first rows of a shard, and what is left of it.
 
     Attributes
     ----------
-    piece : Piece
+    shard : Shard
         What is left; None if nothing is.
     rows_read : int
     share : float
-        About how much of the piece was read.
+        About how much of the shard was read.
     first_id : int or None
         Whether the ids of its features begin at 0 or 1, where it shows.
     sorted_by_class : bool
@@ -94,7 +94,7 @@ class Sample:
     batch : Batch or None
     """
 
-    piece: Piece | None
+    shard: Shard | None
     rows_read: int
     share: float
     first_id: int | None
@@ -119,26 +119,26 @@ def survey(source: Any, how: How) -> Surveyed:
     for file in files:
         plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
         facts.append(FileFacts(file.name, file.size, plain_text))
-    with _opened(Piece(facts[0].path, 1.0, facts[0].path), how) as stream:
+    with _opened(Shard(facts[0].path, 1.0, facts[0].path), how) as stream:
         return Surveyed(facts, stream.schema, stream.hashed_bits)
 
 
-def sample(piece: Piece, rows: int, how: How, block: Block | None = None) -> Sample:
-    """Read the first rows of a piece."""
+def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sample:
+    """Read the first rows of a shard."""
     check_version(how)
-    with _named(piece):
+    with _named(shard):
         if block is not None:
-            return _sample_of_block(piece, rows, how, block)
+            return _sample_of_block(shard, rows, how, block)
         tally, batches = Tally(), []
-        with _opened(piece, how, block_bytes=SAMPLE_BLOCK) as stream:
+        with _opened(shard, how, block_bytes=SAMPLE_BLOCK) as stream:
             read, batch = 0, None
             while read < rows and (batch := _next(stream)) is not None:
-                batches.append(_with_targets(batch, piece))
+                batches.append(_with_targets(batch, shard))
                 read += len(batch)
             tally.add_lines(stream.bad_lines, stream.first_bad_lines)
             tally.add_names(stream.names())
             tally.without_target += stream.rows_without_target
-            rest = None if batch is None else _what_is_left(piece, stream)
+            rest = None if batch is None else _what_is_left(shard, stream)
             share = 1.0 if batch is None else _share(stream)
             first_id = stream.position.get("base")
     whole = join_batches(batches)
@@ -177,20 +177,20 @@ def begin(samples: list[Sample], how: How) -> bytes:
 
 def learn(
     state: bytes,
-    piece: Piece,
+    shard: Shard,
     how: How,
     block: Block | None = None,
     tell: Callable[[int], None] = lambda rows: None,
 ) -> bytes:
-    """Learn a piece, from a state to the next; call ``tell`` now and then with the rows done."""
+    """Learn a shard, from a state to the next; call ``tell`` now and then with the rows done."""
     check_version(how)
     learner, tally = unpacked(state)
     assert learner.race is not None
     learner.race.is_part = True
     told = time.monotonic()
     rows = 0
-    with _named(piece):
-        for batch in _batches(piece, how, block, tally):
+    with _named(shard):
+        for batch in _batches(shard, how, block, tally):
             try:
                 _learn(learner, batch, tally)
             except DataError as error:
@@ -286,40 +286,40 @@ def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
 
 
 @contextmanager
-def _named(piece: Piece) -> Iterator[None]:
-    """Let what goes wrong say in which piece."""
+def _named(shard: Shard) -> Iterator[None]:
+    """Let what goes wrong say in which shard."""
     try:
         yield
     except (DataError, ValueError) as error:
         words = str(error)
-        if piece.name in words:
+        if shard.name in words:
             raise
-        raise DataError(f"{piece.name}: {words}") from error
+        raise DataError(f"{shard.name}: {words}") from error
 
 
-def _batches(piece: Piece, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
+def _batches(shard: Shard, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
     if block is not None:
-        yield from batches_of(piece, block, how.reading.n_features)
+        yield from batches_of(shard, block, how.reading.n_features)
         return
-    with _opened(piece, how) as stream:
+    with _opened(shard, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
         without_before = stream.rows_without_target
         while (batch := _next(stream)) is not None:
-            yield _with_targets(batch, piece)
+            yield _with_targets(batch, shard)
         tally.add_lines(stream.bad_lines - bad_before, stream.first_bad_lines[shown_before:])
         tally.add_names(stream.names())
         tally.without_target += stream.rows_without_target - without_before
 
 
-def _opened(piece: Piece, how: How, **other: Any) -> Stream:
-    assert piece.path is not None
-    source: Any = piece.path
-    if piece.begin is not None and piece.end is not None:
-        source = Span(piece.path, piece.begin, piece.end)
+def _opened(shard: Shard, how: How, **other: Any) -> Stream:
+    assert shard.path is not None
+    source: Any = shard.path
+    if shard.begin is not None and shard.end is not None:
+        source = Span(shard.path, shard.begin, shard.end)
     return open_stream(
         source,
         how.reading,
-        start=piece.start,
+        start=shard.start,
         schema=how.schema,
         threads=0,  # there are as many workers as processors already
         warn_if_sorted=False,
@@ -330,7 +330,7 @@ def _opened(piece: Piece, how: How, **other: Any) -> Stream:
 def _next(stream: Stream) -> Batch | None:
     try:
         return next(stream, None)
-    except NoRowsError:  # the other pieces may have some
+    except NoRowsError:  # the other shards may have some
         return None
 
 
@@ -340,9 +340,9 @@ def _is_compressed(file: Any) -> bool:
     return compression_of(file.name, file.head()) is not None
 
 
-def _with_targets(batch: Batch, piece: Piece) -> Batch:
+def _with_targets(batch: Batch, shard: Shard) -> Batch:
     if batch.targets is None:
-        raise DataError(f"{piece.name} has no targets to learn")
+        raise DataError(f"{shard.name} has no targets to learn")
     return batch
 
 
@@ -350,22 +350,22 @@ def _share(stream: Stream) -> float:
     return min(stream.bytes_read / stream.bytes_total, 1.0) if stream.bytes_total else 0.5
 
 
-def _what_is_left(piece: Piece, stream: Stream) -> Piece:
+def _what_is_left(shard: Shard, stream: Stream) -> Shard:
     left = 1.0 - _share(stream)
-    if piece.end is None:
-        return replace(piece, start=stream.position, size=piece.size * left)
-    assert piece.path is not None
-    assert piece.begin is not None
-    first = Span(piece.path, piece.begin, piece.end).first + stream.position["offset"]
-    return replace(piece, begin=first, size=float(max(piece.end - first, 1)))
+    if shard.end is None:
+        return replace(shard, start=stream.position, size=shard.size * left)
+    assert shard.path is not None
+    assert shard.begin is not None
+    first = Span(shard.path, shard.begin, shard.end).first + stream.position["offset"]
+    return replace(shard, begin=first, size=float(max(shard.end - first, 1)))
 
 
-def _sample_of_block(piece: Piece, rows: int, how: How, block: Block) -> Sample:
+def _sample_of_block(shard: Shard, rows: int, how: How, block: Block) -> Sample:
     n = rows_of(block)
     take = min(rows, n)
-    head = replace(piece, share=(0.0, take / n if n else 0.0))
+    head = replace(shard, share=(0.0, take / n if n else 0.0))
     whole = join_batches(list(batches_of(head, block, how.reading.n_features)))
-    left = replace(piece, skip=take, size=float(n - take)) if take < n else None
+    left = replace(shard, skip=take, size=float(n - take)) if take < n else None
     is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
     is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]
     return Sample(left, take, take / n if n else 1.0, None, is_sorted, Tally(), whole)

@@ -65,8 +65,8 @@ def homes_of(client: Any, X: Any) -> list[str] | None:
     if not is_dask(X):
         return None
     who = client.who_has(X)
-    homes = [who.get(key) or who.get(str(key)) for key in _flat(X.__dask_keys__())]
-    return [home[0] for home in homes] if homes and all(homes) else None
+    workers_of = [who.get(key) or who.get(str(key)) for key in _flat(X.__dask_keys__())]
+    return [home[0] for home in workers_of] if workers_of and all(workers_of) else None
 
 
 def _flat(keys: Any) -> list[Any]:

@@ -65,7 +65,7 @@ class _OnDask(BaseASGD):
             source,
             how,
             client=client,
-            homes=None if client is None else homes_of(client, X),
+            workers_of=None if client is None else homes_of(client, X),
             rounds=None if self.rounds == "auto" else self.rounds,
             chains=None if self.chains == "auto" else self.chains,
             watch=_printed() if self.verbose else (lambda progress: None),
@@ -336,13 +336,13 @@ def _client(client: Any) -> Any:
 
 
 def _printed() -> Any:
-    """Print a line whenever another piece is done."""
+    """Print a line whenever another shard is done."""
     said = -1
 
     def say(progress: Progress) -> None:
         nonlocal said
-        if progress.pieces_done > said and progress.pieces:
-            said = progress.pieces_done
-            print(f"{said} of {progress.pieces} pieces, {progress.rows} rows learned")
+        if progress.shards_done > said and progress.shards:
+            said = progress.shards_done
+            print(f"{said} of {progress.shards} shards, {progress.rows} rows learned")
 
     return say

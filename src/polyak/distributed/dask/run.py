@@ -18,7 +18,7 @@ from polyak.distributed import plan
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.work import Progress, Watch, Work
 from polyak.distributed.partitions import Block
-from polyak.distributed.plan import Piece
+from polyak.distributed.plan import Shard
 from polyak.distributed.tally import Tally
 from polyak.distributed.tasks import How, Sample, Surveyed
 from polyak.errors import DataError
@@ -67,7 +67,7 @@ def run(
     client: Any = None,
     rounds: int | None = None,
     chains: int | None = None,
-    homes: list[str] | None = None,
+    workers_of: list[str] | None = None,
     watch: Watch = lambda progress: None,
 ) -> Result:
     """Learn from files, or from partitions given as delayed (X, y, weights).
@@ -83,7 +83,7 @@ def run(
     chains : int, optional
         How many learn at the same time; as many as there are threads of workers if not given. The
         answer depends on it, and on no other trait of the cluster.
-    homes : list of str, optional
+    workers_of : list of str, optional
         On which worker each partition lies, if they are there already.
     watch : function
         Called now and then with the progress.
@@ -92,15 +92,15 @@ def run(
         chains = chains or work.threads
         if isinstance(source, list) and source and isinstance(source[0], tuple):
             blocks: list[Any] | None = source
-            pieces = plan.pieces_of_partitions(len(source), homes)
+            shards = plan.shards_of_partitions(len(source), workers_of)
         else:
             blocks = None
             found: Surveyed = work.value(
                 work.task("survey", partial(_on_worker, part.survey, source, how))
             )
             how = _told_by(found, how)
-            pieces = plan.pieces_of_files(found.files, chains)
-        return _Run(work, how, pieces, blocks, homes, chains, rounds).result()
+            shards = plan.shards_of_files(found.files, chains)
+        return _Run(work, how, shards, blocks, workers_of, chains, rounds).result()
 
 
 def _told_by(found: Surveyed, how: How) -> How:
@@ -118,17 +118,17 @@ class _Run:
         self,
         work: Work,
         how: How,
-        pieces: list[Piece],
+        shards: list[Shard],
         blocks: list[Any] | None,
-        homes: list[str] | None,
+        workers_of: list[str] | None,
         chains: int,
         rounds: int | None,
     ) -> None:
         self._work = work
         self._how = how
-        self._pieces = pieces
+        self._shards = shards
         self._blocks = blocks
-        self._homes = homes
+        self._workers_of = workers_of
         self._chains = chains
         self._rounds = rounds
 
@@ -136,14 +136,14 @@ class _Run:
         head, facts, (rows, start, size) = self._head()
         self._work.progress.rows = rows
         self._work.progress.note({"task": "head", "rows": rows, "done": False})
-        pieces, left = self._left(facts)
-        pieces = plan.joined(pieces, plan.PIECE_PER_STATE * size)
+        shards, left = self._left(facts)
+        shards = plan.joined(shards, plan.PIECE_PER_STATE * size)
         chains = min(self._chains, max(int(left / ROWS_A_CHAIN), 1))
         ends = plan.ends_of_rounds(rows, left, start, self._rounds)
-        in_chains = plan.in_chains(pieces, chains) if pieces else []
+        in_chains = plan.in_chains(shards, chains) if shards else []
         parts = [plan.in_rounds(chain, ends) for chain in in_chains]
         final = self._graph(head, parts, len(ends))
-        self._work.progress.pieces = sum(len(some) for chain in parts for some in chain)
+        self._work.progress.shards = sum(len(some) for chain in parts for some in chain)
         learner, tally = part.unpacked(self._work.value(final))
         assert learner.race is not None
         learner.race.is_part = False
@@ -154,21 +154,21 @@ class _Run:
             _first_id(facts),
             self._work.progress,
             chains=max(len(in_chains), 1),
-            rounds=len(ends) if pieces else 0,
-            bytes_read=0 if self._blocks else round(sum(piece.size for piece in self._pieces)),
+            rounds=len(ends) if shards else 0,
+            bytes_read=0 if self._blocks else round(sum(shard.size for shard in self._shards)),
         )
 
     def _head(self) -> tuple[Any, list[Sample], tuple[int, float | None, int]]:
         """Learn the head; once more if it turns out that ids begin at 0 in some files only."""
-        chosen = plan.sampled(self._pieces)
+        chosen = plan.sampled(self._shards)
         quota = -(-plan.HEAD_ROWS // len(chosen))
         while True:
             samples = [
                 self._work.task(
                     "sample",
-                    partial(_on_worker, part.sample, self._pieces[n], quota, self._how),
-                    *self._block(self._pieces[n]),
-                    home=self._home(self._pieces[n]),
+                    partial(_on_worker, part.sample, self._shards[n], quota, self._how),
+                    *self._block(self._shards[n]),
+                    home=self._home(self._shards[n]),
                 )
                 for n in chosen
             ]
@@ -186,19 +186,19 @@ class _Run:
 
     def _warn_if_sorted(self, samples: list[Sample]) -> None:
         for sample in samples:
-            if sample.sorted_by_class and self._how.classes != () and sample.piece is not None:
+            if sample.sorted_by_class and self._how.classes != () and sample.shard is not None:
                 import warnings
 
                 warnings.warn(
-                    f"the rows of {sample.piece.name} seem to be sorted by class, and workers that "
+                    f"the rows of {sample.shard.name} seem to be sorted by class, and workers that "
                     "see one class only learn poorly: shuffle the rows before",
                     stacklevel=2,
                 )
                 return
 
-    def _left(self, samples: list[Sample]) -> tuple[list[Piece], float]:
-        """Give the pieces without the head, and about how many rows they have."""
-        chosen = dict(zip(plan.sampled(self._pieces), samples, strict=True))
+    def _left(self, samples: list[Sample]) -> tuple[list[Shard], float]:
+        """Give the shards without the head, and about how many rows they have."""
+        chosen = dict(zip(plan.sampled(self._shards), samples, strict=True))
         read = sum(sample.rows_read for sample in samples)
         if self._blocks is not None:  # partitions are measured in rows
             lengths = [sample.rows_read / sample.share for sample in samples if sample.rows_read]
@@ -206,27 +206,27 @@ class _Run:
             rows_by_size = 1.0
         else:
             usual = 0.0
-            size = sum(self._pieces[n].size * one.share for n, one in chosen.items())
+            size = sum(self._shards[n].size * one.share for n, one in chosen.items())
             rows_by_size = read / max(size, 1.0)
         left = []
-        for n, piece in enumerate(self._pieces):
+        for n, shard in enumerate(self._shards):
             if n not in chosen:
-                left.append(replace(piece, size=usual) if usual else piece)
-            elif (rest := chosen[n].piece) is not None:
+                left.append(replace(shard, size=usual) if usual else shard)
+            elif (rest := chosen[n].shard) is not None:
                 left.append(rest)
-        return left, rows_by_size * sum(piece.size for piece in left)
+        return left, rows_by_size * sum(shard.size for shard in left)
 
-    def _graph(self, head: Any, parts: list[list[list[Piece]]], rounds: int) -> Any:
+    def _graph(self, head: Any, parts: list[list[list[Shard]]], rounds: int) -> Any:
         base = head
         for number in range(rounds):
             tips = []
-            for chain, pieces_of_rounds in enumerate(parts):
+            for chain, shards_of_rounds in enumerate(parts):
                 state = base
-                for place, piece in enumerate(pieces_of_rounds[number]):
+                for place, shard in enumerate(shards_of_rounds[number]):
                     name = f"{number}-{chain}-{place}"
-                    learn = partial(_learn, piece, self._how, self._work.topic, name)
-                    block = self._block(piece)
-                    home = self._home(piece) or self._work.place(chain)
+                    learn = partial(_learn, shard, self._how, self._work.topic, name)
+                    block = self._block(shard)
+                    home = self._home(shard) or self._work.place(chain)
                     state = self._work.task("learn", learn, state, *block, name=name, home=home)
                 if state is not base:
                     tips.append(state)
@@ -240,11 +240,11 @@ class _Run:
                 base = tips[0]
         return base
 
-    def _block(self, piece: Piece) -> Sequence[Any]:
-        return () if self._blocks is None else self._blocks[piece.partition]
+    def _block(self, shard: Shard) -> Sequence[Any]:
+        return () if self._blocks is None else self._blocks[shard.partition]
 
-    def _home(self, piece: Piece) -> str | None:
-        return None if self._homes is None else self._homes[piece.partition]
+    def _home(self, shard: Shard) -> str | None:
+        return None if self._workers_of is None else self._workers_of[shard.partition]
 
 
 def _first_id(samples: list[Sample]) -> int | None:
@@ -259,8 +259,8 @@ def _first_id(samples: list[Sample]) -> int | None:
 def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
     """Do a task; what goes wrong says on which worker."""
     if len(arguments) > 3 and function is part.sample:
-        piece, rows, how, *block = arguments
-        arguments = (piece, rows, how, tuple(block))
+        shard, rows, how, *block = arguments
+        arguments = (shard, rows, how, tuple(block))
     with _where():
         return function(*arguments)
 
@@ -274,7 +274,7 @@ def _look(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
     return [sample.facts() for sample in samples], part.look(head)
 
 
-def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
+def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
     worker = _worker()
 
     def tell(rows: int, done: bool = False) -> None:
@@ -293,7 +293,7 @@ def _learn(piece: Piece, how: How, topic: str, name: str, state: bytes, *block: 
 
     with _where():
         given: Block | None = (block[0], block[1], block[2]) if block else None
-        learned = part.learn(state, piece, how, given, note)
+        learned = part.learn(state, shard, how, given, note)
     tell(last, done=True)
     return learned
 

@@ -25,8 +25,8 @@ class Progress:
     """How far a distributed run has come."""
 
     rows: int = 0
-    pieces: int = 0
-    pieces_done: int = 0
+    shards: int = 0
+    shards_done: int = 0
     seconds: float = 0.0
     _rows_of: dict[str, int] = field(default_factory=dict)
     _done: set[str] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Progress:
         if event["done"]:
             self._done.add(event["task"])
         self.rows = sum(self._rows_of.values())
-        self.pieces_done = len(self._done)
+        self.shards_done = len(self._done)
 
 
 Watch = Callable[[Progress], None]
