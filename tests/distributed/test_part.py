@@ -188,8 +188,8 @@ class TestRunsInThreads:
         source = [*files, str(packed), str(tmp_path / "empty.svm"), str(tmp_path / "bad.svm")]
         result = run(source, how(skip_bad_lines=True), chains=3)
         assert result.learner.rows_seen == 46_002
-        assert result.tally.bad_lines == 3
-        assert [line.line for line in result.tally.first_bad_lines] == [2, 3, 4]
+        assert result.run_counts.bad_lines == 3
+        assert [line.line for line in result.run_counts.first_bad_lines] == [2, 3, 4]
         assert result.chains == 3
 
     def test_ids_that_begin_at_zero_in_some_files_only(self, tmp_path: Path) -> None:

@@ -79,14 +79,14 @@ def _outcome(result: Result) -> Outcome:
     from polyak.training.finishing import finished
     from polyak.training.job import Outcome, Progress
 
-    learner, tally = result.learner, result.tally
+    learner, run_counts = result.learner, result.run_counts
     progress = Progress(
         learner,
         rows=learner.rows_seen,
         bytes_read=result.bytes_read,
         seconds=result.progress.seconds,
-        bad_lines=tally.bad_lines,
-        first_bad_lines=tuple(tally.first_bad_lines),
+        bad_lines=run_counts.bad_lines,
+        first_bad_lines=tuple(run_counts.first_bad_lines),
     )
     return Outcome(finished(learner, result.known()), progress)
 

@@ -24,7 +24,7 @@ from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
 from polyak.distributed.plan import FileFacts, Shard
-from polyak.distributed.tally import Tally
+from polyak.distributed.run_counts import RunCounts
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -90,7 +90,7 @@ class Sample:
         Whether the ids of its features begin at 0 or 1, where it shows.
     sorted_by_class : bool
         Whether its rows seem to be.
-    tally : Tally
+    run_counts : RunCounts
     batch : Batch or None
     """
 
@@ -99,7 +99,7 @@ class Sample:
     share: float
     first_id: int | None
     sorted_by_class: bool
-    tally: Tally
+    run_counts: RunCounts
     batch: Batch | None
 
     def facts(self) -> Sample:
@@ -129,28 +129,28 @@ def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sam
     with _named(shard):
         if block is not None:
             return _sample_of_block(shard, rows, how, block)
-        tally, batches = Tally(), []
+        run_counts, batches = RunCounts(), []
         with _opened(shard, how, block_bytes=SAMPLE_BLOCK) as stream:
             read, batch = 0, None
             while read < rows and (batch := _next(stream)) is not None:
                 batches.append(_with_targets(batch, shard))
                 read += len(batch)
-            tally.add_lines(stream.bad_lines, stream.first_bad_lines)
-            tally.add_names(stream.names())
-            tally.without_target += stream.rows_without_target
+            run_counts.add_lines(stream.bad_lines, stream.first_bad_lines)
+            run_counts.add_names(stream.names())
+            run_counts.without_target += stream.rows_without_target
             rest = None if batch is None else _what_is_left(shard, stream)
             share = 1.0 if batch is None else _share(stream)
             first_id = stream.position.get("base")
     whole = join_batches(batches)
     is_sorted = whole is not None and sorted_by_class(whole.targets)
-    return Sample(rest, read, share, first_id, is_sorted, tally, whole)
+    return Sample(rest, read, share, first_id, is_sorted, run_counts, whole)
 
 
 def begin(samples: list[Sample], how: How) -> bytes:
     """Learn the head: the samples' rows, one of each in turn, as one learner would."""
-    tally = Tally()
+    run_counts = RunCounts()
     for one in samples:
-        tally.merge(one.tally, Tally())
+        run_counts.merge(one.run_counts, RunCounts())
     batch = interleaved([one.batch for one in samples if one.batch is not None])
     if batch is None or batch.targets is None:
         raise DataError("there are no rows to learn from")
@@ -170,9 +170,9 @@ def begin(samples: list[Sample], how: How) -> bytes:
         unknown = label_text(batch.targets[~np.isin(batch.targets, classes)][0])
         known = ", ".join(label_text(label) for label in classes[:10])
         raise DataError(f"a row has the label {unknown}, which is not among {known}")
-    _learn(learner, batch, tally)
+    _learn(learner, batch, run_counts)
     learner.finish()
-    return _packed(learner, tally)
+    return _packed(learner, run_counts)
 
 
 def learn(
@@ -184,15 +184,15 @@ def learn(
 ) -> bytes:
     """Learn a shard, from a state to the next; call ``tell`` now and then with the rows done."""
     check_version(how)
-    learner, tally = unpacked(state)
+    learner, run_counts = unpacked(state)
     assert learner.race is not None
     learner.race.is_part = True
     told = time.monotonic()
     rows = 0
     with _named(shard):
-        for batch in _batches(shard, how, block, tally):
+        for batch in _batches(shard, how, block, run_counts):
             try:
-                _learn(learner, batch, tally)
+                _learn(learner, batch, run_counts)
             except DataError as error:
                 unknown = _unknown_label(learner, batch, rows)
                 raise DataError(unknown or str(error)) from error
@@ -201,25 +201,25 @@ def learn(
                 told = time.monotonic()
                 tell(rows)
     tell(rows)
-    return _packed(learner, tally)
+    return _packed(learner, run_counts)
 
 
 def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> bytes:
     """Merge two states that both went on from the base; the last merge of a round ends it."""
-    (learner, tally), (second, count), (first, before) = map(unpacked, (state, other, base))
+    (learner, run_counts), (second, count), (first, before) = map(unpacked, (state, other, base))
     learner.merge([second], first)
-    tally.merge(count, before)
+    run_counts.merge(count, before)
     if last and learner.race is not None:
         learner.race.settle()
-    return _packed(learner, tally)
+    return _packed(learner, run_counts)
 
 
 def settle(state: bytes) -> bytes:
     """End a round of one chain: candidates that are behind drop out."""
-    learner, tally = unpacked(state)
+    learner, run_counts = unpacked(state)
     assert learner.race is not None
     learner.race.settle()
-    return _packed(learner, tally)
+    return _packed(learner, run_counts)
 
 
 def look(state: bytes) -> tuple[int, float | None, int]:
@@ -235,10 +235,12 @@ def look(state: bytes) -> tuple[int, float | None, int]:
     return learner.rows_seen, begun, len(state)
 
 
-def unpacked(state: bytes) -> tuple[Learner, Tally]:
+def unpacked(state: bytes) -> tuple[Learner, RunCounts]:
     """Take a state apart."""
     page, arrays = unpack(state, "a part of a distributed run", KIND, FORMAT)
-    return Learner.from_state(page["learner"], arrays), Tally.from_state(page["tally"], arrays)
+    return Learner.from_state(page["learner"], arrays), RunCounts.from_state(
+        page["run_counts"], arrays
+    )
 
 
 def check_version(how: How) -> None:
@@ -255,19 +257,19 @@ def check_version(how: How) -> None:
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _packed(learner: Learner, tally: Tally) -> bytes:
+def _packed(learner: Learner, run_counts: RunCounts) -> bytes:
     learned, arrays = learner.state()
-    counts, more = tally.to_state()
+    counts, more = run_counts.to_state()
     return pack(
-        {"kind": KIND, "format": FORMAT, "learner": learned, "tally": counts}, arrays | more
+        {"kind": KIND, "format": FORMAT, "learner": learned, "run_counts": counts}, arrays | more
     )
 
 
-def _learn(learner: Learner, batch: Batch, tally: Tally) -> None:
+def _learn(learner: Learner, batch: Batch, run_counts: RunCounts) -> None:
     targets, weights = batch.targets, batch.weights
     assert targets is not None
     if not learner.loss.classifies and len(targets):
-        tally.add_targets(targets, weights)
+        run_counts.add_targets(targets, weights)
     learner.learn(batch.rows, targets, weights)
 
 
@@ -297,7 +299,7 @@ def _named(shard: Shard) -> Iterator[None]:
         raise DataError(f"{shard.name}: {words}") from error
 
 
-def _batches(shard: Shard, how: How, block: Block | None, tally: Tally) -> Iterator[Batch]:
+def _batches(shard: Shard, how: How, block: Block | None, run_counts: RunCounts) -> Iterator[Batch]:
     if block is not None:
         yield from batches_of(shard, block, how.reading.n_features)
         return
@@ -306,9 +308,9 @@ def _batches(shard: Shard, how: How, block: Block | None, tally: Tally) -> Itera
         without_before = stream.rows_without_target
         while (batch := _next(stream)) is not None:
             yield _with_targets(batch, shard)
-        tally.add_lines(stream.bad_lines - bad_before, stream.first_bad_lines[shown_before:])
-        tally.add_names(stream.names())
-        tally.without_target += stream.rows_without_target - without_before
+        run_counts.add_lines(stream.bad_lines - bad_before, stream.first_bad_lines[shown_before:])
+        run_counts.add_names(stream.names())
+        run_counts.without_target += stream.rows_without_target - without_before
 
 
 def _opened(shard: Shard, how: How, **other: Any) -> Stream:
@@ -368,4 +370,4 @@ def _sample_of_block(shard: Shard, rows: int, how: How, block: Block) -> Sample:
     left = replace(shard, skip=take, size=float(n - take)) if take < n else None
     is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
     is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]
-    return Sample(left, take, take / n if n else 1.0, None, is_sorted, Tally(), whole)
+    return Sample(left, take, take / n if n else 1.0, None, is_sorted, RunCounts(), whole)

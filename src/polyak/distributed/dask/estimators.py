@@ -310,7 +310,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         result = self._fit_on_dask(X, y, sample_weight, None, multi_output=True)
         self._one_output_is_flat = getattr(y, "ndim", 1) == 1
         self._spread = TargetSpread()
-        self._spread.shift, self._spread.sums = result.tally.shift, result.tally.sums
+        self._spread.shift, self._spread.sums = result.run_counts.shift, result.run_counts.sums
         self._run = Run(result.learner, known=result.known(self._names()))
         return self
 

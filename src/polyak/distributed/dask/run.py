@@ -19,7 +19,7 @@ from polyak.distributed import tasks as part
 from polyak.distributed.dask.work import Progress, Watch, Work
 from polyak.distributed.partitions import Block
 from polyak.distributed.plan import Shard
-from polyak.distributed.tally import Tally
+from polyak.distributed.run_counts import RunCounts
 from polyak.distributed.tasks import How, Sample, Surveyed
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
@@ -39,7 +39,7 @@ class Result:
     """What came of a distributed run."""
 
     learner: Learner
-    tally: Tally
+    run_counts: RunCounts
     how: How
     first_id: int | None
     progress: Progress
@@ -49,13 +49,13 @@ class Result:
 
     def known(self, names: dict[int, str] | None = None) -> Known:
         """Say what a model of it has to know about the data, whose columns may have names."""
-        how, tally = self.how, self.tally
+        how, run_counts = self.how, self.run_counts
         return Known(
             features=FeatureMap.of(
-                how.schema, how.hashed_bits, self.first_id, names or tally.names
+                how.schema, how.hashed_bits, self.first_id, names or run_counts.names
             ),
-            bad_lines=tally.bad_lines,
-            rows_without_target=tally.without_target,
+            bad_lines=run_counts.bad_lines,
+            rows_without_target=run_counts.without_target,
             engine=Engine(name="dask", chains=self.chains, rounds=self.rounds),
         )
 
@@ -144,12 +144,12 @@ class _Run:
         parts = [plan.in_rounds(chain, ends) for chain in in_chains]
         final = self._graph(head, parts, len(ends))
         self._work.progress.shards = sum(len(some) for chain in parts for some in chain)
-        learner, tally = part.unpacked(self._work.value(final))
+        learner, run_counts = part.unpacked(self._work.value(final))
         assert learner.race is not None
         learner.race.is_part = False
         return Result(
             learner,
-            tally,
+            run_counts,
             self._how,
             _first_id(facts),
             self._work.progress,

@@ -16,7 +16,7 @@ SHOWN_LINES = 10
 
 
 @dataclass(slots=True)
-class Tally:
+class RunCounts:
     """Counts that grow with the rows, and are merged as learners are.
 
     Attributes
@@ -65,7 +65,7 @@ class Tally:
             [np.full(columns.shape[1], each.sum()), each @ away, each @ (away * away)]
         )
 
-    def merge(self, other: Tally, base: Tally) -> None:
+    def merge(self, other: RunCounts, base: RunCounts) -> None:
         """Add what another one counted since the base that both began with."""
         self.bad_lines += other.bad_lines - base.bad_lines
         new = other.first_bad_lines[len(base.first_bad_lines) :]
@@ -85,14 +85,17 @@ class Tally:
         }
         if self.shift is None:
             return page, {}
-        return page, {"tally.shift": self.shift, "tally.sums": self.sums}
+        return page, {"run_counts.shift": self.shift, "run_counts.sums": self.sums}
 
     @classmethod
-    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Tally:
+    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> RunCounts:
         """Undo ``to_state``."""
         lines = [BadLine(*line) for line in page["first_bad_lines"]]
         names = {int(index): name for index, name in page["names"].items()}
-        tally = cls(page["bad_lines"], lines, page["without_target"], names)
-        if "tally.shift" in arrays:
-            tally.shift, tally.sums = arrays["tally.shift"], arrays["tally.sums"]
-        return tally
+        run_counts = cls(page["bad_lines"], lines, page["without_target"], names)
+        if "run_counts.shift" in arrays:
+            run_counts.shift, run_counts.sums = (
+                arrays["run_counts.shift"],
+                arrays["run_counts.sums"],
+            )
+        return run_counts
