@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.exports.export_input import ExportInput
-from polyak.extras import needed
 from polyak.model.schema import Schema
+from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels
 
 OPSET, IR_VERSION = 13, 7

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyak.exports.export_input import ExportInput, export_input_of
 from polyak.exports.units import in_units
-from polyak.extras import needed
+from polyak.optional_imports import needed
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel

@@ -58,7 +58,7 @@ class ArrayReader:
     file : ArrayFile, optional
         The file that holds the arrays, which is told how far the reading has come.
     origin : dict, optional
-        What `polyak.data.origin` says of the source that the arrays were made of.
+        What `polyak.data.feature_origin` says of the source that the arrays were made of.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data.feature_origin import from_text
 from polyak.data.formats.arrays import ArrayFile, ArrayReader
 from polyak.data.formats.npz_members import (
     Checksums,
@@ -20,7 +21,6 @@ from polyak.data.formats.npz_members import (
     require_memory,
 )
 from polyak.data.options import ReadOptions
-from polyak.data.origin import from_text
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.rows.sparse import SparseRows, as_rows

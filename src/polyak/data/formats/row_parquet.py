@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data.feature_origin import from_text
 from polyak.data.formats.arrays import check_batch
 from polyak.data.options import ReadOptions
-from polyak.data.origin import from_text
 from polyak.data.position import Mark, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size

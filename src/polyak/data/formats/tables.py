@@ -8,7 +8,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Reader
 from polyak.data.tables.reader import Source, TableReader
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 
 def open_table(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from polyak.data.sources.compression import compression_of, without_suffix
 from polyak.data.sources.files import HEAD_BYTES, File, Opened, Pipe, reason
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """How others write a folder's name where the value is missing."""

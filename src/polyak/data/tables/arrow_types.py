@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL")
 """What stands for nothing where words are expected; the core has the same list."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import odd_numbers
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 
 def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ from polyak.data.tables.text_rows import (
     without,
 )
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 _QUOTED = 2
 """The core's state of a text that ends inside quotation marks."""

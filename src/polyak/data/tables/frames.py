@@ -12,7 +12,7 @@ from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import Piece, TableReader
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 BATCH_ROWS = 1 << 14
 

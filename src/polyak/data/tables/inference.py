@@ -15,8 +15,8 @@ from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.errors import DataError
-from polyak.extras import pyarrow
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
+from polyak.optional_imports import pyarrow
 from polyak.rows.labels import label_text
 
 SAMPLE_ROWS = 1000

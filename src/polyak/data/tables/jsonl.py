@@ -13,7 +13,7 @@ from polyak.data.sources.blocks import LineEnds
 from polyak.data.tables.bad_values import not_utf8
 from polyak.data.tables.text_rows import OLD_LINE_ENDS, BadRow, Lines, has_old_line_ends, leave_out
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 _ROW = re.compile(r"in row (\d+)")
 _CHANGED = re.compile(

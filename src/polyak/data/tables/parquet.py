@@ -14,7 +14,7 @@ from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 BATCH_ROWS = 1 << 15
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 
 def key_types(files: Iterable[Any]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, no_such_column
 from polyak.data.tables.targets import numbers_of, read_targets
 from polyak.errors import DataError
-from polyak.extras import pyarrow
 from polyak.model.schema import Column, Schema
+from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import SparseRows, take_rows

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers
 from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
-from polyak.extras import pyarrow
 from polyak.model.schema import Target
+from polyak.optional_imports import pyarrow
 from polyak.rows.labels import label_text
 
 

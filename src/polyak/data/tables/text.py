@@ -21,7 +21,7 @@ from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
 from polyak.data.tables.text_rows import Lines
 from polyak.errors import DataError
-from polyak.extras import pyarrow
+from polyak.optional_imports import pyarrow
 
 LEAST_ROWS = 256
 """How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polyak.data.origin import origin_of, to_text
+from polyak.data.feature_origin import origin_of, to_text
 from polyak.data.stream import Stream
-from polyak.data.write.growing import GrowingArray, GrowingLabels, write_header
+from polyak.data.write.spooled_arrays import GrowingArray, GrowingLabels, write_header
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from polyak.data.feature_origin import origin_of, to_text
 from polyak.data.formats.row_parquet import MARK
-from polyak.data.origin import origin_of, to_text
 from polyak.data.stream import Stream
 from polyak.data.write.prediction_tables import table_sink
 from polyak.errors import DataError
-from polyak.extras import needed
+from polyak.optional_imports import needed
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows, dense_as_sparse
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
 from polyak.data.write.predictions import What
-from polyak.extras import needed
+from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels, label_text
 
 if TYPE_CHECKING:
