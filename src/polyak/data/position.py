@@ -20,7 +20,7 @@ class BadLine(NamedTuple):
         return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
 
 
-class Mark(NamedTuple):
+class Cursor(NamedTuple):
     """Where the reading stands at the end of a batch."""
 
     position: Position

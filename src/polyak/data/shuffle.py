@@ -13,12 +13,12 @@ from polyak.rows.batch import Batch
 from polyak.rows.sparse import Rows, SparseRows
 
 if TYPE_CHECKING:
-    from polyak.data.position import Mark, Position
+    from polyak.data.position import Cursor, Position
 
-Marked = Generator[tuple[Batch, "Mark"]]
+WithCursor = Generator[tuple[Batch, "Cursor"]]
 
 
-def shuffled(source: Marked, size: int, seed: int, start: Position | None) -> Marked:
+def shuffled(source: WithCursor, size: int, seed: int, start: Position | None) -> WithCursor:
     """Shuffle a stream within a buffer of ``size`` rows.
 
     When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
@@ -35,26 +35,26 @@ def shuffled(source: Marked, size: int, seed: int, start: Position | None) -> Ma
     return _shuffled(source, size, kind, done)
 
 
-def _shuffled(source: Marked, size: int, kind: dict[str, int], done: int) -> Marked:
+def _shuffled(source: WithCursor, size: int, kind: dict[str, int], done: int) -> WithCursor:
     random = np.random.PCG64(kind["seed"])
     rows = 0
     try:
-        for batch, mark in _buffers(source, size, random):
+        for batch, cursor in _buffers(source, size, random):
             skipped = min(max(done - rows, 0), len(batch))
             rows += len(batch)
             here = max(rows, done)
             rest = _slice(batch, skipped, len(batch))
-            yield rest, mark._replace(position={**kind, "rows": here}, rows=here)
+            yield rest, cursor._replace(position={**kind, "rows": here}, rows=here)
     finally:
         source.close()
 
 
-def _buffers(source: Marked, size: int, random: np.random.PCG64) -> Marked:
+def _buffers(source: WithCursor, size: int, random: np.random.PCG64) -> WithCursor:
     held: list[Batch] = []
     count = 0
     end_mark = None
-    for batch, mark in source:
-        end_mark = mark
+    for batch, cursor in source:
+        end_mark = cursor
         begin = 0
         while begin < len(batch):
             end = min(len(batch), begin + size - count)
@@ -64,7 +64,7 @@ def _buffers(source: Marked, size: int, random: np.random.PCG64) -> Marked:
             if count == size:
                 buffer = _permuted(held, random)
                 out = (size + 1) // 2
-                yield _slice(buffer, 0, out), mark
+                yield _slice(buffer, 0, out), cursor
                 held, count = [_slice(buffer, out, size)], size - out
     if end_mark is not None:
         yield _permuted(held or [_slice(batch, 0, 0)], random), end_mark

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polyak.data.order import ROWS_TO_TELL, sorted_by_class
-from polyak.data.position import BadLine, Mark, Position
+from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.shuffle import shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -32,11 +32,11 @@ class Reader(Protocol):
     def fingerprint(self) -> str:
         """Tell this data from other data."""
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins: at the source's beginning, or at a position."""
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark; a batch may be empty."""
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor; a batch may be empty."""
 
 
 class Stream:
@@ -102,10 +102,10 @@ class Stream:
             begin = reader.begin(None)
             self._batches = shuffled(reader.read(begin), size, seed, start)
             here = start or {"shuffle_buffer": size, "seed": seed, "rows": 0}
-            self._mark = begin._replace(position=here, rows=int(here["rows"]))
+            self._cursor = begin._replace(position=here, rows=int(here["rows"]))
         else:
-            self._mark = reader.begin(start)
-            self._batches = reader.read(self._mark)
+            self._cursor = reader.begin(start)
+            self._batches = reader.read(self._cursor)
         self._first_targets: list[Any] | None = (
             [] if warn_if_sorted and not size and start is None else None
         )
@@ -118,28 +118,28 @@ class Stream:
 
     @property
     def bytes_read(self) -> int:  # noqa: D102
-        return self._mark.bytes_read
+        return self._cursor.bytes_read
 
     @property
     def rows_read(self) -> int:  # noqa: D102
-        return self._mark.rows
+        return self._cursor.rows
 
     @property
     def bad_lines(self) -> int:  # noqa: D102
-        return self._mark.bad_lines
+        return self._cursor.bad_lines
 
     @property
     def first_bad_lines(self) -> tuple[BadLine, ...]:  # noqa: D102
-        return self._mark.first_bad_lines
+        return self._cursor.first_bad_lines
 
     @property
     def rows_without_target(self) -> int:
         """How many rows of a table were left out because their target is missing."""
-        return int(self._mark.position.get("without_target", 0))
+        return int(self._cursor.position.get("without_target", 0))
 
     @property
     def position(self) -> Position:  # noqa: D102
-        return self._mark.position
+        return self._cursor.position
 
     @property
     def fingerprint(self) -> str:
@@ -161,11 +161,11 @@ class Stream:
     def __next__(self) -> Batch:
         try:
             # A part of the source without rows still moves the position and counts bad lines.
-            batch, self._mark = next(self._batches)
+            batch, self._cursor = next(self._batches)
             while not len(batch):
-                batch, self._mark = next(self._batches)
+                batch, self._cursor = next(self._batches)
         except StopIteration:
-            if self._mark.rows == 0:
+            if self._cursor.rows == 0:
                 raise NoRowsError(f"{self._reader.name} has no rows{self._left_out()}") from None
             raise
         if self._first_targets is not None:
@@ -201,7 +201,7 @@ class Stream:
         assert self._first_targets is not None
         if batch.targets is not None:
             self._first_targets.extend(batch.targets[:ROWS_TO_TELL].tolist())
-            if self._mark.rows < ROWS_TO_TELL:
+            if self._cursor.rows < ROWS_TO_TELL:
                 return
             if sorted_by_class(self._first_targets):
                 warnings.warn(

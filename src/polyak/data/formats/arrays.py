@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.options import ReadOptions
-from polyak.data.position import Mark, Position
+from polyak.data.position import Cursor, Position
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
@@ -114,32 +114,32 @@ class ArrayReader:
                 digest.update(repr(part.tolist() if part is not None else None).encode())
         return digest.hexdigest()[:32]
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins."""
         if start is None:
-            return Mark(self._place | {"rows": 0})
+            return Cursor(self._place | {"rows": 0})
         if start.get("format") != self.format or start["rows"] > len(self._rows):
             raise DataError(f"the place to go on from is not one in {self.name}")
-        return self._mark(start["rows"])
+        return self._cursor(start["rows"])
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
         n = len(self._rows)
         self._file.begin()
         try:
-            for begin in range(mark.rows, n, self._batch_rows):
+            for begin in range(cursor.rows, n, self._batch_rows):
                 end = min(n, begin + self._batch_rows)
                 self._file.before_batch(last=end == n)
                 batch = self._batch(begin, end)
                 check_batch(batch, self.name, begin)
-                yield batch, self._mark(end)
+                yield batch, self._cursor(end)
                 self._file.after_batch()
         finally:
             self._file.end()
 
-    def _mark(self, rows: int) -> Mark:
+    def _cursor(self, rows: int) -> Cursor:
         share = rows / max(len(self._rows), 1)
-        return Mark(self._place | {"rows": rows}, rows, round((self.bytes_total or 0) * share))
+        return Cursor(self._place | {"rows": rows}, rows, round((self.bytes_total or 0) * share))
 
     def _batch(self, begin: int, end: int) -> Batch:
         part = slice(begin, end)

@@ -11,7 +11,7 @@ import numpy as np
 from polyak._core import LineTooLong, TextBlock
 from polyak.data.head_start import HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine, Mark, Position
+from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.errors import DataError
@@ -44,32 +44,32 @@ class LineReader:
         """Tell this data from other data."""
         return fingerprint(self._files)
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins."""
         if start is None:
             position = {"format": self.format, "rows": 0, "file": 0, "offset": 0, "lines": 0}
-            return Mark(position | self.first)
+            return Cursor(position | self.first)
         if start.get("format") != self.format or start["file"] >= len(self._files):
             raise DataError(f"the place to go on from is not one in {self.name}")
         bad = tuple(BadLine(*line) for line in start.get("first_bad_lines", ()))
-        return Mark(
+        return Cursor(
             start, start["rows"], start.get("bytes_read", 0), start.get("bad_lines", 0), bad
         )
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
-        blocks = self._blocks(mark.position)
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
+        blocks = self._blocks(cursor.position)
         while True:
             try:
                 block = next(blocks)
             except StopIteration:
                 return
             except LineTooLong as error:
-                raise DataError(self._too_long(int(str(error)), mark.position)) from error
-            mark, last = self._mark(block, mark), mark.position
+                raise DataError(self._too_long(int(str(error)), cursor.position)) from error
+            cursor, last = self._cursor(block, cursor), cursor.position
             batch, more = self._batch(block, last)
-            mark.position.update(more)
-            yield self._placed(batch, last, mark.position), mark
+            cursor.position.update(more)
+            yield self._placed(batch, last, cursor.position), cursor
 
     def _placed(self, batch: Batch, last: Position, here: Position) -> Batch:
         """Let a batch name its rows."""
@@ -160,8 +160,8 @@ class LineReader:
         """Make a batch, and the format's entries in the position behind it."""
         raise NotImplementedError
 
-    def _mark(self, block: TextBlock, mark: Mark) -> Mark:
-        last = mark.position
+    def _cursor(self, block: TextBlock, cursor: Cursor) -> Cursor:
+        last = cursor.position
         lines_before = last["lines"] if last["file"] == block.file else 0
         file = self._files[block.file]
         first = lines_before + 1 + (file.lines_before() if block.first_bad else 0)
@@ -171,9 +171,9 @@ class LineReader:
         ]
         if bad and not self._options.skip_bad_lines:
             raise DataError(str(bad[0]))
-        all_bad = (*mark.first_bad_lines, *bad)[:10]
-        bad_lines = mark.bad_lines + block.bad_lines
-        rows = mark.rows + len(block.targets)
+        all_bad = (*cursor.first_bad_lines, *bad)[:10]
+        bad_lines = cursor.bad_lines + block.bad_lines
+        rows = cursor.rows + len(block.targets)
         position = {
             "format": self.format,
             "rows": rows,
@@ -184,7 +184,7 @@ class LineReader:
             "bad_lines": bad_lines,
             "first_bad_lines": [list(line) for line in all_bad],
         }
-        return Mark(position, rows, block.bytes_read, bad_lines, all_bad)
+        return Cursor(position, rows, block.bytes_read, bad_lines, all_bad)
 
 
 def _is_float64(dtype: Any) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polyak.data.feature_origin import from_text
 from polyak.data.formats.arrays import check_batch
 from polyak.data.options import ReadOptions
-from polyak.data.position import Mark, Position
+from polyak.data.position import Cursor, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.errors import DataError
@@ -57,18 +57,18 @@ class RowParquetReader:
         """Tell this data from other data."""
         return fingerprint(self._files)
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins."""
         if start is None:
-            return Mark(self._position(0, 0, 0, 0))
+            return Cursor(self._position(0, 0, 0, 0))
         if start.get("format") != self.format or "row" not in start:
             raise DataError(f"the place to go on from is not one in {self.name}")
-        return Mark(start, start["rows"], start.get("bytes_read", 0))
+        return Cursor(start, start["rows"], start.get("bytes_read", 0))
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
-        at = mark.position
-        rows, width = mark.rows, at["width"]
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
+        at = cursor.position
+        rows, width = cursor.rows, at["width"]
         tables = self._tables(at["file"], at["row"])
         for part, sparse, (file, row, bytes_read) in ordered_map(
             self._decode, tables, self._options.number_of_threads()
@@ -83,7 +83,7 @@ class RowParquetReader:
                 )
             batch = replace(part, rows=replace(sparse, n_features=self.n_features or width))
             position = self._position(rows, file, row, width) | {"bytes_read": bytes_read}
-            yield batch, Mark(position, rows, bytes_read)
+            yield batch, Cursor(position, rows, bytes_read)
 
     def _position(self, rows: int, file: int, row: int, width: int) -> Position:
         place = {"format": self.format, "rows": rows, "file": file, "row": row, "width": width}

@@ -19,7 +19,7 @@ from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
 from polyak.data.head_start import Text, vw_text
 from polyak.data.options import ReadOptions
-from polyak.data.position import Mark, Position
+from polyak.data.position import Cursor, Position
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -59,10 +59,10 @@ class VwReader(LineReader):
         """Give the names of the features seen so far, if they were to be remembered."""
         return self._names
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
-        last = mark
-        for batch, last in super().read(mark):
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
+        last = cursor
+        for batch, last in super().read(cursor):
             yield batch, last
         if last.rows == 0 and last.position["without_target"]:
             raise DataError(

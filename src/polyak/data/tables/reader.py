@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine, Mark, Position
+from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
@@ -140,42 +140,42 @@ class TableReader:
         """Tell this data from other data."""
         return self._source.fingerprint()
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins."""
         if start is None:
-            return Mark({"format": self.format, "rows": 0, "without_target": 0, "place": {}})
+            return Cursor({"format": self.format, "rows": 0, "without_target": 0, "place": {}})
         if start.get("format") != self.format or "place" not in start:
             raise DataError(f"the place to go on from is not one in {self.name}")
         bad = tuple(BadLine(*line) for line in start.get("first_bad_lines", ()))
-        return Mark(
+        return Cursor(
             start, start["rows"], start.get("bytes_read", 0), start.get("bad_lines", 0), bad
         )
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
-        pieces = self._source.pieces(mark.position["place"])
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
+        pieces = self._source.pieces(cursor.position["place"])
         encoded = ordered_map(self._encode, pieces, self._options.number_of_threads())
         try:
             for part in encoded:
-                mark = self._moved(mark, part)
-                yield part.batch, mark
+                cursor = self._moved(cursor, part)
+                yield part.batch, cursor
         finally:
             encoded.close()
-        self._check_targets(mark)
+        self._check_targets(cursor)
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _moved(self, mark: Mark, part: _Encoded) -> Mark:
-        rows = mark.rows + len(part.batch)
-        bad_lines = mark.bad_lines + len(part.bad)
+    def _moved(self, cursor: Cursor, part: _Encoded) -> Cursor:
+        rows = cursor.rows + len(part.batch)
+        bad_lines = cursor.bad_lines + len(part.bad)
         bad = sorted(part.bad, key=lambda line: line.line)
-        first_bad = (*mark.first_bad_lines, *bad)[:10]
+        first_bad = (*cursor.first_bad_lines, *bad)[:10]
         position = {
             "format": self.format,
             "rows": rows,
-            "without_target": mark.position["without_target"] + part.without_target,
-            "first_target": mark.position.get("first_target"),
-            "target_varies": mark.position.get("target_varies", False),
+            "without_target": cursor.position["without_target"] + part.without_target,
+            "first_target": cursor.position.get("first_target"),
+            "target_varies": cursor.position.get("target_varies", False),
             "place": part.piece.place,
             "bytes_read": part.piece.bytes_read,
             "bad_lines": bad_lines,
@@ -186,7 +186,7 @@ class TableReader:
             if position["first_target"] is None:
                 position["first_target"] = targets[0].item()
             position["target_varies"] = bool(np.any(targets != position["first_target"]))
-        return Mark(position, rows, part.piece.bytes_read, bad_lines, first_bad)
+        return Cursor(position, rows, part.piece.bytes_read, bad_lines, first_bad)
 
     def _encode(self, piece: Piece) -> _Encoded:
         bad: list[BadLine] = []
@@ -323,19 +323,19 @@ class TableReader:
                 continue  # a field may be absent where it is missing
             raise no_such_column(column.name, sample.column_names, self.name)
 
-    def _check_targets(self, mark: Mark) -> None:
+    def _check_targets(self, cursor: Cursor) -> None:
         """Refuse, in the end, what there was nothing to learn from."""
         if self._target is None or not self._learning or not self.schema.target:
             return
-        without = mark.position["without_target"]
-        if mark.rows == 0 and without:
+        without = cursor.position["without_target"]
+        if cursor.rows == 0 and without:
             raise DataError(
                 f"the target column {self._target} of {self.name} is missing in all {without} rows"
             )
-        if mark.rows > 1 and not mark.position["target_varies"]:
-            value = label_text(mark.position["first_target"])
+        if cursor.rows > 1 and not cursor.position["target_varies"]:
+            value = label_text(cursor.position["first_target"])
             raise DataError(
-                f"the target column {self._target} of {self.name} is {value} in all {mark.rows} "
+                f"the target column {self._target} of {self.name} is {value} in all {cursor.rows} "
                 "rows: there is nothing to learn"
             )
 

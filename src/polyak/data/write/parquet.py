@@ -36,8 +36,8 @@ def parquet_writer(
                 return
             table = _record_batch(batch)
             if schema is None:
-                mark = {MARK: to_text(origin_of(stream)).encode()}
-                schema = table.schema.with_metadata(mark)
+                cursor = {MARK: to_text(origin_of(stream)).encode()}
+                schema = table.schema.with_metadata(cursor)
             if table.schema.field("indices") != schema.field("indices"):
                 raise DataError(
                     "a feature beyond 2^31 comes after others were written as 32-bit numbers; an "

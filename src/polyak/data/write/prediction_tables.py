@@ -157,7 +157,7 @@ def _quoted(name: str) -> str:
     >>> _quoted("origin"), _quoted('5" or more, so')
     ('origin', '"5"" or more, so"')
     """
-    plain = not any(mark in name for mark in ',"\r\n') and name.strip() == name and name
+    plain = not any(cursor in name for cursor in ',"\r\n') and name.strip() == name and name
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 

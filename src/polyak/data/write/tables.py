@@ -9,7 +9,7 @@ import numpy as np
 
 from polyak.data.formats.tables import open_source
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine, Mark, Position
+from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Stream
@@ -43,19 +43,19 @@ class ColumnReader:
         """Tell this data from other data."""
         return self._source.fingerprint()
 
-    def begin(self, start: Position | None) -> Mark:
+    def begin(self, start: Position | None) -> Cursor:
         """Say where reading begins."""
-        return Mark({"format": self.format, "rows": 0})
+        return Cursor({"format": self.format, "rows": 0})
 
-    def read(self, mark: Mark) -> Generator[tuple[Batch, Mark]]:
-        """Read on from a mark."""
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
         pieces = self._source.pieces({})
         for piece, table, bad in ordered_map(self._parse, pieces, self._threads):
-            rows, all_bad = mark.rows + len(table), (*mark.first_bad_lines, *bad)[:10]
+            rows, all_bad = cursor.rows + len(table), (*cursor.first_bad_lines, *bad)[:10]
             position = {"format": self.format, "rows": rows}
-            bad_lines = mark.bad_lines + len(bad)
-            mark = Mark(position, rows, piece.bytes_read, bad_lines, all_bad)
-            yield Batch(np.empty((len(table), 0)), kept=self._alike(table, piece)), mark
+            bad_lines = cursor.bad_lines + len(bad)
+            cursor = Cursor(position, rows, piece.bytes_read, bad_lines, all_bad)
+            yield Batch(np.empty((len(table), 0)), kept=self._alike(table, piece)), cursor
 
     def _parse(self, piece: Piece) -> tuple[Piece, Any, list[BadLine]]:
         bad: list[BadLine] = []
