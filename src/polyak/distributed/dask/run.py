@@ -100,7 +100,7 @@ def run(
             )
             how = _told_by(found, how)
             shards = plan.shards_of_files(found.files, chains)
-        return _Run(work, how, shards, blocks, workers_of, chains, rounds).result()
+        return DistributedRun(work, how, shards, blocks, workers_of, chains, rounds).result()
 
 
 def _told_by(found: Surveyed, how: How) -> How:
@@ -113,7 +113,7 @@ def _told_by(found: Surveyed, how: How) -> How:
     return replace(how, schema=found.schema, hashed_bits=found.hashed_bits, classes=classes)
 
 
-class _Run:
+class DistributedRun:
     def __init__(
         self,
         work: Work,
