@@ -285,7 +285,7 @@ class BankStorage {
   }
 
   // Counts rows into the preconditioner's sums of squares without learning from them.
-  void look(const AnyRows &any) {
+  void warm_up(const AnyRows &any) {
     if (view_.settings.precondition == 0.0) return;
     any.visit([&](const auto &rows) {
       grow(checked_features(rows, limit_));

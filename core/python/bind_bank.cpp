@@ -83,11 +83,11 @@ void bind_owned(nb::module_ &m, const char *name) {
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
       .def("check", alone(&B::check_again), "rows"_a, "targets"_a.none(), "weights"_a.none())
       .def(
-          "look",
+          "warm_up",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values) {
             const Inside inside(self.door);
-            self.look({indptr, indices, values});
+            self.warm_up({indptr, indices, values});
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a)
       .def("grow", alone(&B::grow))

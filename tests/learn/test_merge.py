@@ -50,7 +50,7 @@ class TestBanks:
     def parts(self, averaging: Averaging, begin: int) -> tuple[Bank, list[Bank]]:
         """Give a base that learned some rows, and four that went on from it, one with none."""
         base = bank(averaging, precondition=0.5)
-        base.look(rows(50, 7)[0])
+        base.warm_up(rows(50, 7)[0])
         if begin:
             base.learn(*rows(begin, 1))
         parts = []

@@ -222,7 +222,7 @@ def settle(state: bytes) -> bytes:
     return _packed(learner, run_counts)
 
 
-def look(state: bytes) -> tuple[int, float | None, int]:
+def warm_up(state: bytes) -> tuple[int, float | None, int]:
     """Say how many rows were learned, after how many the last average began, and its own size."""
     learner, _ = unpacked(state)
     report = learner.report()

@@ -229,13 +229,13 @@ class Bank:
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
         return self._core.check(*core_rows(X), targets, weights)
 
-    def look(self, X: Any) -> None:
+    def warm_up(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.
 
         Otherwise its first means are of a row or two, and a value that happens to be close to
         zero makes its feature's first step enormous.
         """
-        self._core.look(*core_arrays(as_rows(X)))
+        self._core.warm_up(*core_arrays(as_rows(X)))
 
     # -- what was learned ----------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ def new_race(
     )
     shifted = problem.centre.shifted(usual)
     race = Race(recipe.candidates(usual, problem.outputs, n_features, shifted), recipe, problem)
-    race.look(usual)
+    race.warm_up(usual)
     return race
 
 

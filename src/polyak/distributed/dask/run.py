@@ -271,7 +271,7 @@ def _begin(how: How, samples: list[Sample]) -> bytes:
 
 
 def _look(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
-    return [sample.facts() for sample in samples], part.look(head)
+    return [sample.facts() for sample in samples], part.warm_up(head)
 
 
 def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:

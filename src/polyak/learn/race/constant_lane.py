@@ -83,7 +83,7 @@ class ConstantLane:
         """Who must not drop out: the constant costs nothing."""
         return self.numbers
 
-    def look(self, rows: Rows) -> None:
+    def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at: it needs none."""
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:

@@ -85,7 +85,7 @@ class Lane(Protocol):
     def stays(self) -> list[int]:
         """Who must not drop out, how well others may do: intervals are about its weights."""
 
-    def look(self, rows: Rows) -> None:
+    def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:

@@ -112,7 +112,7 @@ class NewtonRacer:
         """Who must not drop out: where intervals are asked for, the smallest penalty."""
         return [self.numbers[self.newton.smallest]] if self.newton.intervals else []
 
-    def look(self, rows: Rows) -> None:
+    def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
         empty = self.newton
         self.newton = NewtonLane(

@@ -89,10 +89,10 @@ class Race:
         """The numbers of those among them that are averaged SGD."""
         return [n for n in self.running if isinstance(self.candidates[n], Candidate)]
 
-    def look(self, rows: Rows) -> None:
+    def warm_up(self, rows: Rows) -> None:
         """Show the candidates the rows that calibration looks at, before any is learned."""
         for lane in self.lanes:
-            lane.look(rows)
+            lane.warm_up(rows)
 
     # -- learning ------------------------------------------------------------------------------
 

@@ -114,9 +114,9 @@ class SgdLane:
         """Who must not drop out: anybody may."""
         return []
 
-    def look(self, rows: Rows) -> None:
+    def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
-        self.bank.look(self.centre.shifted(rows))
+        self.bank.warm_up(self.centre.shifted(rows))
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
