@@ -24,7 +24,7 @@ SAMPLED_PIECES = 8
 LARGEST_PIECE = 1 << 26
 """How many bytes of text a task reads at most: what a dead worker's last task costs."""
 SMALLEST_PIECE = 1 << 20
-PIECE_PER_STATE = 32
+SHARD_PER_STATE = 32
 """How many times as large as the state a shard is at least, so that carrying states costs little:
 a byte of a state costs about twice what a byte of text does."""
 PIECES_A_CHAIN = 4
@@ -132,8 +132,8 @@ def shards_of_files(files: Sequence[FileFacts], chains: int) -> list[Shard]:
 def shards_of_partitions(number: int, workers_of: Sequence[str] | None = None) -> list[Shard]:
     """Make a shard of every partition; nobody knows yet how long they are.
 
-    ``workers_of`` says where each lies already: those of one place then come one after the other, so
-    that a chain finds its partitions where it is.
+    ``workers_of`` says where each lies already: those of one place then come one after the other,
+    so that a chain finds its partitions where it is.
 
     Examples
     --------

@@ -114,6 +114,8 @@ def _told_by(found: Surveyed, how: How) -> How:
 
 
 class DistributedRun:
+    """A run while it goes on: the head, then rounds of chains, then one model of them all."""
+
     def __init__(
         self,
         work: Work,
@@ -133,11 +135,12 @@ class DistributedRun:
         self._rounds = rounds
 
     def result(self) -> Result:
+        """Do it all, and give what came of it."""
         head, facts, (rows, start, size) = self._head()
         self._work.progress.rows = rows
         self._work.progress.note({"task": "head", "rows": rows, "done": False})
         shards, left = self._left(facts)
-        shards = plan.joined(shards, plan.PIECE_PER_STATE * size)
+        shards = plan.joined(shards, plan.SHARD_PER_STATE * size)
         chains = min(self._chains, max(int(left / ROWS_A_CHAIN), 1))
         ends = plan.ends_of_rounds(rows, left, start, self._rounds)
         in_chains = plan.in_chains(shards, chains) if shards else []
