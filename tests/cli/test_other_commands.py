@@ -101,10 +101,21 @@ class TestEvaluate:
 class TestInspect:
     def test_words(self, model_file: Path, sgd_model_file: Path) -> None:
         shown = polyak("inspect", sgd_model_file, "--top", 3).stdout
-        for words in ("squared_hinge", "gamma0", "averaging began", "loss since first row", "4,000"):
+        for words in (
+            "squared_hinge",
+            "gamma0",
+            "averaging began",
+            "loss since first row",
+            "4,000",
+        ):
             assert words in shown
         shown = polyak("inspect", model_file, "--top", 3).stdout
-        for words in ("squared_hinge", "block Newton steps, penalty", "loss since first row", "4,000"):
+        for words in (
+            "squared_hinge",
+            "block Newton steps, penalty",
+            "loss since first row",
+            "4,000",
+        ):
             assert words in shown
         assert "averaging began" not in shown
         model = LinearModel.load(model_file)
