@@ -165,7 +165,7 @@ def test_verbose_changes_nothing_and_prints_as_rows_double(capsys):
     loud = PaperClassifier(random_state=0, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines] == ["1000", "2000", "4000", "5000"]
-    assert f"progressive loss {loud.progressive_loss_:.6g}" in lines[-1]
+    assert f"loss {loud.recent_loss_:.6g} on the later half" in lines[-1]
     assert_same_bits(quiet, loud, X)
 
 

@@ -28,7 +28,8 @@ def proportionate(losses: Floats) -> NDArray[np.bool_]:
     array([ True,  True, False,  True,  True])
     """
     order = np.argsort(losses, kind="stable")
-    lesser = np.cumsum(losses[order]) - losses[order]
+    with np.errstate(over="ignore", invalid="ignore"):  # what has overflowed is noticed elsewhere
+        lesser = np.cumsum(losses[order]) - losses[order]
     place = np.arange(len(order))
     beyond = ~(losses[order] <= OUT_OF_PROPORTION * lesser) & (2 * place > len(order))
     kept = np.zeros(len(order), dtype=bool)
