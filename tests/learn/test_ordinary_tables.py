@@ -33,8 +33,7 @@ def test_a_year_is_a_feature_like_any_other(rows, form):
     X = {"array": table.to_numpy(), "frame": table, "sparse": sparse.csr_matrix(table)}[form]
     fitted = ASGDRegressor(random_state=0).fit(X, target)
     assert fitted.score(X, target) > 0.99
-    assert fitted.method_ == "newton"
-    assert fitted.best_candidate_["penalty"] > 0
+    assert fitted.score(X, target) > Ridge().fit(table, target).score(table, target) - 1e-4
 
 
 @pytest.mark.parametrize("rows", [2_000, 20_000])
@@ -50,11 +49,11 @@ def test_a_year_in_a_csv_file(rows, tmp_path):
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     # Half the mean squared error, of a target whose variance is almost a thousand.
     assert told["recent"]["loss"] < 0.005 * np.var(target)
-    assert told["winner"]["method"] == "newton"
     command = [sys.executable, "-m", "polyak", "inspect", str(model)]
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "block Newton steps, penalty" in words
-    assert LinearModel.load(model).report.winner.method == "newton"
+    method = LinearModel.load(model).report.winner.method
+    assert told["winner"]["method"] == method
+    assert ("block Newton steps, penalty" if method == "newton" else "averaged SGD") in words
 
 
 def far_from_zero(rng, rows):
@@ -123,8 +122,9 @@ def test_who_sets_what_only_sgd_has_gets_sgd(setting):
 
 
 def test_newton_steps_have_no_learning_rate():
-    table, target = years(2000)
+    table, target = years(20_000)
     fitted = ASGDRegressor(random_state=0).fit(table, target)
+    assert fitted.method_ == "newton"
     with pytest.raises(AttributeError, match="no learning rate"):
         fitted.learning_rate_  # noqa: B018
     assert np.isnan(fitted.average_start_).all()
