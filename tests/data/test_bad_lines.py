@@ -65,8 +65,8 @@ def read(path: Any, **options: Any) -> Any:
     return stream, batches
 
 
-@pytest.cursor.parametrize("format", ["csv", "jsonl"])
-@pytest.cursor.parametrize("options", SIZES)
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("options", SIZES)
 def test_all_bad_lines_are_skipped_and_no_other(
     format: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -81,8 +81,8 @@ def test_all_bad_lines_are_skipped_and_no_other(
         assert targets == [3 * i % 11 for i in range(ROWS)]
 
 
-@pytest.cursor.parametrize("format", ["csv", "jsonl"])
-@pytest.cursor.parametrize("kind", range(9))
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("kind", range(9))
 def test_the_first_bad_line_is_named(format: str, kind: int, tmp_path: Path) -> None:
     good = csv_row if format == "csv" else json_row
     lines = [good(i) for i in range(1500)]
@@ -179,7 +179,7 @@ BAD_OBJECTS = [
 ]
 
 
-@pytest.cursor.parametrize("text", [*GOOD_OBJECTS, *BAD_OBJECTS])
+@pytest.mark.parametrize("text", [*GOOD_OBJECTS, *BAD_OBJECTS])
 def test_the_form_of_an_object(text: str) -> None:
     objects = json_rows(memoryview(text.encode()))[3].tolist()
     assert (objects == [1]) == (text in GOOD_OBJECTS)

@@ -61,7 +61,7 @@ def batches(text, **more):
     return list(open_stream(io.BytesIO(lines.encode()), format=name, **more))
 
 
-@pytest.cursor.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_parsers_vouch_for_is_true(text, dtype):
     for batch in batches(text, dtype=dtype):
         rows = batch.rows
@@ -119,7 +119,7 @@ def changed(rows, message):
     return SparseRows(**arrays, n_features=rows.n_features)
 
 
-@pytest.cursor.parametrize("message", CHANGES)
+@pytest.mark.parametrize("message", CHANGES)
 def test_a_batch_that_was_changed_is_looked_through_as_ever(message):
     first, *_, last = batches(("vw", vw_lines()), block_bytes=1 << 16)
     learner = Learner(RECIPE)
@@ -175,7 +175,7 @@ def test_nobody_but_the_core_makes_them(text):
             make_bank().check(rows, np.ones(len(rows)), **claim)
 
 
-@pytest.cursor.parametrize("rising", [True, False])
+@pytest.mark.parametrize("rising", [True, False])
 def test_arrays_that_were_checked_and_then_changed(rising):
     """Of arrays that are somebody else's, no index is followed that nobody has looked at."""
     n = 1000

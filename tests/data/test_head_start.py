@@ -51,7 +51,7 @@ def files(tmp_path: Path) -> Callable[..., tuple[list[str], list[str]]]:
     return write
 
 
-@pytest.cursor.parametrize(
+@pytest.mark.parametrize(
     "texts",
     [
         [b"".join(LINES)],
@@ -61,7 +61,7 @@ def files(tmp_path: Path) -> Callable[..., tuple[list[str], list[str]]]:
         [b"1\n" * 700 + b"1 0:1\n" * 700],  # what ids begin with shows late
     ],
 )
-@pytest.cursor.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_core_reads_what_python_reads(texts: list[bytes], threads: int, files: Any) -> None:
     plain, packed = files(*texts)
     assert_same(read(plain, threads=threads), read(packed, threads=threads))
@@ -91,7 +91,7 @@ class TestBegun:
         assert held.next() is None  # it was this one that was read
         assert_same(read(plain, begun=begun), read(packed))
 
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         "options",
         [
             {"n_features": 9},
@@ -106,10 +106,10 @@ class TestBegun:
         begun = begin(self.text(plain))
         assert_same(read(plain, begun=begun, **options), read(packed, **options))
 
-    @pytest.cursor.skipif(
+    @pytest.mark.skipif(
         not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux"
     )
-    @pytest.cursor.parametrize("format", ["svmlight", "tsv"])
+    @pytest.mark.parametrize("format", ["svmlight", "tsv"])
     def test_what_is_left_ends(self, format: str, files: Any) -> None:
         plain, _ = files(b"1\t2:3\n0\t4:5\n" * 5000)
         before = len(os.listdir("/proc/self/task"))
@@ -124,14 +124,14 @@ class TestBegun:
                 assert begun is not None
                 assert begun.taken_over(self.text(plain)) is None
 
-    @pytest.cursor.parametrize("zero_based", [True, False])
+    @pytest.mark.parametrize("zero_based", [True, False])
     def test_the_base_decides(self, zero_based: bool, files: Any) -> None:
         plain, _ = files(b"".join(LINES))
         how: Any = {"block_bytes": 1000, "threads": 2, "zero_based": zero_based}
         with open_stream(plain, begun=begin(self.text(plain)), **how) as stream:
             assert next(stream).rows.indices[0] == (1 if zero_based else 0)
 
-    @pytest.cursor.parametrize("head", [b"a,b,c\n1,2,3\n", b"\x1f\x8b\x08", b"", b"1 | a:1\n"])
+    @pytest.mark.parametrize("head", [b"a,b,c\n1,2,3\n", b"\x1f\x8b\x08", b"", b"1 | a:1\n"])
     def test_not_with_other_text(self, head: bytes, files: Any) -> None:
         assert begin(self.text(files(head)[0])) is None
 
@@ -153,7 +153,7 @@ class TestVw:
     def test_the_core_reads_what_python_reads(self, paths: tuple[str, str]) -> None:
         assert_same(read(paths[0]), read(paths[1]))
 
-    @pytest.cursor.parametrize("bits", [18, 10])
+    @pytest.mark.parametrize("bits", [18, 10])
     def test_what_was_begun_is_taken_over_or_left(self, bits: int, paths: tuple[str, str]) -> None:
         begun = begin(vw_text((paths[0],), 1000, 2, bits=18))
         assert begun is not None
@@ -183,7 +183,7 @@ def test_a_file_that_goes_away(files: Any) -> None:
                 pass
 
 
-@pytest.cursor.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux")
 def test_no_thread_is_left(files: Any) -> None:
     plain, _ = files(b"".join(LINES))
     before = len(os.listdir("/proc/self/task"))

@@ -34,9 +34,9 @@ def sources(format: str, text: bytes, folder: Path) -> dict[str, Any]:
     return {"file": str(plain), "gz": str(packed), "pipe": io.BytesIO(text)}
 
 
-@pytest.cursor.parametrize("format", TEXTS)
-@pytest.cursor.parametrize("kind", ["file", "gz", "pipe"])
-@pytest.cursor.parametrize("block_bytes", [64, 1 << 22])
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("kind", ["file", "gz", "pipe"])
+@pytest.mark.parametrize("block_bytes", [64, 1 << 22])
 def test_a_line_that_is_too_long(format: str, kind: str, block_bytes: int, tmp_path: Path) -> None:
     head, long = TEXTS[format]
     target = {"target": "y"} if format in ("csv", "jsonl") else {}
@@ -74,8 +74,8 @@ def quoted_table(field: str) -> str:
     return "\n".join(["a,words,y", *rows]) + "\n"
 
 
-@pytest.cursor.parametrize("block_bytes", [50, 300, 4000, 1 << 22])
-@pytest.cursor.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("block_bytes", [50, 300, 4000, 1 << 22])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_quoted_field_longer_than_a_block(
     block_bytes: int, delimiter: str, tmp_path: Path
 ) -> None:
@@ -103,14 +103,14 @@ def test_marks_inside_a_field_quote_nothing(tmp_path: Path) -> None:
         assert len(read_all(path, target="y", block_bytes=block_bytes)[1]) == 400
 
 
-@pytest.cursor.parametrize("block_bytes", [100, 5000, 1 << 22])
+@pytest.mark.parametrize("block_bytes", [100, 5000, 1 << 22])
 def test_a_quotation_mark_that_is_never_closed(block_bytes: int, tmp_path: Path) -> None:
     rows = [f"{i},w{i % 3},{3 * i % 11}" for i in range(2000)]
     rows[1200] = '7,"open,3'
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["a,words,y", *rows]) + "\n")
     options: dict[str, Any] = {"target": "y", "block_bytes": block_bytes, "warn_if_sorted": False}
-    with pytest.raises(DataError, match=r"line 1202: a quotation cursor opens a field that is not"):
+    with pytest.raises(DataError, match=r"line 1202: a quotation mark opens a field that is not"):
         read_all(path, **options)
     with open_stream(path, skip_bad_lines=True, **options) as stream:
         assert sum(map(len, stream)) == 1999

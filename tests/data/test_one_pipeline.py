@@ -85,7 +85,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.cursor.parametrize("piped", [False, True])
+@pytest.mark.parametrize("piped", [False, True])
 def test_what_somebody_keeps_is_never_overwritten(large: str, piped: bool) -> None:
     with open_stream(large, block_bytes=1 << 12, warn_if_sorted=False) as stream:
         wanted = np.concatenate([batch.rows.values for batch in stream])
@@ -104,7 +104,7 @@ def test_what_somebody_keeps_is_never_overwritten(large: str, piped: bool) -> No
     np.testing.assert_array_equal(np.concatenate(targets), np.arange(40_000))
 
 
-@pytest.cursor.parametrize("piped", [False, True])
+@pytest.mark.parametrize("piped", [False, True])
 def test_what_nobody_keeps_is_used_again(large: str, piped: bool) -> None:
     source: Any = io.BytesIO(Path(large).read_bytes()) if piped else large
     places = []
@@ -115,7 +115,7 @@ def test_what_nobody_keeps_is_used_again(large: str, piped: bool) -> None:
     assert len(set(places)) <= 6
 
 
-@pytest.cursor.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 def test_a_forked_process_lets_go_of_what_it_was_left(large: str) -> None:
     stream = open_stream(large, block_bytes=400_000, warn_if_sorted=False)
     batches = [next(stream) for _ in range(3)]

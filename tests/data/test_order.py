@@ -21,7 +21,7 @@ def numbered(n: int) -> bytes:
 
 
 class TestShuffled:
-    @pytest.cursor.parametrize("size", [1, 2, 7, 100, 999, 1000, 5000])
+    @pytest.mark.parametrize("size", [1, 2, 7, 100, 999, 1000, 5000])
     def test_every_row_once_and_whole(self, size: int) -> None:
         batches = read_all(io.BytesIO(numbered(1000)), shuffle_buffer=size, block_bytes=700)
         order = []
@@ -85,7 +85,7 @@ class TestShuffled:
 
 
 class TestSortedByClass:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         "targets",
         [
             [1] * 1000,
@@ -97,7 +97,7 @@ class TestSortedByClass:
     def test_sorted(self, targets: object) -> None:
         assert sorted_by_class(targets)
 
-    @pytest.cursor.parametrize("share", [0.5, 0.1, 0.01, 0.003])
+    @pytest.mark.parametrize("share", [0.5, 0.1, 0.01, 0.003])
     def test_random_order_is_never_taken_for_sorted(self, share: float) -> None:
         random = np.random.default_rng(0)
         for _ in range(300):

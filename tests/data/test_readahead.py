@@ -21,7 +21,7 @@ def readers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "polyak-reader"]
 
 
-@pytest.cursor.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 2, 5])
 def test_in_order(threads: int) -> None:
     def slow(i: int) -> int:
         time.sleep((i * 7 % 5) / 2000)
@@ -48,7 +48,7 @@ def test_bounded() -> None:
     assert not readers()
 
 
-@pytest.cursor.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [1, 4])
 def test_errors_come_in_their_place(threads: int) -> None:
     def fail(i: int) -> int:
         if i == 7:

@@ -132,7 +132,7 @@ def test_a_newcomers_lines_work_as_pasted(name, tmp_path):
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
-    assert "progressive loss" in done.stdout
+    assert "loss of later half" in done.stdout
     assert (tmp_path / "toy.html").read_text(encoding="utf-8").startswith("<!")
     last = [float(word) for word in done.stdout.splitlines()[-1].split()]
     assert len(last) == 2

@@ -52,9 +52,9 @@ def _shuffled(source: WithCursor, size: int, kind: dict[str, int], done: int) ->
 def _buffers(source: WithCursor, size: int, random: np.random.PCG64) -> WithCursor:
     held: list[Batch] = []
     count = 0
-    end_mark = None
+    end_cursor = None
     for batch, cursor in source:
-        end_mark = cursor
+        end_cursor = cursor
         begin = 0
         while begin < len(batch):
             end = min(len(batch), begin + size - count)
@@ -66,8 +66,8 @@ def _buffers(source: WithCursor, size: int, random: np.random.PCG64) -> WithCurs
                 out = (size + 1) // 2
                 yield _slice(buffer, 0, out), cursor
                 held, count = [_slice(buffer, out, size)], size - out
-    if end_mark is not None:
-        yield _permuted(held or [_slice(batch, 0, 0)], random), end_mark
+    if end_cursor is not None:
+        yield _permuted(held or [_slice(batch, 0, 0)], random), end_cursor
 
 
 def _permuted(batches: list[Batch], random: np.random.PCG64) -> Batch:

@@ -66,11 +66,10 @@ class RowsNeeded(NamedTuple):
         Examples
         --------
         >>> print(RowsNeeded(3600, 1.4e-3, 0.2, 1e-6).words(rows_seen=32561))
-        By the paper's theory averaging pays off after about 3,600 rows; this model saw 32,561.
-        That is 1 / (lambda * gamma0) with gamma0 = 0.2, the first learning rate, and
-        lambda = 0.0014: the directions curved at least as much carry 99% of the rows' squared
-        length, in a sample of the first rows. In the flattest direction of all it takes about
-        5,000,000 rows.
+        By the paper's theory averaging pays off after about 3,600 rows; this model saw 32,561. That
+        is 1 / (lambda * gamma0) with gamma0 = 0.2, the first learning rate, and lambda = 0.0014:
+        the directions curved at least as much carry 99% of the rows' squared norm, in a sample of
+        the first rows. In the flattest direction of all it takes about 5,000,000 rows.
         """
         seen = "." if rows_seen is None else f"; this model saw {rows_seen:,}."
         where = (

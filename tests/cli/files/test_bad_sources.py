@@ -13,6 +13,7 @@ import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 
 from polyak.storage.container import read_file, write_file
+from polyak.storage.model_file import FORMAT
 from polyak.training.checkpoint import NEWEST, PREVIOUS
 
 
@@ -250,7 +251,7 @@ class TestModels:
         assert "is damaged" in fails("inspect", tmp_path / "m")
 
     def test_newer(self, model_file: Path, tmp_path: Path) -> None:
-        page, arrays = read_file(model_file, "model", 1)
+        page, arrays = read_file(model_file, "model", FORMAT)
         write_file(tmp_path / "m", page | {"format": 99}, arrays)
         message = fails("predict", tmp_path / "m", "x.svm")
         assert "has format 99" in message

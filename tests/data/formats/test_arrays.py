@@ -27,7 +27,7 @@ def check(source: object, **options: object) -> None:
 
 
 class TestInMemory:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         "kind",
         [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix],
     )
@@ -75,7 +75,7 @@ class TestInMemory:
 
 
 class TestRefused:
-    @pytest.cursor.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
     def test_not_finite(self, bad: float) -> None:
         broken = X.copy()
         broken[321, 5] = bad
@@ -124,7 +124,7 @@ class TestRefused:
 
 
 class TestNumpyFiles:
-    @pytest.cursor.parametrize("dtype", [np.float64, np.float32, np.int16, ">f8"])
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, ">f8"])
     def test_npy(self, tmp_path: Path, dtype: str) -> None:
         np.save(tmp_path / "X.npy", (X * 100).astype(dtype))
         np.save(tmp_path / "y.npy", Y)
@@ -134,15 +134,15 @@ class TestNumpyFiles:
             assert np.array_equal(mine, (X * 100).astype(dtype))
             assert np.array_equal(targets, Y)
 
-    @pytest.cursor.parametrize("save", [np.savez, np.savez_compressed])
+    @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
     def test_npz_dense(self, tmp_path: Path, save) -> None:
         save(tmp_path / "d.npz", X=X, y=Y, weights=np.ones(500))
         check(tmp_path / "d.npz")
         save(tmp_path / "d.npz", y=Y, a=1, X=np.asfortranarray(X))
         check(tmp_path / "d.npz")
 
-    @pytest.cursor.parametrize("compressed", [False, True])
-    @pytest.cursor.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+    @pytest.mark.parametrize("compressed", [False, True])
+    @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
     def test_npz_sparse(self, tmp_path: Path, kind: type, compressed: bool) -> None:
         sparse.save_npz(tmp_path / "s.npz", kind(X), compressed=compressed)
         check(tmp_path / "s.npz", y=Y)

@@ -62,8 +62,8 @@ def test_every_build_gives_the_same_bits(text: bytes, float64: bool) -> None:
         assert other == first
 
 
-@pytest.cursor.parametrize("build", BUILDS)
-@pytest.cursor.parametrize("float64", [False, True])
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("float64", [False, True])
 def test_numbers_are_pythons(build: str, float64: bool) -> None:
     rng = np.random.default_rng(5)
     expected, lines = [], []

@@ -30,7 +30,7 @@ def values(text: str | bytes, **options) -> list[float]:
 
 
 class TestWhatALineMayBe:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         "line",
         [
             "1 2:0.5 7:3",
@@ -69,7 +69,7 @@ class TestWhatALineMayBe:
         assert batch.targets.tolist() == [1, -1, 3.5]
         assert batch.rows.indptr.tolist() == [0, 0, 0, 0]
 
-    @pytest.cursor.parametrize(("text", "index"), [(2**31, 2**31 - 1), (2**31 + 1, 2**31)])
+    @pytest.mark.parametrize(("text", "index"), [(2**31, 2**31 - 1), (2**31 + 1, 2**31)])
     def test_the_narrowest_index_that_fits(self, text: int, index: int) -> None:
         batch = parse(f"1 1:1\n1 {text}:2\n")
         assert batch.rows.indices.tolist() == [0, index]
@@ -109,7 +109,7 @@ class TestWhereIdsBegin:
 
 
 class TestWhatIsRefused:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         ("line", "message"),
         [
             ("a 1:1", "the label is not a number: 'a'"),
@@ -270,7 +270,7 @@ class TestNumbersArePythons:
         assert np.array_equal(parse(lines, dtype=np.float64).rows.values, expected)
         assert np.array_equal(parse(lines).rows.values, expected.astype(np.float32))
 
-    @pytest.cursor.parametrize("length", [*range(1, 90)])
+    @pytest.mark.parametrize("length", [*range(1, 90)])
     def test_wherever_the_text_ends(self, length: int) -> None:
         # Numbers are read ahead: what lies behind the text must not count.
         text = ("1 " + " ".join(f"{i}:0.{i}" for i in range(1, 40)))[: length + 2]
@@ -318,7 +318,7 @@ class TestAgainstScikitLearn:
         assert np.array_equal(mine, X.toarray())
         assert np.array_equal(targets, y)
 
-    @pytest.cursor.parametrize("name", ["a9a.train.svm.gz", "rcv1.train.svm.gz"])
+    @pytest.mark.parametrize("name", ["a9a.train.svm.gz", "rcv1.train.svm.gz"])
     def test_real_files(self, real_data: Path, name: str) -> None:
         path = str(real_data / name)
         X, y = load_svmlight_file(path, dtype=np.float64)
@@ -330,7 +330,7 @@ class TestAgainstScikitLearn:
 
 
 class TestBlocks:
-    @pytest.cursor.parametrize("block_bytes", [1, 7, 100, 4096, 1 << 20])
+    @pytest.mark.parametrize("block_bytes", [1, 7, 100, 4096, 1 << 20])
     def test_any_size_gives_the_same_rows(self, text: bytes, block_bytes: int) -> None:
         text = b"\n".join(text.splitlines()[:300])
         whole = parse(text)
@@ -340,7 +340,7 @@ class TestBlocks:
         assert np.array_equal(np.concatenate([b.rows.indices for b in batches]), whole.rows.indices)
         assert batches[-1].rows.n_features == whole.rows.n_features
 
-    @pytest.cursor.parametrize("threads", [2, 4])
+    @pytest.mark.parametrize("threads", [2, 4])
     def test_threads_do_not_show(self, text: bytes, threads: int) -> None:
         one = read_all(io.BytesIO(text), block_bytes=5000, threads=1)
         assert len(one) > 20

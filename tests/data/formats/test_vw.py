@@ -40,7 +40,7 @@ def names(**values: float) -> dict[int, float]:
 
 
 class TestWhatALineMayBe:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         "line",
         [
             "1 | a:0.5 b",
@@ -104,7 +104,7 @@ class TestWhatALineMayBe:
             1: 51.0,
         }
 
-    @pytest.cursor.parametrize("n", [1, 2, 11, 13, 100, 255, 256, 4095, 4097, 9000])
+    @pytest.mark.parametrize("n", [1, 2, 11, 13, 100, 255, 256, 4095, 4097, 9000])
     def test_slots_ascend_whatever_the_length(self, n: int) -> None:
         line = "1 | " + " ".join(f"w{i}:{i % 9}.5" for i in range(n))
         rows = parse(line).rows
@@ -115,7 +115,7 @@ class TestWhatALineMayBe:
 class TestSlots:
     """Fixed, so that a model learned anywhere means the same everywhere."""
 
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         ("space", "name", "slot"),
         [("", "a", 28251), ("", "1", 91348), ("house", "price", 2426), ("é", "ü", 55016)],
     )
@@ -123,7 +123,7 @@ class TestSlots:
         assert slot_of(name, space) == slot
         assert features(f"1 |{space} {name}") == {slot: 1.0}
 
-    @pytest.cursor.parametrize("bits", [1, 7, 18, 30])
+    @pytest.mark.parametrize("bits", [1, 7, 18, 30])
     def test_the_low_bits(self, bits: int) -> None:
         widest = slot_of("price", "house", 30)
         assert features("1 |house price", bits=bits) == {widest % 2**bits: 1.0}
@@ -180,7 +180,7 @@ class TestLabelsAndWeights:
 
 
 class TestWhatIsRefused:
-    @pytest.cursor.parametrize(
+    @pytest.mark.parametrize(
         ("line", "message"),
         [
             ("1 2:0.5 3:1", "there is no bar between label and features: '1 2:0.5 3:1'"),
@@ -302,7 +302,7 @@ def some_text(n_rows: int = 800) -> bytes:
 
 
 class TestBlocks:
-    @pytest.cursor.parametrize("block_bytes", [1, 300, 4096, 1 << 20])
+    @pytest.mark.parametrize("block_bytes", [1, 300, 4096, 1 << 20])
     def test_any_size_gives_the_same_rows(self, block_bytes: int) -> None:
         whole = parse(some_text(300))
         batches = read_all(io.BytesIO(some_text(300)), format="vw", block_bytes=block_bytes)

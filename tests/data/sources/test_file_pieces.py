@@ -38,11 +38,11 @@ def sizes(rng: np.random.Generator, which: str) -> list[int]:
     return [100] * 3000 + [PIECE // 2 + 1] * 5
 
 
-@pytest.cursor.parametrize(
+@pytest.mark.parametrize(
     "which", ["short", "a line longer than two pieces", "lines that end where a piece ends", "both"]
 )
-@pytest.cursor.parametrize("block_bytes", [1 << 17, PIECE, 3 * PIECE, 1 << 22])
-@pytest.cursor.parametrize("end", [b"", b"-1 3:0.25"])
+@pytest.mark.parametrize("block_bytes", [1 << 17, PIECE, 3 * PIECE, 1 << 22])
+@pytest.mark.parametrize("end", [b"", b"-1 3:0.25"])
 def test_as_if_it_were_one(tmp_path: Path, which: str, block_bytes: int, end: bytes) -> None:
     rng = np.random.default_rng(7)
     text = b"".join(line(rng, size) for size in sizes(rng, which)) + end
@@ -84,8 +84,8 @@ def test_a_file_that_becomes_shorter_is_no_file_that_ends(tmp_path: Path) -> Non
 LINE = b"1 1:0.5 2:0.25\n"
 
 
-@pytest.cursor.parametrize("threads", [0, 1, 2])
-@pytest.cursor.parametrize("suffix", ["svm", "vw", "csv", "jsonl"])
+@pytest.mark.parametrize("threads", [0, 1, 2])
+@pytest.mark.parametrize("suffix", ["svm", "vw", "csv", "jsonl"])
 def test_a_file_cut_while_it_is_read_names_both_sizes(
     tmp_path: Path, suffix: str, threads: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_a_file_cut_while_it_is_read_names_both_sizes(
     assert f"it had {size} bytes, and now has {kept}" in str(caught.value)
 
 
-@pytest.cursor.skipif(not os.path.isdir("/proc/self/fd"), reason="asks Linux which files are open")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks Linux which files are open")
 def test_a_block_cut_while_its_pieces_are_read_is_all_there_or_an_error(tmp_path: Path) -> None:
     # One block of many pieces: cut as soon as the reader has found the block's end and opened the
     # file a second time to read it. Should it be quicker than we are, it has read every row.
@@ -139,7 +139,7 @@ def times_open(path: Path) -> int:
     return sum(os.path.exists(link) and os.path.samefile(link, path) for link in links)
 
 
-@pytest.cursor.parametrize("threads", [0, 1])
+@pytest.mark.parametrize("threads", [0, 1])
 def test_what_is_added_while_a_file_is_read_is_left_for_another_time(
     tmp_path: Path, threads: int
 ) -> None:

@@ -51,13 +51,13 @@ class TestCompressed:
         path = write(parts, f"rows.svm{suffix}")
         assert_same(read_all(io.BytesIO(text)), read_all(path))
 
-    @pytest.cursor.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
+    @pytest.mark.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
     def test_cut_short(self, kind: str, text: bytes, write: Write) -> None:
         path = write(COMPRESS[kind](text)[:-20], f"rows.svm{kind}")
         with pytest.raises(DataError, match=r"rows\.svm.* is cut short"):
             read_all(path)
 
-    @pytest.cursor.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
+    @pytest.mark.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
     def test_damaged(self, kind: str, text: bytes, write: Write) -> None:
         data = bytearray(COMPRESS[kind](text))
         data[len(data) // 2 : len(data) // 2 + 50] = bytes(50)
@@ -128,14 +128,14 @@ class TestNotThere:
         with pytest.raises(DataError, match="is a folder without any file to read"):
             open_stream(tmp_path)
 
-    @pytest.cursor.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+    @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
     def test_forbidden(self, write: Write) -> None:
         path = write("1 1:1")
         os.chmod(path, 0)
         with pytest.raises(DataError, match="cannot be read: permission denied"):
             read_all(path)
 
-    @pytest.cursor.parametrize("data", ["", "\n\n", "# only a comment"])
+    @pytest.mark.parametrize("data", ["", "\n\n", "# only a comment"])
     def test_no_rows(self, data: str, write: Write) -> None:
         with pytest.raises(DataError, match=r"rows\.svm has no rows$"):
             read_all(write(data))

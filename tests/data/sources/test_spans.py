@@ -43,7 +43,7 @@ def test_every_line_once_in_order(
     assert sum(span.size or 0 for span in spans) == size
 
 
-@pytest.cursor.parametrize("threads", [0, 1, 3])
+@pytest.mark.parametrize("threads", [0, 1, 3])
 def test_reading_goes_on_from_a_position(tmp_path: Path, threads: int) -> None:
     path = tmp_path / "some.svm"
     path.write_text("".join(f"{n} 1:1 {n % 7 + 2}:0.5\n" for n in range(5000)))

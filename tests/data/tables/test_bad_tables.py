@@ -77,14 +77,14 @@ CASES: dict[str, tuple[Callable[[], tuple[list[str], str]], str]] = {
 }
 
 
-@pytest.cursor.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES)
 def test_a_csv(case: str, tmp_path: Path) -> None:
     make, sentence = CASES[case]
     with pytest.raises(DataError, match=sentence):
         read(csv(tmp_path, *make()), block_bytes=4000, warn_if_sorted=False)
 
 
-@pytest.cursor.parametrize("row", ["x7,1,w1,3", "1,2,w1,3,9", "1,2", "1,2,\xff,3", "inf,1,w1,2"])
+@pytest.mark.parametrize("row", ["x7,1,w1,3", "1,2,w1,3,9", "1,2", "1,2,\xff,3", "inf,1,w1,2"])
 def test_bad_lines_of_a_csv_are_skipped(row: str, tmp_path: Path) -> None:
     path = csv(tmp_path, changed(1400, row))
     stream = read(path, skip_bad_lines=True, block_bytes=4000)
@@ -93,7 +93,7 @@ def test_bad_lines_of_a_csv_are_skipped(row: str, tmp_path: Path) -> None:
     assert stream.bad_lines == 1
 
 
-@pytest.cursor.parametrize(
+@pytest.mark.parametrize(
     ("line", "sentence"),
     [
         ('{"a": "x", "y": 1}', "t.jsonl, line 1401: the column a was a number so far"),
@@ -161,10 +161,10 @@ def test_a_parquet_file_cut_short(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.cursor.parametrize(
+@pytest.mark.parametrize(
     "kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
 )
-@pytest.cursor.parametrize("row", [3, 1400])
+@pytest.mark.parametrize("row", [3, 1400])
 def test_text_of_a_parquet_file_that_is_not_utf8(kind: Any, row: int, tmp_path: Path) -> None:
     words = [b"a", b"b"] * 750
     words[row] = b"\xff"

@@ -52,7 +52,7 @@ def calls(path: Path) -> int:
     return made
 
 
-@pytest.cursor.parametrize("last", ["1.5", "word", '"quoted, word"', "NA", "2013-01-01"])
+@pytest.mark.parametrize("last", ["1.5", "word", '"quoted, word"', "NA", "2013-01-01"])
 def test_a_column_of_numbers_takes_a_few_calls_however_many_there_are(
     last: str, tmp_path: Path
 ) -> None:
@@ -97,7 +97,7 @@ CELLS = (
 )
 
 
-@pytest.cursor.parametrize("end", ["\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
 def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
     random = np.random.default_rng(1)
     names = [f"x{number}" for number in range(60)]

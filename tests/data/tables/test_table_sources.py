@@ -66,7 +66,7 @@ def test_patterns_and_lists_of_files(tmp_path: Path) -> None:
         np.testing.assert_array_equal(got_targets, targets)
 
 
-@pytest.cursor.parametrize("block_bytes", [200, 1 << 21])
+@pytest.mark.parametrize("block_bytes", [200, 1 << 21])
 def test_quoted_fields_may_hold_anything(block_bytes: int, tmp_path: Path) -> None:
     words = [f'a "quoted", word\nand a line {i}' for i in range(60)]
     table = pa.table({"w": words, "y": np.arange(60.0)})
@@ -111,7 +111,7 @@ def test_times_in_words_are_those_of_arrow(time: object) -> None:
     assert got[0] == days[0]
 
 
-@pytest.cursor.parametrize(
+@pytest.mark.parametrize(
     ("text", "hours"),
     [
         ("1970-01-02T00:00Z", 24.0),
@@ -208,7 +208,7 @@ def test_the_real_flights_collide_as_often_as_chance_has_it(real_flights: Path) 
     assert share == pytest.approx(chance, rel=0.1)
 
 
-@pytest.cursor.slow
+@pytest.mark.slow
 def test_the_real_flights_are_the_same_in_every_format(real_flights: Path, tmp_path: Path) -> None:
     with gzip.open(real_flights) as file:
         table = pa.csv.read_csv(file)

@@ -31,7 +31,7 @@ def same(some: Any, others: Any) -> None:
         np.testing.assert_array_equal(getattr(some, name), getattr(others, name))
 
 
-@pytest.cursor.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_rows(name: str, tmp_path: Path) -> None:
     table = flights()
     rows, targets, schema = read_all(table, target="delay")
@@ -43,8 +43,8 @@ def test_every_format_gives_the_same_rows(name: str, tmp_path: Path) -> None:
     assert 0 < 3000 - len(rows) < 200  # rows without a target are left out
 
 
-@pytest.cursor.parametrize("options", [{"block_bytes": 5000}, {"threads": 1}, {"threads": 3}])
-@pytest.cursor.parametrize("name", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize("options", [{"block_bytes": 5000}, {"threads": 1}, {"threads": 3}])
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 def test_neither_blocks_nor_threads_show(name: str, options: Any, tmp_path: Path) -> None:
     path = write(flights(), tmp_path / name)
     rows, targets, schema = read_all(path, target="delay")
@@ -54,7 +54,7 @@ def test_neither_blocks_nor_threads_show(name: str, options: Any, tmp_path: Path
     assert got_schema == schema
 
 
-@pytest.cursor.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.feather"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.feather"])
 def test_reading_goes_on_from_any_batch(name: str, tmp_path: Path) -> None:
     path = write(flights(), tmp_path / name)
     options: dict[str, Any] = {"target": "delay", "block_bytes": 20_000}

@@ -79,8 +79,8 @@ OUTPUTS = ["parquet", "npz", "svm"]
 
 
 class TestTheSameModel:
-    @pytest.cursor.parametrize("output", OUTPUTS)
-    @pytest.cursor.parametrize("first_id", [0, 1])
+    @pytest.mark.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("first_id", [0, 1])
     def test_from_svmlight(self, tmp_path: Path, output: str, first_id: int) -> None:
         source = tmp_path / "rows.svm"
         source.write_text(svmlight_text(first_id))
@@ -90,8 +90,8 @@ class TestTheSameModel:
         apart = [] if output != "svm" else ["first_id"]  # the text we write begins at 1
         assert_same_model(learned(path, recipe=recipe), direct, *apart)
 
-    @pytest.cursor.parametrize("output", OUTPUTS)
-    @pytest.cursor.parametrize("bits", [6, 18])
+    @pytest.mark.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("bits", [6, 18])
     def test_from_vw(self, tmp_path: Path, output: str, bits: int) -> None:
         source = tmp_path / "rows.vw"
         source.write_text(vw_text(weighted=False))
@@ -103,7 +103,7 @@ class TestTheSameModel:
         apart = [] if output != "svm" else ["first_id", "bits"]
         assert_same_model(learned(path), direct, *apart)
 
-    @pytest.cursor.parametrize("output", [o for o in OUTPUTS if o != "svm"])
+    @pytest.mark.parametrize("output", [o for o in OUTPUTS if o != "svm"])
     def test_weights_are_kept(self, tmp_path: Path, output: str) -> None:
         source = tmp_path / "rows.vw"
         source.write_text(vw_text(weighted=True))
@@ -114,8 +114,8 @@ class TestTheSameModel:
         source.write_text(vw_text(weighted=False))
         assert not np.array_equal(learned(str(source)).weights, direct.weights)
 
-    @pytest.cursor.parametrize("output", [o for o in OUTPUTS if o != "svm"])
-    @pytest.cursor.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("output", [o for o in OUTPUTS if o != "svm"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_from_a_matrix_with_named_classes(
         self, tmp_path: Path, output: str, dtype: type
     ) -> None:
@@ -147,7 +147,7 @@ class TestTables:
     def columns(self, **more: Any) -> Columns:
         return Columns(target="late", categorical=("code",), drop=("id",), weight="weight", **more)
 
-    @pytest.cursor.parametrize("loss", ["squared_error", "log_loss"])
+    @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
     def test_parquet_has_the_columns(self, tmp_path: Path, source: str, loss: str) -> None:
         columns = self.columns()
         if loss == "log_loss":  # of three classes
@@ -227,7 +227,7 @@ class TestParquetOfRows:
         assert len(first["indices"]) == len(first["values"]) > 3
         assert first["indices"] == sorted(first["indices"])
 
-    @pytest.cursor.parametrize("keep", [0.3, 0.9, 0.999])
+    @pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
     def test_cut_short(self, path: str, keep: float) -> None:
         data = Path(path).read_bytes()
         Path(path).write_bytes(data[: int(len(data) * keep)])
@@ -294,7 +294,7 @@ class TestWhatCannotBeWritten:
             converted(X, path)
         assert os.listdir(tmp_path) == []
 
-    @pytest.cursor.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("output", OUTPUTS)
     def test_what_fails_on_the_way_leaves_what_was_there(self, tmp_path: Path, output: str) -> None:
         source, path = tmp_path / "rows.svm", tmp_path / f"converted.{output}"
         source.write_text("1 1:1\n" * 1000 + "1 1:x\n")

@@ -62,8 +62,8 @@ def same(found: list[Any], expected: list[Any]) -> bool:
     return [kind(value) for value in found] == expected
 
 
-@pytest.cursor.parametrize("suffix", ["csv", "jsonl", "parquet"])
-@pytest.cursor.parametrize("name", MODELS)
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", MODELS)
 def test_predictions_come_back(name: str, suffix: str, tmp_path: Path) -> None:
     made, several = MODELS[name], len(MODELS[name].intercept) > 1
     for what in ("labels", "scores", "proba"):
@@ -169,7 +169,7 @@ def test_a_kept_column_with_our_name_is_refused() -> None:
         table_maker(MODELS["signs"], "labels")(ROWS[:3], kept)
 
 
-@pytest.cursor.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_a_failure_leaves_what_was_there(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
     path.write_text("what was there")

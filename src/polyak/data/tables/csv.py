@@ -312,7 +312,7 @@ def _kinds(table: Any) -> Iterator[tuple[str, Any]]:
 
 def _fields(there: int, expected: int) -> str:
     if there < 0:
-        return "a quotation cursor opens a field that is not closed"
+        return "a quotation mark opens a field that is not closed"
     more = "too many" if there > expected else "too few"
     return f"{there} fields where the header has {expected}, {more}"
 
