@@ -76,6 +76,7 @@ def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.every(3)
 def test_a_dozen_kills(tmp_path: Path, kind: str) -> None:
     random.seed(kind)
     assert survives(tmp_path, kind, kills=2, rows=3000, longest=0.1) >= 1

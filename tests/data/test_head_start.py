@@ -106,9 +106,7 @@ class TestBegun:
         begun = begin(self.text(plain))
         assert_same(read(plain, begun=begun, **options), read(packed, **options))
 
-    @pytest.mark.skipif(
-        not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux"
-    )
+    @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux")
     @pytest.mark.parametrize("format", ["svmlight", "tsv"])
     def test_what_is_left_ends(self, format: str, files: Any) -> None:
         plain, _ = files(b"1\t2:3\n0\t4:5\n" * 5000)

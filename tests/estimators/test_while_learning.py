@@ -93,6 +93,7 @@ READ: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("what", READ)
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.every(4)
 def test_reading_an_estimator_while_it_learns(kind: str, what: str) -> None:
     X, y = problem(kind)
     read = READ[what]

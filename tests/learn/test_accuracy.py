@@ -67,6 +67,7 @@ def ratio(name, loss, shuffles):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", [name for name in BOUNDS if name not in LARGE])
+@pytest.mark.every(2)
 def test_close_to_the_batch_optimum(name, loss):
     assert ratio(name, loss, 2) <= BOUNDS[name][LOSSES.index(loss)] + MARGIN
 

@@ -60,6 +60,7 @@ SPLITS = [[1], [999, 1000, 1001], [1500, 4095, 4097, 8192], list(range(37, ROWS,
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "squared_error"])
 @pytest.mark.parametrize("form", ["dense", "float32", "sparse", "classes", "weights"])
+@pytest.mark.every(3)
 def test_batches_and_stops_leave_no_trace(loss, form):
     if form == "classes" and loss == "squared_error":
         pytest.skip("numbers are no classes")

@@ -73,6 +73,7 @@ def cells() -> list[object]:
 
 
 @pytest.mark.parametrize(("source", "way"), cells())
+@pytest.mark.every(2)
 def test_same_model(
     source: Source,
     way: str,

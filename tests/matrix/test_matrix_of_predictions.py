@@ -25,6 +25,7 @@ def of_every_form() -> list[object]:
 
 
 @pytest.mark.parametrize("source", of_every_form())
+@pytest.mark.every(3)
 def test_same_predictions(source: Source, folder: Path, tmp_path: Path) -> None:
     model, plain = folder / f"{source.form}.polyak", folder / f"{source.form}.txt"
     if not plain.exists():

@@ -50,6 +50,7 @@ def coverage(loss, features, correlation, rows, runs):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+@pytest.mark.slow
 def test_coverage_of_replicas(loss):
     # Of 40 runs of 5 weights the share has a standard error of about 1.6%.
     assert 0.90 <= coverage(loss, 5, 0.5, 20_000, 40) <= 0.995

@@ -172,6 +172,7 @@ def run_with_memory(code: str, *arguments: str, room: int) -> subprocess.Complet
     )
 
 
+@pytest.mark.slow
 def test_compressed_rows_are_unpacked_as_they_are_read(tmp_path: Path) -> None:
     # 1.6 GB of zeros and of fives in 4 MB of file, read with the memory of a few batches.
     path = tmp_path / "d.npz"
@@ -205,6 +206,7 @@ def test_compressed_rows_are_unpacked_as_they_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the memory there is")
+@pytest.mark.slow
 def test_columns_that_do_not_fit_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "d.npz"
     np.savez_compressed(path, X=np.zeros((10_000_000, 40), order="F"), y=np.zeros(1))

@@ -161,9 +161,7 @@ def test_a_parquet_file_cut_short(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
-)
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
 @pytest.mark.parametrize("row", [3, 1400])
 def test_text_of_a_parquet_file_that_is_not_utf8(kind: Any, row: int, tmp_path: Path) -> None:
     words = [b"a", b"b"] * 750

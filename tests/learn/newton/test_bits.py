@@ -54,6 +54,7 @@ def in_batches(lane, rows, y, weights, sizes):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.every(3)
 def test_batches_leave_no_trace(loss, kind, weighted):
     rows, y = rows_of(kind), targets_of(loss)
     rng = np.random.default_rng(0)
@@ -93,6 +94,7 @@ def test_sums_and_scores_at_any_row(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("stop", [10, 64, 3000, 4096, 8000])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.every(3)
 def test_a_stop_leaves_no_trace(loss, stop, kind):
     rows, y = rows_of(kind), targets_of(loss)
     straight, first = (NewtonLane(loss, rows[:1000], intervals=True) for _ in range(2))

@@ -50,6 +50,7 @@ def test_everything_is_written(run):
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_a_second_run_agrees_and_computes_only_what_is_missing(run, tmp_path):
     folder, _ = run
     before = files(folder)

@@ -1,0 +1,20 @@
+"""What all tests share: large tables of cases, of which a default run has a part."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``every(n)``, let all cases but every n-th be slow."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("every")
+        if mark is not None and item.get_closest_marker("slow") is None:
+            name = item.nodeid.split("[")[0]
+            if seen[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
