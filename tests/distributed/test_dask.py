@@ -16,9 +16,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from made_rows import as_text, rows
 from scipy import sparse
 
-from conftest import as_text, rows
 from distributed import Client, LocalCluster, wait
 from polyak import ASGDClassifier, __version__
 from polyak.data.options import ReadOptions

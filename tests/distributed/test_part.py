@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_rows import as_text, rows
 from scipy import sparse
 
-from conftest import as_text, rows
 from polyak import __version__
 from polyak.data.options import ReadOptions
 from polyak.distributed import tasks as part

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import rows
+from made_rows import rows
 
 from distributed import Client
 from polyak import __version__
