@@ -24,7 +24,6 @@ with atheris.instrument_imports(include=["polyak", "json", "zipfile"]):
     from polyak.learn.learner import Learner
     from polyak.learn.recipes import Recipe
     from polyak.model.linear import LinearModel
-    from polyak.storage.model_file import load_model
     from polyak.training.checkpoint import CheckpointFolder
 
 _FOLDER = Path(tempfile.mkdtemp(prefix="polyak-fuzz-"))
@@ -60,7 +59,7 @@ def one_input(data: bytes) -> None:
     checkpoints.mkdir(exist_ok=True)
     (checkpoints / "checkpoint.polyak").write_bytes(data)
     for load in (
-        lambda: load_model(model),
+        lambda: LinearModel.load(model),
         lambda: CheckpointFolder(checkpoints).load("data", {}),
         lambda: liblinear.read(model),
     ):
