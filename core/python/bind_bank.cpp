@@ -8,6 +8,7 @@
 #include "learn/random.hpp"
 #include "learn/score_counts.hpp"
 #include "python/bank_storage.hpp"
+#include "rows/shift.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -120,6 +121,44 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
   return out;
 }
 
+// The rows about a centre, as three arrays: sparse rows alone, since NumPy shifts dense ones.
+nb::tuple shift_rows(
+    AnyArray indptr, AnyArray indices, AnyArray values,
+    nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig> features,
+    Doubles means) {
+  check_length("means", means.size(), static_cast<int64_t>(features.size()));
+  const AnyRows any{indptr, indices, values};
+  const Shift shift{features.data(), means.data(), static_cast<int64_t>(features.size())};
+  auto ends = new_array<int64_t>({static_cast<size_t>(any.count()) + 1});
+  return any.visit([&](const auto &rows) {
+    using Rows = std::decay_t<decltype(rows)>;
+    if constexpr (Rows::Row::dense) {
+      refuse("dense rows are not shifted here");
+      return nb::tuple();
+    } else {
+      using Value = typename Rows::Number;
+      using Index = std::decay_t<decltype(*rows.indices)>;
+      checked_features(rows, std::numeric_limits<int64_t>::max());
+      std::vector<int64_t> order;
+      int64_t stored = ends.data()[0] = 0;
+      for (int64_t i = 0; i < rows.count; ++i) {
+        shift.each(rows[i], order, [&](int64_t, double) { ++stored; });
+        ends.data()[i + 1] = stored;
+      }
+      auto shifted = new_array<Index>({static_cast<size_t>(stored)});
+      auto distances = new_array<Value>({static_cast<size_t>(stored)});
+      Index *feature_at = shifted.data();
+      Value *value_at = distances.data();
+      for (int64_t i = 0; i < rows.count; ++i)
+        shift.each(rows[i], order, [&](int64_t feature, double value) {
+          *feature_at++ = static_cast<Index>(feature);
+          *value_at++ = static_cast<Value>(value);
+        });
+      return nb::make_tuple(ends, shifted, distances);
+    }
+  });
+}
+
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
@@ -169,6 +208,9 @@ void bind_bank(nb::module_ &m) {
         return out;
       },
       "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared norm of every row.");
+  m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,
+        "means"_a,
+        "Sparse rows with some features, in rising order, as distances from their means.");
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
         "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);

@@ -187,6 +187,13 @@ def score_rows(
 def squared_norms(
     indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
 ) -> NDArray[np.float64]: ...
+def shift_rows(
+    indptr: NDArray[Any] | None,
+    indices: NDArray[Any] | None,
+    values: NDArray[Any],
+    features: NDArray[np.int64],
+    means: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]: ...
 def count_scores(
     scores: NDArray[np.float64],
     positive: NDArray[np.bool_],

@@ -14,7 +14,7 @@ from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.centring import Centre
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
-from polyak.rows.sparse import as_rows
+from polyak.rows.sparse import SparseRows, as_rows
 
 ROWS = 6000
 
@@ -70,6 +70,14 @@ def test_shifted_rows_are_rows_less_the_means(kind):
             assert shifted.has_sorted_indices
             shifted = shifted.toarray()
         np.testing.assert_allclose(shifted, expected, rtol=1e-6)
+
+
+def test_features_in_any_order_are_shifted():
+    rows = SparseRows(np.array([0, 2, 4]), np.array([5, 2, 0, 2]), np.arange(1.0, 5.0), 6)
+    shifted = Centre(np.array([2, 5]), np.array([10.0, 100.0])).shifted(rows)
+    dense = sp.csr_array((shifted.values, shifted.indices, shifted.indptr), shape=(2, 6)).toarray()
+    assert dense.tolist() == [[0, 0, -8, 0, 0, -99], [3, 0, -6, 0, 0, -100]]
+    assert shifted.indices.tolist() == [2, 5, 0, 2, 5]
 
 
 @pytest.mark.parametrize("intervals", [False, True])

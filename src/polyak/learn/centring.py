@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.rows.sparse import Rows, SparseRows, take_rows
+from polyak import _core
+from polyak.rows.sparse import Rows, SparseRows, core_arrays, take_rows
 
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 1 << 14
 """Rows are copied to be shifted, so many at a time."""
+NEAR = 0.1
+"""A mean of less than so many spreads is no more than the first thousand rows leave to chance, and
+a hundredth of the feature's second moment: columns of tables are centred before they come here."""
 
 
 class Centre:
@@ -37,8 +41,6 @@ class Centre:
     def __init__(self, features: NDArray[np.int64], means: Floats) -> None:
         self.features = features
         self.means = means
-        self._places = np.full(int(features.max(initial=-1)) + 2, -1, dtype=np.int64)
-        self._places[features] = np.arange(len(features))
 
     def __len__(self) -> int:
         return len(self.features)
@@ -51,60 +53,27 @@ class Centre:
 
     @classmethod
     def of(cls, rows: Rows, dtype: Any) -> Centre:
-        """Take the means of the features that are not zero in most of these rows."""
-        if isinstance(rows, SparseRows):
-            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-            there, values = rows.indices[span], rows.values[span].astype(np.float64)
-            order = np.argsort(there, kind="stable")
-            begins = np.flatnonzero(np.diff(there[order], prepend=-1))
-            found = there[order][begins].astype(np.int64)
-            counts = np.diff(begins, append=len(there))
-            often = 2 * counts > len(rows)
-            features = found[often]
-            own = np.searchsorted(features, there)
-            own[own == len(features)] = 0
-            wanted = features[own] == there if len(features) else np.zeros(len(there), bool)
-            sums = np.bincount(own[wanted], values[wanted], minlength=len(features))
-        else:
-            features = np.flatnonzero(2 * np.count_nonzero(rows, axis=0) > len(rows))
-            sums = rows[:, features].sum(axis=0, dtype=np.float64)
-        means = sums / max(len(rows), 1)
+        """Take the means, of features that are not zero in most of these rows, that matter."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            features, sums, squares = _sums_of_frequent(rows)
+            means = sums / max(len(rows), 1)
+            spreads = np.sqrt(np.maximum(squares / max(len(rows), 1) - means * means, 0.0))
+            matter = np.isfinite(means) & (np.abs(means) > NEAR * spreads)
         means = means.astype(dtype).astype(np.float64)  # what is subtracted is what is undone
-        sound = np.isfinite(means) & (means != 0)
-        return cls(features[sound], means[sound])
+        return cls(features[matter], means[matter])
 
     def shifted(self, rows: Rows) -> Rows:
         """Give a copy of rows with these features shifted."""
         if not len(self):
             return rows
-        if isinstance(rows, SparseRows):
-            return self._shifted_sparse(rows)
         width = max(rows.shape[1], int(self.features[-1]) + 1)
+        if isinstance(rows, SparseRows):
+            moved = _core.shift_rows(*core_arrays(rows), self.features, self.means)
+            return SparseRows(*moved, width)
         wide = np.zeros((len(rows), width), rows.dtype)
         wide[:, : rows.shape[1]] = rows
         wide[:, self.features] = (wide[:, self.features] - self.means).astype(rows.dtype)
         return wide
-
-    def _shifted_sparse(self, rows: SparseRows) -> SparseRows:
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        indptr = rows.indptr.astype(np.int64) - span.start
-        indices, values = rows.indices[span], rows.values[span].copy()
-        place = self._places[np.minimum(indices, len(self._places) - 1)]
-        hits = np.flatnonzero(place >= 0)
-        values[hits] = (values[hits] - self.means[place[hits]]).astype(values.dtype)
-        width = max(rows.n_features, int(self.features[-1]) + 1)
-        if len(hits) < len(rows) * len(self):  # where one is absent, it is as far from its mean
-            there = np.zeros((len(rows), len(self)), dtype=bool)
-            row = np.repeat(np.arange(len(rows)), np.diff(indptr))
-            there[row[hits], place[hits]] = True
-            of_row, absent = np.nonzero(~there)
-            feature = self.features[absent]
-            at = np.searchsorted(row * width + indices, of_row * width + feature)
-            indices = np.insert(indices, at, feature.astype(indices.dtype))
-            values = np.insert(values, at, (-self.means[absent]).astype(values.dtype))
-            added = np.cumsum(np.bincount(of_row, minlength=len(rows)))
-            indptr = indptr + np.concatenate([[0], added])
-        return SparseRows(indptr, indices, values, width)
 
     def take(
         self,
@@ -127,6 +96,23 @@ class Centre:
         """Say by how much the intercepts of models rise that were learned about another centre."""
         nothing = np.zeros(len(coef))
         return other.undone(coef, nothing) - self.undone(coef, nothing)
+
+
+def _sums_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Give the features that most rows have, and the sums of their values and squares."""
+    if not isinstance(rows, SparseRows):
+        features = np.flatnonzero(2 * np.count_nonzero(rows, axis=0) > len(rows))
+        values = rows[:, features].astype(np.float64)
+        return features, values.sum(axis=0), np.square(values).sum(axis=0)
+    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+    places, values = rows.indices[span].astype(np.intp), rows.values[span].astype(np.float64)
+    names = None
+    if len(places) and int(places.max()) > 2 * len(places):  # else counting is faster than sorting
+        names, places = np.unique(places, return_inverse=True)
+    often = np.flatnonzero(2 * np.bincount(places) > len(rows))
+    features = often if names is None else names[often].astype(np.int64)
+    sums, squares = np.bincount(places, values), np.bincount(places, np.square(values))
+    return features, sums[often].astype(np.float64), squares[often].astype(np.float64)
 
 
 NOTHING = Centre(np.empty(0, dtype=np.int64), np.empty(0))

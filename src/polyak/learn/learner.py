@@ -20,7 +20,6 @@ from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
-from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.targets import classes_of, encode, in_units, mean_weight
 from polyak.learn.warm_up import new_race, usual_rows
@@ -346,7 +345,7 @@ class Learner:
         if classes is None and self.loss.classifies:
             classes = classes_of(labels)
         usual = usual_rows(sample, self.recipe)
-        race = new_race(
+        race, moments = new_race(
             sample,
             usual,
             self.recipe,
@@ -358,9 +357,7 @@ class Learner:
         relative = in_units(weights, len(rows), unit)
         race.learn(rows, encode(targets, classes, self.loss), relative, order)
         self.race, self.classes, self.weight_unit = race, classes, unit
-        shifted = race.problem.centre.shifted(usual)
-        self._moments = second_moments(shifted, fit_intercept=self.recipe.fit_intercept)
-        self._first = FirstRows()
+        self._moments, self._first = moments, FirstRows()
 
 
 def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 
-from polyak.learn.centring import NOTHING, Centre
+from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.race import Race
 from polyak.learn.race.lane import Problem
 from polyak.learn.recipes import Recipe
+from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
 from polyak.losses import get_loss
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
@@ -23,8 +24,11 @@ def new_race(
     outputs: int,
     classes: int | None,
     n_features: int | None,
-) -> Race:
-    """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it."""
+) -> tuple[Race, Floats | None]:
+    """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it.
+
+    Gives the second moments of the rows too, as averaged SGD sees them.
+    """
     several = classes is not None and classes > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
     problem = Problem(
@@ -41,8 +45,8 @@ def new_race(
     )
     shifted = problem.centre.shifted(usual)
     race = Race(recipe.candidates(usual, problem.outputs, n_features, shifted), recipe, problem)
-    race.warm_up(usual)
-    return race
+    race.warm_up(usual, shifted)
+    return race, second_moments(shifted, fit_intercept=recipe.fit_intercept)
 
 
 def usual_rows(rows: Rows, recipe: Recipe) -> Rows:

@@ -250,6 +250,10 @@ def plain(value: Any) -> Any:
     >>> plain({"loss": np.float64("nan"), "rows": np.int64(3), "start": (1.0, None)})
     {'loss': None, 'rows': 3, 'start': [1.0, None]}
     """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if hasattr(value, "_asdict"):  # a NamedTuple
         value = value._asdict()
     if isinstance(value, dict):
@@ -261,8 +265,4 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         found = ((field, getattr(value, field.name)) for field in fields(value))
         return {f.name: plain(v) for f, v in found if v is not None or f.default is not None}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
     return str(value)

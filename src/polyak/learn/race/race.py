@@ -89,10 +89,13 @@ class Race:
         """The numbers of those among them that are averaged SGD."""
         return [n for n in self.running if isinstance(self.candidates[n], Candidate)]
 
-    def warm_up(self, rows: Rows) -> None:
-        """Show the candidates the rows that calibration looks at, before any is learned."""
+    def warm_up(self, rows: Rows, shifted: Rows) -> None:
+        """Show the candidates the rows that calibration looks at, before any is learned.
+
+        ``shifted`` are the same about the centre that averaged SGD learns them about.
+        """
         for lane in self.lanes:
-            lane.warm_up(rows)
+            lane.warm_up(shifted if isinstance(lane, SgdLane) else rows)
 
     # -- learning ------------------------------------------------------------------------------
 

@@ -115,8 +115,8 @@ class SgdLane:
         return []
 
     def warm_up(self, rows: Rows) -> None:
-        """See the rows that calibration looks at, before any is learned."""
-        self.bank.warm_up(self.centre.shifted(rows))
+        """See the rows that calibration looks at, about the centre, before any is learned."""
+        self.bank.warm_up(rows)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""

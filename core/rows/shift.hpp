@@ -1,0 +1,42 @@
+// Rows about a centre: some features are given as their distance from a mean, and so are there in
+// every row, since a zero is as far from its mean as anything else.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "rows/rows.hpp"
+
+namespace polyak {
+
+struct Shift {
+  const int64_t *features;  // in rising order
+  const double *means;
+  int64_t count;
+
+  // Calls emit(feature, value) for each value of a shifted row, in rising order of the features.
+  template <class Row, class Emit>
+  void each(const Row &row, std::vector<int64_t> &order, Emit &&emit) const {
+    order.resize(static_cast<size_t>(row.size));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    const auto before = [&](int64_t a, int64_t b) { return row.feature(a) < row.feature(b); };
+    if (!std::is_sorted(order.begin(), order.end(), before))
+      std::stable_sort(order.begin(), order.end(), before);
+    int64_t next = 0;
+    for (const int64_t i : order) {
+      const int64_t feature = row.feature(i);
+      while (next < count && features[next] < feature) {
+        emit(features[next], -means[next]);
+        ++next;
+      }
+      const bool shifted = next < count && features[next] == feature;
+      emit(feature, double(row.value[i]) - (shifted ? means[next] : 0.0));
+      next += shifted;
+    }
+    for (; next < count; ++next) emit(features[next], -means[next]);
+  }
+};
+
+}  // namespace polyak
