@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 
 from polyak.estimators.base import BaseASGD
+from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
 from polyak.model.intervals import proba_interval, score_interval
@@ -177,24 +178,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.recipe = recipe
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.decay = decay
-        self.power_t = power_t
-        self.average = average
-        self.step = step
-        self.precondition = precondition
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.intervals = intervals
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep(locals())
 
     @classmethod
     def from_model(cls, model: LinearModel) -> Self:

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from polyak.estimators.base import BaseASGD
+from polyak.estimators.parameters import keep
 from polyak.estimators.running import TargetSpread
 from polyak.model.intervals import score_interval
 from polyak.model.linear import LinearModel
@@ -166,23 +167,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.recipe = recipe
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.decay = decay
-        self.power_t = power_t
-        self.average = average
-        self.step = step
-        self.precondition = precondition
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.intervals = intervals
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep(locals())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

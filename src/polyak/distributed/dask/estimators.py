@@ -29,6 +29,7 @@ from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
+from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals, TargetSpread
 
@@ -160,22 +161,7 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.recipe = recipe
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.decay = decay
-        self.power_t = power_t
-        self.average = average
-        self.step = step
-        self.precondition = precondition
-        self.intervals = intervals
-        self.rounds = rounds
-        self.chains = chains
-        self.client = client
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -274,22 +260,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.recipe = recipe
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.decay = decay
-        self.power_t = power_t
-        self.average = average
-        self.step = step
-        self.precondition = precondition
-        self.intervals = intervals
-        self.rounds = rounds
-        self.chains = chains
-        self.client = client
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

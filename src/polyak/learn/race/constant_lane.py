@@ -9,7 +9,6 @@ progressive loss.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,22 +17,24 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.race.lane import Problem
+from polyak.learn.race.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
 from polyak.losses import get_loss
-from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 1 << 14
 
 
-class ConstantLane:
+class ConstantLane(Lane):
     """A single candidate, whose weights are zero.
 
     Without an intercept the constant is zero.
     """
+
+    clock = 0
+    n_features = 0
 
     def __init__(self, number: int, loss: str, problem: Problem, *, fit_intercept: bool) -> None:
         self.numbers = [number]
@@ -41,7 +42,6 @@ class ConstantLane:
         self.problem = problem
         self.fit_intercept = fit_intercept
         self.n_features = problem.n_features or 0
-        self.clock = 0
         self.rows = 0  # scored; those learned again were not
         self.total: Floats = np.zeros(SUMS)  # up to the last milestone
         # Weights of the classes; or the sum of all weights, then of all targets.
@@ -64,35 +64,13 @@ class ConstantLane:
         return 0
 
     @property
-    def has_left(self) -> bool:
-        """Whether it cannot go on: it always can."""
-        return False
-
-    @property
-    def may_leave(self) -> bool:
-        """Whether rows might come that it cannot go on with: there are none."""
-        return False
-
-    @property
-    def fewest(self) -> int:
-        """How many of its best must stay: it never drops out anyway."""
-        return 0
-
-    @property
     def stays(self) -> list[int]:
         """Who must not drop out: the constant costs nothing."""
         return self.numbers
 
-    def warm_up(self, rows: Rows) -> None:
-        """See the rows that calibration looks at: it needs none."""
-
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
         """Leave it to others to refuse rows."""
         return rows
-
-    def most_rows(self) -> int:
-        """Say how many rows can be learned at once in bounded memory."""
-        return sys.maxsize
 
     def learn(
         self,
@@ -160,14 +138,6 @@ class ConstantLane:
         """Give weights, all zero, and the constant of all rows so far."""
         coef = np.zeros((self.problem.outputs, self.n_features), self.problem.dtype)
         return coef, self._best()
-
-    def replicas(self, place: int) -> NDArray[Any] | None:
-        """Give nothing: there are no replicas."""
-        return None
-
-    def sandwich(self) -> None:
-        """Give nothing: there are no weights that could vary."""
-        return
 
     def average_start(self, place: int) -> Floats:
         """Say that nothing is averaged."""

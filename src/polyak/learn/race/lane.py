@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -52,7 +53,8 @@ class Lane(Protocol):
     """Candidates that learn together from the same rows.
 
     ``numbers`` are theirs in the race; a place is one of them in the lane. Sums have a row for
-    every candidate and the columns of `polyak.learn.race.past`.
+    every candidate and the columns of `polyak.learn.race.past`. What has an answer here is as most
+    lanes have it.
     """
 
     numbers: list[int]
@@ -72,27 +74,33 @@ class Lane(Protocol):
     @property
     def has_left(self) -> bool:
         """Whether it cannot go on, and is to be dropped."""
+        return False
 
     @property
     def may_leave(self) -> bool:
         """Whether rows might come that it cannot go on with."""
+        return False
 
     @property
     def fewest(self) -> int:
         """How many of its best must stay, since it is too early to tell how well they will do."""
+        return 0
 
     @property
     def stays(self) -> list[int]:
-        """Who must not drop out, how well others may do: intervals are about its weights."""
+        """Who must not drop out, how well others may do."""
+        return []
 
     def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, before any is learned."""
+        return
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
 
     def most_rows(self) -> int:
         """Say how many rows can be learned at once in bounded memory."""
+        return sys.maxsize
 
     def learn(
         self,
@@ -129,9 +137,11 @@ class Lane(Protocol):
 
     def replicas(self, place: int) -> NDArray[Any] | None:
         """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+        return None
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
         """Give hardly penalised weights and their covariance, if it has them, and any doubt."""
+        return None
 
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""

@@ -19,7 +19,7 @@ from polyak.learn.race.counting import (
     set_histogram,
     with_histogram,
 )
-from polyak.learn.race.lane import Problem
+from polyak.learn.race.lane import Lane, Problem
 from polyak.learn.recipes import Candidate, Recipe, make_bank
 from polyak.rows.sparse import Rows
 
@@ -30,7 +30,7 @@ MOST_SCORES = 1 << 22
 BANK_ARRAYS = ("lines", "squares", "models")
 
 
-class SgdLane:
+class SgdLane(Lane):
     """A bank with a model for every output of every candidate, and for each of its replicas.
 
     It learns rows that somebody has shifted by ``centre``, and gives weights for rows as they come.
@@ -93,26 +93,6 @@ class SgdLane:
     def n_features(self) -> int:
         """How many features its models have."""
         return self.bank.n_features
-
-    @property
-    def has_left(self) -> bool:
-        """Whether it cannot go on: it always can."""
-        return False
-
-    @property
-    def may_leave(self) -> bool:
-        """Whether rows might come that it cannot go on with: there are none."""
-        return False
-
-    @property
-    def fewest(self) -> int:
-        """How many of its best must stay: none, it learns evenly."""
-        return 0
-
-    @property
-    def stays(self) -> list[int]:
-        """Who must not drop out: anybody may."""
-        return []
 
     def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, about the centre, before any is learned."""
@@ -229,10 +209,6 @@ class SgdLane:
         whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
         whole = whole.reshape(-1, self.outputs, whole.shape[1])
         return np.ascontiguousarray(whole.transpose(0, 2, 1))
-
-    def sandwich(self) -> None:
-        """Give nothing: there is no covariance, only replicas."""
-        return
 
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""
