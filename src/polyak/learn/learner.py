@@ -143,19 +143,8 @@ class Learner:
             )
             return
         taken = np.arange(len(rows)) if order is None else order
-        few = self.rows_seen + len(taken) < CALIBRATION_ROWS
-        if few or len(self._first):
-            self._check(rows, targets, weights)
-            together = copy.copy(self._first)
-            together.add(rows, targets, weights, taken)
-            if few:
-                self._first = together
-                return
-            before = self.rows_seen
-            try:
-                self._begin(*together.joined(), None)
-            except RowError as error:  # none of those before: they tell which labels there are
-                raise RowError(int(taken[error.row - before]), error.what) from error
+        if len(self._first) or len(taken) < CALIBRATION_ROWS:
+            self._keep_back(rows, targets, weights, taken)
         else:
             self._begin(rows, targets, weights, order)
 
@@ -326,6 +315,26 @@ class Learner:
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
             row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
             raise DataError(f"row {row} has the weight {weights[row]}")
+
+    def _keep_back(
+        self,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        taken: NDArray[np.int64],
+    ) -> None:
+        """Wait with rows until calibration has as many as it looks at, then learn them all."""
+        self._check(rows, targets, weights)
+        before = len(self._first)
+        together = copy.copy(self._first)
+        together.add(rows, targets, weights, taken)
+        if len(together) < CALIBRATION_ROWS:
+            self._first = together
+            return
+        try:
+            self._begin(*together.joined(), None)
+        except RowError as error:  # none of those before: they tell which labels there are
+            raise RowError(int(taken[error.row - before]), error.what) from error
 
     def _begin(
         self,

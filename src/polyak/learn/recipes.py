@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank import Bank, Step
+from polyak.learn.bank import Bank
+from polyak.learn.bank.checks import Step
 from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
 from polyak.learn.newton.limits import PENALTIES, most_features
 from polyak.learn.schedules import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ from polyak.storage.sandwich import Sandwich
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
+Given = tuple[Any, NDArray[Any], Floats | None, NDArray[np.int64] | None]
+"""Rows, targets, weights, and which of the rows to learn in which order."""
 
 
 class Race:
@@ -114,41 +117,31 @@ class Race:
         """
         kept = before(self, rows)
         try:
-            self._learn(rows, targets, weights, order, again)
+            for some in self._that_fit(rows, targets, weights, order):
+                self._learn_all(*some, again)
         except BaseException:
             if kept is not None:
                 kept.put_back(self)
             raise
 
-    def _learn(
+    def _that_fit(
         self,
         rows: Rows,
         targets: NDArray[Any],
         weights: Floats | None,
         order: NDArray[np.int64] | None,
-        again: bool,
-    ) -> None:
-        if rows.shape[1] > self._widest():  # as declared; it may be that no row is so wide
+    ) -> Iterator[Given]:
+        """Give what can be learned at once: all, unless rows come that are too wide for everybody.
+
+        Then some candidates drop out, at the first such row, not at the batch it came in.
+        """
+        widths = np.array([rows.shape[1]])  # as declared; it may be that no row is so wide
+        if widths[0] > self._widest():
             check_rows(rows, self.problem.n_features)
             widths = row_widths(rows)[slice(None) if order is None else order]
-            if widths.max(initial=0) > self._widest():
-                self._learn_growing(rows, targets, weights, order, widths, again)
-                return
-        self._learn_all(rows, targets, weights, order, again)
-
-    def _learn_growing(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        widths: NDArray[np.int64],
-        again: bool,
-    ) -> None:
-        """Let some candidates drop out where rows come that memory cannot hold them all for.
-
-        It is at the first such row, not at the batch it came in, that they do.
-        """
+        if widths.max(initial=0) <= self._widest():
+            yield rows, targets, weights, order
+            return
         # All rows are good, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
@@ -157,7 +150,7 @@ class Race:
         while begin < len(widest):
             self._keep_what_fits(most_candidates(int(widest[begin]), self.models_each))
             end = int(np.searchsorted(widest, self._widest(), side="right"))
-            self._learn_all(*_slice(rows, targets, weights, order, begin, end), again)
+            yield _slice(rows, targets, weights, order, begin, end)
             begin = end
 
     def _keep_what_fits(self, keep: int) -> None:
@@ -232,9 +225,8 @@ class Race:
     ) -> list[Floats]:
         """Let every lane learn, and give its sums at each milestone."""
         stops = np.array(milestones, dtype=np.int64) - self.scored
-
         threads = 1 if self.is_part else self.threads or processors()
-        given: tuple[Any, ...] = rows, targets, weights, order
+        given: Given = rows, targets, weights, order
         if self.problem.centre and self.running_sgd:
             given = (*self.problem.centre.take(raw, targets, weights, order), None)
 
@@ -386,7 +378,7 @@ def _slice(
     order: NDArray[np.int64] | None,
     begin: int,
     end: int,
-) -> tuple[Any, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+) -> Given:
     """Give the rows that are learned from begin to end."""
     if order is not None:
         return rows, targets, weights, order[begin:end]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
-from polyak.learn.merging import SUMS, merged_state
+from polyak.learn.bank.checks import (
+    Step,
+    check_choices,
+    check_penalties,
+    class_numbers,
+    shared_power,
+)
+from polyak.learn.bank.merging import SUMS, merged_state
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows, core_arrays, core_rows
 
 Floats = NDArray[np.float64]
-Step = Literal["explicit", "implicit"]
 
 _NO_STOPS = np.empty(0, dtype=np.int64)
 _CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF64}
@@ -99,27 +105,19 @@ class Bank:
     ) -> None:
         self.averaging = averaging or Averaging()
         schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
-        columns = np.broadcast_arrays(
-            np.atleast_1d(np.asarray(alpha, float)),
-            [s.gamma0 for s in schedules],
-            [s.a for s in schedules],
-            outputs,
-            replicas,
-        )
+        rates = [s.gamma0 for s in schedules], [s.a for s in schedules]
+        columns = np.broadcast_arrays(np.atleast_1d(alpha), *rates, outputs, replicas)
         self.alpha, gamma0, decay = (np.array(c, float) for c in columns[:3])
         self.outputs, self.replicas = (np.array(c, np.int64) for c in columns[3:])
-        powers = {s.c for s in schedules}
-        if len(powers) != 1:
-            raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")
-        _check_choices(step, dtype, precondition, n_features, group)
-        _check_penalties(self.alpha, gamma0, step)
+        check_choices(step, dtype, precondition, n_features, group)
+        check_penalties(self.alpha, gamma0, step)
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
         self.one_vs_rest = one_vs_rest
         self._settings: dict[str, Any] = {
             "loss": loss,
             "limit": n_features,
-            "power": powers.pop(),
+            "power": shared_power(schedules),
             "average_power": float(self.averaging.power),
             "precondition": float(precondition),
             "intercept": fit_intercept,
@@ -132,15 +130,9 @@ class Bank:
         self._make_core()
         self._core.grow((n_features or 0) if width is None else width)
         start = self.averaging.first_start
-        self._set_fields(
-            alpha=self.alpha,
-            gamma0=gamma0,
-            decay=decay,
-            start=start,
-            scale=1.0,
-            unit=1.0,
-            total=1.0 if start < 0 else 0.0,  # the detector's average begins with the zero model
-        )
+        total = 1.0 if start < 0 else 0.0  # the detector's average begins with the zero model
+        self._set_fields(alpha=self.alpha, gamma0=gamma0, decay=decay)
+        self._set_fields(start=start, scale=1.0, unit=1.0, total=total)
 
     def __len__(self) -> int:
         return len(self.alpha)
@@ -189,29 +181,21 @@ class Bank:
         DivergenceError
             If the weights overflow, which takes a learning rate far too large.
         """
-        targets, classes = None, None
-        if self.one_vs_rest:
-            classes = _class_numbers(y)
-        else:
-            targets = np.ascontiguousarray(y, dtype=np.float64)
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
-        rows_in_order = None if order is None else np.ascontiguousarray(order, dtype=np.int64)
-        rows = core_rows(X)
-        honest = {name: self.field(name) for name in SUMS} if again else {}
+        noted = _NO_STOPS if stops is None else stops
+        progressive = {name: self.field(name) for name in SUMS} if again else {}
+        given = (
+            *core_rows(X),
+            None if self.one_vs_rest else _array(y, np.float64),
+            class_numbers(y) if self.one_vs_rest else None,
+            _array(sample_weight, np.float64),
+            _array(order, np.int64),
+        )
         try:
-            notes = self._core.learn(
-                *rows,
-                targets,
-                classes,
-                weights,
-                rows_in_order,
-                scores,
-                _NO_STOPS if stops is None else stops,
-            )
+            notes = self._core.learn(*given, scores, noted)
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from error
         if again:
-            self._set_fields(**honest)
+            self._set_fields(**progressive)
         return None if stops is None else notes
 
     def check(
@@ -225,9 +209,8 @@ class Bank:
         Gives the rows as something that only the core can make, and that neither this bank nor
         another looks through again. Rows that a parser of polyak's made are that already.
         """
-        targets = None if self.one_vs_rest else np.ascontiguousarray(y, dtype=np.float64)
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, float)
-        return self._core.check(*core_rows(X), targets, weights)
+        targets = None if self.one_vs_rest else _array(y, np.float64)
+        return self._core.check(*core_rows(X), targets, _array(sample_weight, np.float64))
 
     def warm_up(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.
@@ -285,11 +268,6 @@ class Bank:
         """Each averaged model's share of wrong signs, or its mean absolute error."""
         return self._progressive("error")
 
-    @property
-    def progressive_confusion(self) -> Floats:
-        """Each classifier's share of rows where a wrong class scored highest; one a group."""
-        return self._progressive("confusion")[:: self._settings["group"]]
-
     def decision_function(self, X: Any, *, last: bool = False) -> NDArray[Any]:
         """Score rows: one column a model. Features the bank has never seen count nothing."""
         matrix = self._core.weights(last=last)
@@ -338,7 +316,7 @@ class Bank:
         Averages and iterates are averaged, each counting as many times as its bank saw rows;
         clocks, sums of squares and progressive sums add up. Learning goes on as after that many
         rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
-        what that one knew counts once; see `polyak.learn.merging`.
+        what that one knew counts once; see `polyak.learn.bank.merging`.
 
         Examples
         --------
@@ -410,41 +388,5 @@ class Bank:
         return mean
 
 
-def _class_numbers(y: ArrayLike) -> NDArray[np.int64]:
-    classes = np.asarray(y)
-    if classes.dtype.kind == "f":
-        wrong = np.flatnonzero(classes != np.round(classes))  # NaN differs from itself
-        wrong = wrong if len(wrong) else np.flatnonzero(np.isinf(classes))
-        if len(wrong):
-            row = int(wrong[0])
-            raise ValueError(f"row {row} has the class {classes[row]}, which is no whole number")
-    return np.ascontiguousarray(classes, dtype=np.int64)
-
-
-def _check_choices(
-    step: str, dtype: Any, precondition: float, n_features: int | None, group: int
-) -> None:
-    if step not in ("explicit", "implicit"):
-        raise ValueError(f"a step is 'explicit' or 'implicit', not {step!r}")
-    if np.dtype(dtype) not in _CORES:
-        raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
-    if not (np.isfinite(precondition) and precondition >= 0):
-        raise ValueError(f"precondition must be at least zero, not {precondition}")
-    if n_features is not None and n_features < 0:
-        raise ValueError(f"n_features must be at least zero, not {n_features}")
-    if group < 1:
-        raise ValueError(f"a group has at least one model, not {group}")
-
-
-def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
-    for a in alpha:
-        if not (np.isfinite(a) and a >= 0):
-            raise ValueError(f"alpha must be finite and at least zero, not {a}")
-    if step == "implicit":
-        return  # an implicit penalty shrinks the weights by 1 / (1 + alpha gamma), never past zero
-    for a, g in zip(alpha, gamma0, strict=True):
-        if a * g >= 1:
-            raise ValueError(
-                f"alpha * gamma0 must be below 1 for explicit steps, but alpha = {a} and "
-                f"gamma0 = {g}: the penalty alone would push the weights past zero"
-            )
+def _array(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
+    return None if values is None else np.ascontiguousarray(values, dtype)
