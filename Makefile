@@ -98,12 +98,12 @@ HAS := -DPOLYAK_HAS_SCALAR -DPOLYAK_HAS_AVX2
 else
 HAS := -DPOLYAK_HAS_SCALAR
 endif
-build/fuzz-svmlight: fuzz/svmlight.cpp core/text/simd/four_features.cpp $(CORE_FILES)
+build/fuzz-svmlight: fuzz/svmlight.cpp core/text/simd/parse4.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/fours-portable.o
-	$(FUZZ_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/fours-scalar.o
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/fours-portable.o
+	$(FUZZ_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/fours-scalar.o
 ifeq ($(shell uname -m),x86_64)
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/four_features.cpp -o build/fours-avx2.o
+	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/parse4.cpp -o build/fours-avx2.o
 endif
 	$(FUZZ_BUILD) $(HAS) $< $(BUILDS:%=build/fours-%.o) -o $@
 
@@ -117,18 +117,18 @@ neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	diff build/same-here.txt build/same-on-arm.txt
 	@cat build/same-on-arm.txt
 	qemu-aarch64 build/learns-the-same-on-arm
-build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/text/simd/four_features.cpp $(CORE_FILES)
+build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/text/simd/parse4.cpp $(CORE_FILES)
 build/same-here:
 	@mkdir -p build
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/same-portable.o
-	g++ $(NEON_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/same-scalar.o
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/four_features.cpp -o build/same-avx2.o
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/same-portable.o
+	g++ $(NEON_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/same-scalar.o
+	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/parse4.cpp -o build/same-avx2.o
 	g++ $(NEON_BUILD) $(HAS) fuzz/same_on_arm.cpp $(BUILDS:%=build/same-%.o) -o $@
 ARM_BUILD = aarch64-linux-gnu-g++ $(NEON_BUILD)
 build/same-on-arm:
 	@mkdir -p build
-	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/four_features.cpp -o build/arm-portable.o
-	$(ARM_BUILD) -c $(SCALAR) core/text/simd/four_features.cpp -o build/arm-scalar.o
+	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/arm-portable.o
+	$(ARM_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/arm-scalar.o
 	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/same_on_arm.cpp build/arm-portable.o \
 	  build/arm-scalar.o -o $@
 build/learns-the-same-on-arm: fuzz/learns_the_same.cpp core/learn/kernels.cpp $(CORE_FILES)

@@ -33,7 +33,7 @@ struct Digest {
 };
 
 // A few lines at a time. Half of these texts are of plain features, with ids that rise or fall; the
-// others have what the quick path has to notice, as in tests/data/formats/test_four_features.py.
+// others have what the quick path has to notice, as in tests/data/formats/test_parse4.py.
 class RandomText {
  public:
   std::string operator()() {

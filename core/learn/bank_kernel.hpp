@@ -53,9 +53,9 @@ struct BankKernel : Count {
       const double score = m.scale[k] * view.sums[k] + m.bias[k];
       const double mean = m.total[k] > 0.0 ? mean_score(k) : score;
       if (!std::isfinite(score + mean)) return false;
-      const double honest = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
-      view.score[k] = honest;
-      if (set.progressive) validate<Loss>(k, honest, y, w);
+      const double progressive = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
+      view.score[k] = progressive;
+      if (set.progressive) validate<Loss>(k, progressive, y, w);
       if (m.start[k] < 0.0) detect<Loss>(k, t, score, mean, y);
 
       const double q = gamma * w * norm;
@@ -81,7 +81,7 @@ struct BankKernel : Count {
   }
 
   // Progressive validation of whole classifiers: does the row's own class score highest?
-  void confuse(int64_t own) {
+  void count_multiclass_error(int64_t own) {
     const int64_t group = view.settings.group;
     for (int64_t first = 0; first + group <= K; first += group) {
       int64_t best = first;
@@ -92,7 +92,7 @@ struct BankKernel : Count {
   }
 
   // Whether the row changes any weight: beyond the margin of a hinge it does not.
-  bool moves() const {
+  bool step_is_nonzero() const {
     bool any = false;
     for (int64_t k = 0; k < K; ++k) any |= view.step[k] != 0;
     return any;

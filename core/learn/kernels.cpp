@@ -113,12 +113,12 @@ bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
   if (!seen.in_order) return false;
   if (p == 0.0) {
     if (!bank.template advance<Loss>(seen.squared_norm + constant)) return false;
-    if (bank.moves()) bank.lines.scatter(row, view.step);
+    if (bank.step_is_nonzero()) bank.lines.scatter(row, view.step);
   } else {
     const double rows = static_cast<double>(view.clock + view.looked);
     const double norm = precondition(row, p, rows, view.squares, view.scaled);
     if (!bank.template advance<Loss>(norm + constant)) return false;
-    if (bank.moves()) bank.lines.scatter(row.with(view.scaled), view.step);
+    if (bank.step_is_nonzero()) bank.lines.scatter(row.with(view.scaled), view.step);
   }
   return true;
 }
@@ -156,7 +156,7 @@ int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
     if (task.scores) view.score = task.scores + n * view.models.count;
     const int64_t next = n + 1 < task.count ? task.order ? task.order[n + 1] : n + 1 : i;
     if (!learn_row<Loss>(bank, row, rows[next], !task.unchecked, nonzeros)) return i;
-    if (task.classes && view.settings.progressive) bank.confuse(task.classes[i]);
+    if (task.classes && view.settings.progressive) bank.count_multiclass_error(task.classes[i]);
     bank.settle();
   }
   return all_learned;

@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <iomanip>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -15,95 +14,18 @@
 #include "learn/bank_args.hpp"
 #include "learn/kernels.hpp"
 #include "learn/losses.hpp"
-#include "learn/pieces.hpp"
-#include "memory/free_memory.hpp"
+#include "learn/slices.hpp"
 #include "memory/huge_pages.hpp"
+#include "memory/room.hpp"
 #include "python/any_rows.hpp"
+#include "python/arrays.hpp"
 #include "python/checked_rows.hpp"
 #include "python/one_at_a_time.hpp"
+#include "python/task_checks.hpp"
 #include "rows/check.hpp"
+#include "rows/extent.hpp"
 
 namespace polyak {
-
-using Doubles = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
-using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using NewDoubles = nb::ndarray<nb::numpy, double>;
-
-template <class T>
-nb::ndarray<nb::numpy, T> new_array(std::initializer_list<size_t> shape) {
-  size_t size = 1;
-  for (size_t s : shape) size *= s;
-  auto data = std::make_unique<T[]>(size);
-  nb::capsule owner(data.get(), [](void *p) noexcept { delete[] static_cast<T *>(p); });
-  return {data.release(), shape.size(), shape.begin(), owner};
-}
-
-// How many features the rows need; refuses rows that cannot be learned from.
-template <class Rows>
-int64_t checked_features(const Rows &rows, int64_t limit) {
-  check_offsets(rows);
-  const int64_t features = POLYAK_CALL(scan(rows, limit));
-  return features == looks_wrong ? check_rows(rows, limit) : features;
-}
-
-inline void check_targets(const Task &task, int64_t rows, bool classifies) {
-  for (int64_t i = 0; i < rows && task.targets; ++i)
-    for (int64_t o = 0; o < task.outputs; ++o) {
-      const double y = task.targets[i * task.outputs + o];
-      if (!std::isfinite(y)) refuse("row ", i, " has the target ", y);
-      if (classifies && y != 1.0 && y != -1.0)
-        refuse("row ", i, " has the target ", y, "; a classification loss needs -1 or +1");
-    }
-}
-
-inline void check_weights(const Task &task, int64_t rows, int64_t models) {
-  if (!task.weights) return;
-  const int64_t columns = task.weight_step ? models : 1;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < columns; ++k) {
-      const double w = task.weights[i * task.weight_stride + k];
-      if (!std::isfinite(w) || w < 0.0) refuse("row ", i, " has the weight ", w);
-    }
-}
-
-inline void check_order(const Task &task, int64_t rows) {
-  for (int64_t n = 0; n < task.count && task.order; ++n)
-    if (task.order[n] < 0 || task.order[n] >= rows)
-      refuse("the order asks for row ", task.order[n], " of ", rows);
-}
-
-inline void check_stops(const Integers &stops, int64_t count) {
-  int64_t before = 0;
-  for (size_t s = 0; s < stops.size(); ++s) {
-    const int64_t stop = stops.data()[s];
-    if (stop < before || stop > count) refuse("cannot stop at row ", stop, " of ", count);
-    before = stop;
-  }
-}
-
-inline void check_length(const char *what, size_t length, int64_t rows) {
-  if (static_cast<int64_t>(length) != rows)
-    refuse("there are ", rows, " rows but ", length, " ", what);
-}
-
-// There is not enough memory for the weights of so many features.
-struct NoRoom : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-// Asked only before much is taken: finding out takes longer than taking a little. `each` is what a
-// feature takes.
-inline void require_room(int64_t features, int64_t each) {
-  constexpr int64_t much = int64_t(1) << 26;
-  if (features < much / each) return;
-  const int64_t room = free_memory();
-  if (features <= room / each) return;
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(1) << "the weights of " << features
-      << " features would take " << static_cast<double>(features) * static_cast<double>(each) / 1e9
-      << " GB of memory, of which " << static_cast<double>(room) / 1e9 << " GB are free";
-  throw NoRoom(out.str());
-}
 
 #define POLYAK_FIELD(name) #name,
 inline const std::vector<std::string> field_names{POLYAK_MODEL_FIELDS(POLYAK_FIELD)};
@@ -191,16 +113,16 @@ class BankStorage {
 
   // Learns from one stop to the next. Answers like the kernel: all_learned, or the row it ended at.
   template <class Rows>
-  int64_t learn_pieces(const Rows &rows, const Task &task, const Stops &stops) {
+  int64_t learn_between_stops(const Rows &rows, const Task &task, const Stops &stops) {
     BankArgs<W> &view = prepare(rows);
     double *notes = stops.notes;
     int64_t done = 0;
     const auto learn_until = [&](int64_t end) {
       if (end == done) return all_learned;
       const int64_t first = task.order ? 0 : done;
-      const Task piece = turns(task, done, end, view.models.count);
+      const Task some_of_it = slice_task(task, done, end, view.models.count);
       const auto some = rows_from(rows, first);
-      const int64_t stopped = POLYAK_CALL(learn(loss_.c_str(), view, some, piece));
+      const int64_t stopped = POLYAK_CALL(learn(loss_.c_str(), view, some, some_of_it));
       done = end;
       return stopped == all_learned ? all_learned : first + stopped;
     };
@@ -214,16 +136,16 @@ class BankStorage {
 
   // Reads the rows only once: learns from them as they come and, should one turn out not to be in
   // order, puts everything back. False if so. Only where a copy of the state is cheap and all rows
-  // have their turn: an order may leave some out.
+  // are learned: an order may leave some out.
   template <class Rows>
   bool learn_at_once(const Rows &rows, Task task, const Stops &stops) {
-    if (task.order || lines_.size() * sizeof(W) > bytes(rows) / 4) return false;
+    if (task.order || lines_.size() * sizeof(W) > bytes_of(rows) / 4) return false;
     const auto lines = lines_;
     const auto squares = squares_;
     const auto fields = fields_;
     const int64_t clock = view_.clock;
     task.unchecked = true;
-    if (learn_pieces(rows, task, stops) == all_learned) return true;
+    if (learn_between_stops(rows, task, stops) == all_learned) return true;
     std::copy(lines.begin(), lines.end(), lines_.begin());
     std::copy(squares.begin(), squares.end(), squares_.begin());
     std::copy(fields.begin(), fields.end(), fields_.begin());
@@ -235,7 +157,7 @@ class BankStorage {
   template <class Rows>
   int64_t learn_checked(const Rows &rows, const Task &task, const Stops &stops) {
     grow(checked_features(rows, limit_));
-    return learn_pieces(rows, task, stops);
+    return learn_between_stops(rows, task, stops);
   }
 
   // Learns rows that were checked before. Those in borrowed arrays may have been changed since:
@@ -246,7 +168,7 @@ class BankStorage {
     grow(checked.features);
     if (checked.borrowed) check_offsets(rows);
     task.unchecked = checked.borrowed;
-    const int64_t stopped = learn_pieces(rows, task, stops);
+    const int64_t stopped = learn_between_stops(rows, task, stops);
     if (stopped != all_learned && POLYAK_CALL(scan(rows, checked.features)) == looks_wrong) {
       check_rows(rows, checked.features);
       refuse("the rows were changed after they were checked");
@@ -432,30 +354,9 @@ class BankStorage {
     return out;
   }
 
-  template <class V, class I>
-  static int64_t longest(const SparseRows<V, I> &rows) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < rows.count; ++i) most = std::max(most, rows[i].size);
-    return most;
-  }
-  template <class V>
-  static int64_t longest(const DenseRows<V> &rows) {
-    return rows.features;
-  }
-
-  template <class V, class I>
-  static size_t bytes(const SparseRows<V, I> &rows) {
-    return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) *
-           (sizeof(V) + sizeof(I));
-  }
-  template <class V>
-  static size_t bytes(const DenseRows<V> &rows) {
-    return static_cast<size_t>(rows.count * rows.features) * sizeof(V);
-  }
-
   template <class Rows>
   BankArgs<W> &prepare(const Rows &rows) {
-    if (view_.settings.precondition != 0.0) scaled_.resize(longest(rows));
+    if (view_.settings.precondition != 0.0) scaled_.resize(longest_row(rows));
     const int64_t K = view_.models.count;
     view_.lines = lines_.data();
     view_.features = features_;

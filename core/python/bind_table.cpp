@@ -8,6 +8,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "table/table.hpp"
 
 namespace nb = nanobind;
@@ -47,11 +49,11 @@ std::vector<arrow::Column> columns_of(const ArrowSchema *schema, const ArrowArra
   return columns;
 }
 
-Kind kind_of(const std::string &name) {
+ColumnType type_of(const std::string &name) {
   static const char *const kNames[] = {"number", "boolean",  "clock", "date",
                                        "time",   "category", "text",  "bag"};
   for (int i = 0; i < 8; ++i)
-    if (name == kNames[i]) return static_cast<Kind>(i);
+    if (name == kNames[i]) return static_cast<ColumnType>(i);
   throw nb::value_error(("there is no kind of column called " + name).c_str());
 }
 
@@ -61,20 +63,20 @@ void check_format(const ColumnPlan &plan, const arrow::Column &column) {
   const std::string_view format = words != nullptr ? words->format : column.format();
   const bool is_text = arrow::is_text(format);
   bool fits;
-  switch (plan.kind) {
-    case Kind::category:
-    case Kind::text:
+  switch (plan.type) {
+    case ColumnType::category:
+    case ColumnType::text:
       fits = is_text;
       break;
-    case Kind::bag:
+    case ColumnType::bag:
       fits = (format == "+l" || format == "+L") && words == nullptr &&
              arrow::is_text(column.schema->children[0]->format);
       break;
-    case Kind::date:
-    case Kind::time:
+    case ColumnType::date:
+    case ColumnType::time:
       fits = is_text || (words == nullptr && arrow::units_a_day(format) != 0.0);
       break;
-    case Kind::clock:
+    case ColumnType::clock:
       fits = words == nullptr && arrow::units_a_day(format) != 0.0;
       break;
     default:
@@ -94,13 +96,13 @@ class TableEncoder {
                int64_t hashed_begin, int bits, int ngrams, bool float64, bool with_names)
       : float64_(float64), with_names_(with_names) {
     plan_ = {{}, std::move(interactions), hashed_begin, bits, ngrams};
-    for (const auto &[name, kind, first, offset, scale] : columns)
-      plan_.columns.push_back({name, kind_of(kind), first, offset, scale});
+    for (const auto &[name, type, first, offset, scale] : columns)
+      plan_.columns.push_back({name, type_of(type), first, offset, scale});
     for (const std::vector<int> &crossed : plan_.interactions)
       for (int part : crossed) {
         if (part < 0 || part >= static_cast<int>(columns.size()))
           throw nb::index_error("an interaction is of a column that is not there");
-        if (plan_.columns[static_cast<size_t>(part)].kind >= Kind::text)
+        if (plan_.columns[static_cast<size_t>(part)].type >= ColumnType::text)
           throw nb::value_error("text and lists cannot be crossed");
       }
     if (bits < 1 || bits > 30) throw nb::value_error("bits must be from 1 to 30");

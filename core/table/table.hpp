@@ -1,6 +1,6 @@
-// The columns of a table to sparse rows: numbers as they are, words hashed, holes marked. It works
-// through a few hundred rows at a time, column by column into numbers and slots, then row by row
-// into the result, so that both the columns and the rows stay in the cache.
+// The columns of a table to sparse rows: numbers as they are, words hashed, missing values marked.
+// It works through a few hundred rows at a time, column by column into numbers and slots, then row
+// by row into the result, so that both the columns and the rows stay in the cache.
 #pragma once
 
 #include <algorithm>
@@ -9,96 +9,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hash/hashing.hpp"
 #include "hash/slot_cache.hpp"
-#include "hash/slot_names.hpp"
 #include "table/arrow.hpp"
 #include "table/iso_time.hpp"
+#include "table/plan.hpp"
+#include "table/row_writer.hpp"
 #include "table/words.hpp"
 
 namespace polyak {
 namespace table {
-
-enum class Kind { number, boolean, clock, date, time, category, text, bag };
-
-struct ColumnPlan {
-  std::string name;
-  Kind kind;
-  int64_t first;  // the index of its first plain feature
-  double offset, scale;
-};
-
-struct Plan {
-  std::vector<ColumnPlan> columns;
-  std::vector<std::vector<int>> interactions;
-  int64_t hashed_begin;
-  int bits;
-  int ngrams;
-};
-
-// A value that cannot be read; its row is left empty.
-struct BadValue {
-  int64_t row;
-  int column;
-  std::string text;
-  const char *reason;
-};
-
-// What stands for nothing, in whatever format it came.
-inline bool is_missing(std::string_view text) {
-  switch (text.size()) {
-    case 0:
-      return true;
-    case 2:
-      return text == "NA";
-    case 3:
-      return text == "NaN" || text == "nan" || text == "N/A";
-    case 4:
-      return text == "null" || text == "NULL";
-    default:
-      return false;
-  }
-}
-
-inline double days_of(const IsoTime &time) {
-  return static_cast<double>(time.microseconds) / 86400e6;
-}
-
-// Memory that grows without ever being cleared first.
-template <class T>
-class Buffer {
- public:
-  void reserve(size_t used, size_t wanted) {
-    if (wanted <= size_) return;
-    size_ = std::max(wanted, 2 * size_);
-    std::unique_ptr<T[]> more(new T[size_]);
-    std::copy(data_.get(), data_.get() + used, more.get());
-    data_ = std::move(more);
-  }
-  T &operator[](size_t i) { return data_[i]; }
-  T *release() { return data_.release(); }
-
- private:
-  std::unique_ptr<T[]> data_;
-  size_t size_ = 0;
-};
-
-template <class Value>
-struct Rows {
-  std::vector<int64_t> indptr{0};
-  size_t stored = 0;
-  Buffer<int32_t> indices;
-  Buffer<Value> values;
-  std::vector<BadValue> bad;
-  Names names;
-};
 
 template <class Value>
 class Encoder {
@@ -118,21 +42,21 @@ class Encoder {
     of_dictionary_.resize(m);
     caches_.resize(m);
     for (size_t c = 0; c < m; ++c) {
-      most_plain_ += is_hashed(c) ? 1 : plan.columns[c].kind >= Kind::clock ? 5 : 1;
+      most_plain_ += is_hashed(c) ? 1 : plan.columns[c].type >= ColumnType::clock ? 5 : 1;
       if (!is_hashed(c)) numbers_[c].resize(static_cast<size_t>(chunk_));
-      if (plan.columns[c].kind == Kind::category) {
+      if (plan.columns[c].type == ColumnType::category) {
         slots_[c].resize(static_cast<size_t>(chunk_));
         if (columns[c].schema->dictionary == nullptr) caches_[c].prepare();
       }
       if (columns[c].schema->dictionary != nullptr) hash_dictionary(c);
       const ColumnPlan &column = plan.columns[c];
-      steps_.push_back({column.kind, column.first, numbers_[c].data(), slots_[c].data(), c});
+      steps_.push_back({column.type, column.first, numbers_[c].data(), slots_[c].data(), c});
     }
   }
 
   Rows<Value> run() {
-    out_.indptr.reserve(static_cast<size_t>(n_) + 1);
-    make_room(static_cast<size_t>(n_) * (most_plain_ + plan_.interactions.size()));
+    rows_.made.indptr.reserve(static_cast<size_t>(n_) + 1);
+    rows_.make_room(static_cast<size_t>(n_) * (most_plain_ + plan_.interactions.size()));
     for (int64_t begin = 0; begin < n_; begin += chunk_) {
       const int64_t size = std::min(chunk_, n_ - begin);
       std::fill(is_bad_, is_bad_ + kChunk, false);
@@ -140,19 +64,19 @@ class Encoder {
       for (int64_t i = 0; i < size; ++i)
         if (chosen_ == nullptr || chosen_[begin + i]) write_row(begin, i);
     }
-    std::stable_sort(out_.bad.begin(), out_.bad.end(),
+    std::stable_sort(rows_.made.bad.begin(), rows_.made.bad.end(),
                      [](const BadValue &a, const BadValue &b) { return a.row < b.row; });
-    return std::move(out_);
+    return std::move(rows_.made);
   }
 
  private:
-  bool is_hashed(size_t c) const { return plan_.columns[c].kind >= Kind::category; }
+  bool is_hashed(size_t c) const { return plan_.columns[c].type >= ColumnType::category; }
 
   // -- columns to numbers and slots ----------------------------------------------------------
 
   void read(size_t c, int64_t begin, int64_t size) {
     const arrow::Column &column = columns_[c];
-    if (plan_.columns[c].kind == Kind::category) {
+    if (plan_.columns[c].type == ColumnType::category) {
       read_slots(c, begin, size);
     } else if (!is_hashed(c)) {
       double *numbers = numbers_[c].data();
@@ -161,7 +85,7 @@ class Encoder {
         read_times(c, begin, size);
       else
         arrow::numbers(column, begin, size, numbers);
-      if (plan.kind == Kind::number)  // here the compiler does several at a time
+      if (plan.type == ColumnType::number)  // here the compiler does several at a time
         for (int64_t i = 0; i < size; ++i) numbers[i] = (numbers[i] - plan.offset) / plan.scale;
     }
   }
@@ -224,16 +148,17 @@ class Encoder {
   int64_t cached_slot(size_t c, std::string_view word) {
     if (word.empty()) return kMissingSlot;
     if (!SlotCache::takes(word))
-      return is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names);
+      return is_missing(word) ? kMissingSlot : value_slot(c, word, rows_.made.names);
     uint64_t key;
     SlotCache::Place &place = caches_[c].place(word, key);
     if (place.word != key || place.size != word.size())
-      place = {key, word.size(), is_missing(word) ? kMissingSlot : value_slot(c, word, out_.names)};
+      place = {key, word.size(),
+               is_missing(word) ? kMissingSlot : value_slot(c, word, rows_.made.names)};
     return place.slot;
   }
 
   void hash_dictionary(size_t c) {
-    if (plan_.columns[c].kind != Kind::category) return;
+    if (plan_.columns[c].type != ColumnType::category) return;
     const ArrowArray *array = columns_[c].array->dictionary;
     const arrow::Column words{columns_[c].schema->dictionary, array, array->offset};
     of_dictionary_[c].resize(static_cast<size_t>(array->length), kMissingSlot);
@@ -241,7 +166,7 @@ class Encoder {
       if (!words.is_valid(i)) continue;
       const std::string_view word = arrow::text(words, i);
       if (!is_missing(word))
-        of_dictionary_[c][static_cast<size_t>(i)] = value_slot(c, word, out_.names);
+        of_dictionary_[c][static_cast<size_t>(i)] = value_slot(c, word, rows_.made.names);
     }
   }
 
@@ -263,57 +188,38 @@ class Encoder {
 
   // -- rows ------------------------------------------------------------------------------------
 
-  void make_room(size_t more) {
-    out_.indices.reserve(out_.stored, out_.stored + more);
-    out_.values.reserve(out_.stored, out_.stored + more);
-  }
-
-  // There must be room. A zero is not stored: it is written, and the next overwrites it.
-  void put(int64_t index, double value) {
-    const Value rounded = static_cast<Value>(value);
-    out_.indices[out_.stored] = static_cast<int32_t>(index);
-    out_.values[out_.stored] = rounded;
-    out_.stored += rounded != Value(0);
-  }
-
   void write_row(int64_t begin, int64_t i) {
-    hashed_count_ = 0;
-    const size_t start = out_.stored;
-    make_room(most_plain_);
+    rows_.begin(most_plain_);
     for (const Step &step : steps_) {
-      if (step.kind <= Kind::boolean) {  // most columns: without a detour
+      if (step.type <= ColumnType::boolean) {  // most columns: without a detour
         const double x = step.numbers[i];
         if (std::abs(x) <= std::numeric_limits<Value>::max()) {
-          put(step.first, x);
+          rows_.put(step.first, x);
           continue;
         }
-      } else if (step.kind == Kind::category && step.slots[i] != kMissingSlot) {
-        hash_in(step.slots[i], 1.0);
+      } else if (step.type == ColumnType::category && step.slots[i] != kMissingSlot) {
+        rows_.hash_in(step.slots[i], 1.0);
         continue;
       }
       write_column(step.column, begin + i, static_cast<size_t>(i));
     }
     for (const std::vector<int> &crossed : plan_.interactions)
       cross(crossed, begin + i, static_cast<size_t>(i));
-    if (is_bad_[i])
-      out_.stored = start;
-    else
-      write_hashed();
-    out_.indptr.push_back(static_cast<int64_t>(out_.stored));
+    rows_.end(is_bad_[i]);
   }
 
   void write_column(size_t c, int64_t row, size_t i) {
     const ColumnPlan &plan = plan_.columns[c];
-    switch (plan.kind) {
-      case Kind::category:
+    switch (plan.type) {
+      case ColumnType::category:
         if (slots_[c][i] == kMissingSlot)
-          put(plan.first, 1.0);
+          rows_.put(plan.first, 1.0);
         else
-          hash_in(slots_[c][i], 1.0);
+          rows_.hash_in(slots_[c][i], 1.0);
         return;
-      case Kind::text:
+      case ColumnType::text:
         return write_text(c, row);
-      case Kind::bag:
+      case ColumnType::bag:
         return write_bag(c, row);
       default:
         write_number(c, row, numbers_[c][i]);
@@ -324,18 +230,18 @@ class Encoder {
     const ColumnPlan &plan = plan_.columns[c];
     const double value = scaled(plan, x);
     if (!(std::abs(value) <= std::numeric_limits<Value>::max())) {
-      if (std::isnan(value)) return put(plan.first + 1, 1.0);
+      if (std::isnan(value)) return rows_.put(plan.first + 1, 1.0);
       return bad(row, c, as_written(c, row), "is too large");
     }
-    put(plan.first, value);
-    if (plan.kind <= Kind::boolean) return;
-    if (plan.kind == Kind::date || plan.kind == Kind::time) {
+    rows_.put(plan.first, value);
+    if (plan.type <= ColumnType::boolean) return;
+    if (plan.type == ColumnType::date || plan.type == ColumnType::time) {
       // The first of January 1970 was a Thursday.
       const double day = std::floor(x);
-      turn(plan.first + 2, (day + 3.0 - 7.0 * std::floor((day + 3.0) / 7.0)) / 7.0);
+      put_on_circle(plan.first + 2, (day + 3.0 - 7.0 * std::floor((day + 3.0) / 7.0)) / 7.0);
     }
-    if (plan.kind == Kind::time) turn(plan.first + 4, x - std::floor(x));
-    if (plan.kind == Kind::clock) turn(plan.first + 2, x - std::floor(x));
+    if (plan.type == ColumnType::time) put_on_circle(plan.first + 4, x - std::floor(x));
+    if (plan.type == ColumnType::clock) put_on_circle(plan.first + 2, x - std::floor(x));
   }
 
   std::string as_written(size_t c, int64_t row) const {
@@ -352,24 +258,24 @@ class Encoder {
 
   // Numbers were scaled as they were read.
   static double scaled(const ColumnPlan &plan, double x) {
-    return plan.kind == Kind::number ? x : (x - plan.offset) / plan.scale;
+    return plan.type == ColumnType::number ? x : (x - plan.offset) / plan.scale;
   }
 
-  // Sine and cosine of a share of a turn; neighbouring rows often have the same.
-  void turn(int64_t first, double share) {
-    Turn &memo = turns_[static_cast<size_t>(first) % 16];
+  // Sine and cosine of a share of the whole circle; neighbouring rows often have the same.
+  void put_on_circle(int64_t first, double share) {
+    OnCircle &memo = on_circle_[static_cast<size_t>(first) % 16];
     if (memo.share != share) {
       const double angle = 6.283185307179586 * share;
       memo = {share, std::sin(angle), std::cos(angle)};
     }
-    put(first, memo.sine);
-    put(first + 1, memo.cosine);
+    rows_.put(first, memo.sine);
+    rows_.put(first + 1, memo.cosine);
   }
 
   void write_text(size_t c, int64_t row) {
     bool valid;
     const std::string_view all = text(c, row, valid);
-    if (!valid || is_missing(all)) return put(plan_.columns[c].first, 1.0);
+    if (!valid || is_missing(all)) return rows_.put(plan_.columns[c].first, 1.0);
     split_words(all, words_);
     for (size_t i = 0; i < words_.size(); ++i) {
       name_.assign(plan_.columns[c].name).push_back('=');
@@ -377,14 +283,14 @@ class Encoder {
       for (size_t k = 0; k < longest; ++k) {
         if (k > 0) name_.push_back(' ');
         name_.append(words_[i + k]);
-        hash_in(slot_of_name(out_.names), 1.0);
+        rows_.hash_in(slot_of_name(rows_.made.names), 1.0);
       }
     }
   }
 
   void write_bag(size_t c, int64_t row) {
     const arrow::Column &column = columns_[c];
-    if (!column.is_valid(row)) return put(plan_.columns[c].first, 1.0);
+    if (!column.is_valid(row)) return rows_.put(plan_.columns[c].first, 1.0);
     const ArrowArray *child = column.array->children[0];
     const arrow::Column items{column.schema->children[0], child, child->offset};
     const int64_t at = column.begin + row;
@@ -397,7 +303,7 @@ class Encoder {
     for (int64_t i = end(at); i < end(at + 1); ++i) {
       if (!items.is_valid(i)) continue;
       const std::string_view word = arrow::text(items, i);
-      if (!is_missing(word)) hash_in(value_slot(c, word, out_.names), 1.0);
+      if (!is_missing(word)) rows_.hash_in(value_slot(c, word, rows_.made.names), 1.0);
     }
   }
 
@@ -410,7 +316,7 @@ class Encoder {
       const ColumnPlan &plan = plan_.columns[c];
       if (!crossing_.empty()) crossing_.push_back('^');
       crossing_.append(plan.name);
-      if (plan.kind == Kind::category) {
+      if (plan.type == ColumnType::category) {
         if (slots_[c][i] == kMissingSlot) return;
         bool valid;
         crossing_.push_back('=');
@@ -422,63 +328,23 @@ class Encoder {
       }
     }
     name_.assign(crossing_);
-    hash_in(slot_of_name(out_.names), value);
-  }
-
-  // Two plain stores: a pair put together first would be read back before it is there.
-  void hash_in(int64_t index, double value) {
-    if (hashed_count_ == hashed_.size()) hashed_.resize(2 * hashed_.size() + 32);
-    hashed_[hashed_count_].index = index;
-    hashed_[hashed_count_].value = value;
-    ++hashed_count_;
-  }
-
-  // The core wants the indices of a row in order, each once.
-  void write_hashed() {
-    make_room(hashed_count_ + 1);
-    Entry *const entries = hashed_.data();
-    if (hashed_count_ < 32) {
-      for (size_t i = 1; i < hashed_count_; ++i) {
-        const int64_t index = entries[i].index;
-        const double value = entries[i].value;
-        size_t j = i;
-        for (; j > 0 && index < entries[j - 1].index; --j) {
-          entries[j].index = entries[j - 1].index;
-          entries[j].value = entries[j - 1].value;
-        }
-        entries[j].index = index;
-        entries[j].value = value;
-      }
-    } else {
-      std::stable_sort(entries, entries + hashed_count_,
-                       [](const Entry &a, const Entry &b) { return a.index < b.index; });
-    }
-    for (size_t i = 0; i < hashed_count_;) {
-      const int64_t index = entries[i].index;
-      double sum = 0.0;
-      for (; i < hashed_count_ && entries[i].index == index; ++i) sum += entries[i].value;
-      put(index, sum);
-    }
+    rows_.hash_in(slot_of_name(rows_.made.names), value);
   }
 
   void bad(int64_t row, size_t c, std::string text, const char *reason) {
     is_bad_[row % kChunk] = true;
-    out_.bad.push_back({row, static_cast<int>(c), std::move(text), reason});
+    rows_.made.bad.push_back({row, static_cast<int>(c), std::move(text), reason});
   }
 
-  struct Entry {
-    int64_t index;
-    double value;
-  };
   // What writing a row needs of a column, close together.
   struct Step {
-    Kind kind;
+    ColumnType type;
     int64_t first;
     const double *numbers;
     const int64_t *slots;
     size_t column;
   };
-  struct Turn {
+  struct OnCircle {
     double share = -1.0, sine = 0.0, cosine = 0.0;
   };
 
@@ -493,13 +359,11 @@ class Encoder {
   std::vector<std::vector<int64_t>> slots_, of_dictionary_;
   std::vector<SlotCache> caches_;
   std::vector<Step> steps_;
-  std::vector<Entry> hashed_;
-  size_t hashed_count_ = 0;
   std::vector<std::string_view> words_;
   std::string name_, crossing_;
-  Turn turns_[16];
+  OnCircle on_circle_[16];
   bool is_bad_[kChunk];
-  Rows<Value> out_;
+  RowWriter<Value> rows_;
 };
 
 }  // namespace table

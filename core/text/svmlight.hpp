@@ -14,7 +14,7 @@
 #include "text/decimal.hpp"
 #include "text/digits.hpp"
 #include "text/lines.hpp"
-#include "text/simd/four_features.hpp"
+#include "text/simd/parse4.hpp"
 
 namespace polyak::svmlight {
 

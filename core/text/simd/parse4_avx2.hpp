@@ -1,4 +1,4 @@
-// What four_features.cpp asks of the processor, for x86-64 with AVX2.
+// What parse4.cpp asks of the processor, for x86-64 with AVX2.
 #pragma once
 
 #include <immintrin.h>

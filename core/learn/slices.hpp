@@ -1,4 +1,4 @@
-// Pieces of a call: some of its rows, with their targets, weights and room for scores.
+// Slices of a call: some of its rows, with their targets, weights and room for scores.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ DenseRows<Value> rows_from(DenseRows<Value> rows, int64_t begin) {
   return rows;
 }
 
-// The turns from `begin` to `end`. An order says which rows have them; without one they are those
-// of the rows from `begin` on.
-inline Task turns(Task task, int64_t begin, int64_t end, int64_t models) {
+// What is learned from `begin` to `end`. An order says which rows that is; without one they are
+// those of the rows from `begin` on.
+inline Task slice_task(Task task, int64_t begin, int64_t end, int64_t models) {
   task.count = end - begin;
   if (task.scores) task.scores += begin * models;
   if (task.order) {

@@ -1,4 +1,4 @@
-// What four_features.cpp asks of the processor, for 64-bit ARM; all of them have NEON.
+// What parse4.cpp asks of the processor, for 64-bit ARM; all of them have NEON.
 #pragma once
 
 #include <arm_neon.h>

@@ -1,13 +1,13 @@
-#include "text/simd/four_features.hpp"
+#include "text/simd/parse4.hpp"
 
 #include <limits>
 
 #if defined(POLYAK_SCALAR)  // reads no four at a time
 #elif defined(__AVX2__)
-#include "text/simd/four_features_avx2.hpp"
+#include "text/simd/parse4_avx2.hpp"
 #define POLYAK_FOURS
 #elif defined(__ARM_NEON) && defined(__aarch64__)
-#include "text/simd/four_features_neon.hpp"
+#include "text/simd/parse4_neon.hpp"
 #define POLYAK_FOURS
 #endif
 #include "kernels/kernel_namespace.hpp"
