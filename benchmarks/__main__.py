@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import machine, runner, table
-from benchmarks.scenarios import NAMES, QUICK
+from benchmarks.scenarios import NAMES, QUICK, module_of
 
 LATEST = runner.ROOT / "benchmarks" / "results" / "latest.json"
 
@@ -34,7 +34,7 @@ def main() -> None:
     record = {"date": time.strftime("%Y-%m-%d %H:%M:%S"), **machine.describe(), "scenarios": {}}
     for name in options.scenarios or (QUICK if options.quick else NAMES):
         contests = []
-        for contest in import_module(_module(name)).contests(name, options.quick):
+        for contest in import_module(module_of(name)).contests(name, options.quick):
             if options.repeats:
                 contest = replace(contest, repeats=options.repeats)
             with console.status("", refresh_per_second=1) as status:
@@ -44,10 +44,6 @@ def main() -> None:
         record["scenarios"][name] = contests
         LATEST.parent.mkdir(exist_ok=True)  # written after each: a run cut short keeps its figures
         LATEST.write_text(json.dumps(_without_nan(record), indent=1))
-
-
-def _module(scenario: str) -> str:
-    return f"benchmarks.scenarios.{scenario.split('-')[0]}"
 
 
 def _without_nan(value: Any) -> Any:

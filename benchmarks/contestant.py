@@ -15,13 +15,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.scenarios import module_of
+
 Job = tuple[Callable[[], object], Callable[[], dict[str, float]]]
 
 
 def main() -> None:
     """Run the job that the command line names."""
     module, function = sys.argv[1].split(":")
-    prepare = getattr(importlib.import_module(f"benchmarks.scenarios.{module}"), function)
+    prepare = getattr(importlib.import_module(module_of(module)), function)
     work, judge = prepare(**json.loads(sys.argv[2]))
     start = time.perf_counter()
     work()

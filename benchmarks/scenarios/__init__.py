@@ -4,6 +4,8 @@ A module is imported both by the parent, which asks for ``contests(name, quick)`
 contestant's process, which calls one job. So heavy imports stay inside the jobs.
 """
 
+from pathlib import Path
+
 NAMES = (
     "sparse",
     "dense",
@@ -27,3 +29,10 @@ NAMES = (
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
 """Those that say most in two minutes."""
+
+
+def module_of(scenario: str) -> str:
+    """Name the module of a scenario, in whichever folder it is: that of "text-1gb" is text.py."""
+    module = scenario.split("-")[0]
+    (path,) = Path(__file__).parent.glob(f"*/{module}.py")
+    return f"benchmarks.scenarios.{path.parent.name}.{module}"

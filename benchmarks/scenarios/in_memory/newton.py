@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.cache import cached
 from benchmarks.contestant import Job
 from benchmarks.runner import REPEAT, ROOT, Contest, Contestant, Figures, Target, in_process
-from benchmarks.scenarios.commands import POLYAK
+from benchmarks.scenarios.files.commands import POLYAK
 
 ALONE, NEWTON = "averaged SGD alone", "with Newton steps"
 SHAPES = {  # rows, features: how many times the time is promised

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.runner import Contest, Contestant, Figures, Result, Target
-from benchmarks.scenarios.commands import MODELS, files, train_ours
+from benchmarks.scenarios.files.commands import MODELS, files, train_ours
 
 BASE = 10  # megabytes
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from benchmarks.contestant import Job
 from benchmarks.runner import Contest, Contestant, Figures, Result, Target, job, speedup
-from benchmarks.scenarios.commands import (
+from benchmarks.scenarios.files.commands import (
     MODELS,
     files,
     predict_ours,
     train_ours,
     train_vw,
 )
-from benchmarks.scenarios.text import judge_scores
+from benchmarks.scenarios.files.text import judge_scores
 
 OURS, VW = "ours, VW text", "Vowpal Wabbit"
 

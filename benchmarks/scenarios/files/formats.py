@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.cache import cached
 from benchmarks.contestant import Job
 from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, job
-from benchmarks.scenarios.commands import MODELS, POLYAK, files, train_ours, train_vw
+from benchmarks.scenarios.files.commands import MODELS, POLYAK, files, train_ours, train_vw
 
 OURS = "ours, gz"
 

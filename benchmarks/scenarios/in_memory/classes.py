@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.contestant import Job
 from benchmarks.runner import Contest, Figures, Target, in_process, speedup
-from benchmarks.scenarios.ours import ALPHA, LOSS
+from benchmarks.scenarios.in_memory.ours import ALPHA, LOSS
 
 OURS, SGD, STEPS = "ours", "SGDClassifier, average", "SGDClassifier, average, our steps"
 
@@ -67,7 +67,7 @@ def ours(data: str, passes: int) -> Job:
 
 
 def sgd(data: str, passes: int, our_steps: bool = False) -> Job:
-    from benchmarks.scenarios.sgd import classifier, longest_row
+    from benchmarks.scenarios.in_memory.sgd import classifier, longest_row
 
     longest = longest_row(_data(data)[0][0]) if our_steps else None
     return _job(classifier(average=True, longest=longest, passes=passes), data)

@@ -6,7 +6,7 @@ import sys
 
 from benchmarks.cache import cached
 from benchmarks.runner import Contest, Contestant, Results, Target
-from benchmarks.scenarios.commands import POLYAK, train_ours
+from benchmarks.scenarios.files.commands import POLYAK, train_ours
 
 NUMPY, SKLEARN, OURS = "import numpy", "import sklearn.linear_model", "import polyak"
 TRAIN = "polyak train, a tiny file"

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.cache import FOLDER
 from benchmarks.contestant import Job
 from benchmarks.runner import ROOT, job
-from benchmarks.scenarios.ours import ALPHA
+from benchmarks.scenarios.in_memory.ours import ALPHA
 
 POLYAK = str(Path(sys.executable).parent / "polyak")  # the one of this environment
 VW = (sys.executable, "-m", "vowpalwabbit", "--quiet")

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.cache import FOLDER
 from benchmarks.contestant import Job
 from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, Target, in_process
-from benchmarks.scenarios.commands import files
+from benchmarks.scenarios.files.commands import files
 
 OURS, LOOP = "ours, one thread", "a straightforward C++ loop"
 

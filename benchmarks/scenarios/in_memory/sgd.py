@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.scenarios.ours import ALPHA, LOSS
+from benchmarks.scenarios.in_memory.ours import ALPHA, LOSS
 
 
 def classifier(average: bool, longest: float | None = None, passes: int = 1) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.contestant import Job
 from benchmarks.runner import Contest, Figures, Result, Target, in_process, speedup
-from benchmarks.scenarios.ours import ALPHA
+from benchmarks.scenarios.in_memory.ours import ALPHA
 
 TEST = 20_000
 MODELS = (1, 8, 32)
@@ -58,7 +58,7 @@ def _per_nonzero(result: Result) -> Figures:
 
 def ours(rows: int, models: int, progressive: bool = False) -> Job:
     from benchmarks.cache import documents
-    from benchmarks.scenarios.ours import bank
+    from benchmarks.scenarios.in_memory.ours import bank
 
     X, y = documents(rows + TEST)
     bank(X, models, progressive).learn(X[:1000], y[:1000])  # touch the code before the clock
@@ -74,7 +74,7 @@ def ours(rows: int, models: int, progressive: bool = False) -> Job:
 
 def sgd(rows: int, average: bool, our_steps: bool = False) -> Job:
     from benchmarks.cache import as_scipy, documents
-    from benchmarks.scenarios.sgd import classifier, longest_row
+    from benchmarks.scenarios.in_memory.sgd import classifier, longest_row
 
     sparse_rows, y = documents(rows + TEST)
     X = as_scipy(sparse_rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.contestant import Job
 from benchmarks.runner import Contest, Contestant, Figures, Result, Target, job, speedup
-from benchmarks.scenarios.commands import (
+from benchmarks.scenarios.files.commands import (
     MODELS,
     files,
     predict_ours,
@@ -18,7 +18,7 @@ from benchmarks.scenarios.commands import (
     train_ours,
     train_vw,
 )
-from benchmarks.scenarios.ours import ALPHA
+from benchmarks.scenarios.in_memory.ours import ALPHA
 
 OURS, AUTO = "ours", "ours, auto"
 VW, LIBLINEAR, SKLEARN = "Vowpal Wabbit", "LIBLINEAR", "load_svmlight_file + SGD"

@@ -38,7 +38,7 @@ def ours(rows: int, vocabulary: int = 10_000, stride: int = 1) -> Job:
     from dataclasses import replace
 
     from benchmarks.cache import documents
-    from benchmarks.scenarios.ours import bank
+    from benchmarks.scenarios.in_memory.ours import bank
 
     X, y = documents(rows, vocabulary)
     X = replace(X, indices=X.indices * stride, n_features=vocabulary * stride)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from benchmarks.runner import Contest, Contestant, Figures, Result, Target, speedup
-from benchmarks.scenarios.commands import (
+from benchmarks.scenarios.files.commands import (
     MODELS,
     files,
     predict_ours,

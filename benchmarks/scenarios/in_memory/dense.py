@@ -77,7 +77,7 @@ def _data(rows: int, width: int) -> tuple[Any, Any]:
 
 
 def ours(rows: int, width: int, models: int) -> Job:
-    from benchmarks.scenarios.ours import bank
+    from benchmarks.scenarios.in_memory.ours import bank
 
     X, y = _data(rows, width)
     bank(X, models).learn(X[:1000], y[:1000])
@@ -91,7 +91,7 @@ def ours(rows: int, width: int, models: int) -> Job:
 
 
 def sgd(rows: int, width: int, average: bool, our_steps: bool = False) -> Job:
-    from benchmarks.scenarios.sgd import classifier, longest_row
+    from benchmarks.scenarios.in_memory.sgd import classifier, longest_row
 
     X, y = _data(rows, width)
     model = classifier(average, longest_row(X) if our_steps else None)

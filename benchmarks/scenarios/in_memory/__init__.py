@@ -1,0 +1,1 @@
+"""Scenarios of rows that are in memory already: how fast is learning itself, and how good."""
