@@ -19,15 +19,15 @@ from typing import Any
 
 HEAD_ROWS = 1 << 14
 """How many rows are learned before the data is shared out: enough for the race to leave few."""
-SAMPLED_PIECES = 8
+SAMPLED_SHARDS = 8
 """From how many shards the head comes, so that one odd shard does not set the learning rate."""
-LARGEST_PIECE = 1 << 26
+LARGEST_SHARD = 1 << 26
 """How many bytes of text a task reads at most: what a dead worker's last task costs."""
-SMALLEST_PIECE = 1 << 20
+SMALLEST_SHARD = 1 << 20
 SHARD_PER_STATE = 32
 """How many times as large as the state a shard is at least, so that carrying states costs little:
 a byte of a state costs about twice what a byte of text does."""
-PIECES_A_CHAIN = 4
+SHARDS_PER_CHAIN = 4
 GROWTH = 8
 """By how much a round multiplies the rows learned so far, if averaging began early on."""
 SLOW_GROWTH = 2
@@ -116,7 +116,7 @@ def shards_of_files(files: Sequence[FileFacts], chains: int) -> list[Shard]:
     [('a.svm', 0, 2097152), ('a.svm', 2097152, 4194304), ('b.gz', None, None)]
     """
     total = sum(file.size or 0 for file in files)
-    most = min(max(total / (PIECES_A_CHAIN * chains), SMALLEST_PIECE), LARGEST_PIECE)
+    most = min(max(total / (SHARDS_PER_CHAIN * chains), SMALLEST_SHARD), LARGEST_SHARD)
     shards = []
     for file in files:
         size = file.size or 0
@@ -177,7 +177,7 @@ def sampled(shards: Sequence[Shard]) -> list[int]:
     >>> sampled([Shard(str(n), 1.0) for n in range(100)])
     [0, 12, 25, 37, 50, 62, 75, 87]
     """
-    number = min(len(shards), SAMPLED_PIECES)
+    number = min(len(shards), SAMPLED_SHARDS)
     return [n * len(shards) // number for n in range(number)]
 
 

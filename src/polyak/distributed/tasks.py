@@ -187,7 +187,7 @@ def learn(
     learner, run_counts = unpacked(state)
     assert learner.race is not None
     learner.race.is_part = True
-    told = time.monotonic()
+    told_at = time.monotonic()
     rows = 0
     with _named(shard):
         for batch in _batches(shard, how, block, run_counts):
@@ -197,8 +197,8 @@ def learn(
                 unknown = _unknown_label(learner, batch, rows)
                 raise DataError(unknown or str(error)) from error
             rows += len(batch)
-            if time.monotonic() - told > SECONDS_BETWEEN_WORDS:
-                told = time.monotonic()
+            if time.monotonic() - told_at > SECONDS_BETWEEN_WORDS:
+                told_at = time.monotonic()
                 tell(rows)
     tell(rows)
     return _packed(learner, run_counts)
@@ -222,7 +222,7 @@ def settle(state: bytes) -> bytes:
     return _packed(learner, run_counts)
 
 
-def warm_up(state: bytes) -> tuple[int, float | None, int]:
+def measure_head(state: bytes) -> tuple[int, float | None, int]:
     """Say how many rows were learned, after how many the last average began, and its own size."""
     learner, _ = unpacked(state)
     report = learner.report()

@@ -1,11 +1,10 @@
 """A distributed run on Dask: the plan's tasks as a graph.
 
-Nothing is decided here about learning, nor about how tasks are done: see `dask_work`.
+Nothing is decided here about learning, nor about how tasks are done, which `dask/work.py` says.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polyak.distributed import plan
-from polyak.distributed import tasks as part
+from polyak.distributed import plan, tasks
 from polyak.distributed.dask.work import Progress, Watch, Work
 from polyak.distributed.partitions import Block
 from polyak.distributed.plan import Shard
@@ -29,7 +27,6 @@ from polyak.model.training_report import Engine
 from polyak.training.beginning import classes_of
 from polyak.training.finishing import Known
 
-SECONDS_BETWEEN_WORDS = 0.3
 ROWS_A_CHAIN = 1000
 """Fewer rows than this are not worth a chain of their own."""
 
@@ -96,14 +93,14 @@ def run(
         else:
             blocks = None
             found: Surveyed = work.value(
-                work.task("survey", partial(_on_worker, part.survey, source, how))
+                work.task("survey", partial(_on_worker, tasks.survey, source, how))
             )
-            how = _told_by(found, how)
+            how = _completed(how, found)
             shards = plan.shards_of_files(found.files, chains)
         return DistributedRun(work, how, shards, blocks, workers_of, chains, rounds).result()
 
 
-def _told_by(found: Surveyed, how: How) -> How:
+def _completed(how: How, found: Surveyed) -> How:
     """Add what the files tell to how they are to be learned."""
     classes = how.classes
     if found.schema is not None:
@@ -147,7 +144,7 @@ class DistributedRun:
         parts = [plan.in_rounds(chain, ends) for chain in in_chains]
         final = self._graph(head, parts, len(ends))
         self._work.progress.shards = sum(len(some) for chain in parts for some in chain)
-        learner, run_counts = part.unpacked(self._work.value(final))
+        learner, run_counts = tasks.unpacked(self._work.value(final))
         assert learner.race is not None
         learner.race.is_part = False
         return Result(
@@ -169,14 +166,14 @@ class DistributedRun:
             samples = [
                 self._work.task(
                     "sample",
-                    partial(_on_worker, part.sample, self._shards[n], quota, self._how),
+                    partial(_sample, self._shards[n], quota, self._how),
                     *self._block(self._shards[n]),
                     home=self._home(self._shards[n]),
                 )
                 for n in chosen
             ]
             head = self._work.keep(self._work.task("begin", partial(_begin, self._how), samples))
-            found, seen = self._work.value(self._work.task("look", _look, samples, head))
+            found, seen = self._work.value(self._work.task("measure", _measure, samples, head))
             first_ids = {sample.first_id for sample in found}
             reading = self._how.reading
             if reading.zero_based == "auto" and first_ids & {0, 1}:
@@ -238,7 +235,7 @@ class DistributedRun:
                 merge = partial(_merge, (one, other) == merges[-1])
                 tips[one] = self._work.task("merge", merge, tips[one], tips[other], base)
             if len(tips) == 1:
-                base = self._work.task("settle", partial(_on_worker, part.settle), tips[0])
+                base = self._work.task("settle", partial(_on_worker, tasks.settle), tips[0])
             elif tips:
                 base = tips[0]
         return base
@@ -261,49 +258,46 @@ def _first_id(samples: list[Sample]) -> int | None:
 
 def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
     """Do a task; what goes wrong says on which worker."""
-    if len(arguments) > 3 and function is part.sample:
-        shard, rows, how, *block = arguments
-        arguments = (shard, rows, how, tuple(block))
     with _where():
         return function(*arguments)
 
 
+def _sample(shard: Shard, rows: int, how: How, *block: Any) -> Sample:
+    with _where():
+        return tasks.sample(shard, rows, how, _partition(block))
+
+
 def _begin(how: How, samples: list[Sample]) -> bytes:
     with _where():
-        return part.begin(samples, how)
+        return tasks.begin(samples, how)
 
 
-def _look(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
-    return [sample.facts() for sample in samples], part.warm_up(head)
+def _measure(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
+    return [sample.facts() for sample in samples], tasks.measure_head(head)
 
 
 def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
-    worker = _worker()
+    worker, last = _worker(), 0
 
     def tell(rows: int, done: bool = False) -> None:
+        nonlocal last
+        last = rows
         if worker is not None:
             worker.log_event(topic, {"task": name, "rows": rows, "done": done})
 
-    last, told = 0, time.monotonic()
-
-    def note(rows: int) -> None:
-        nonlocal last, told
-        last = rows
-        now = time.monotonic()
-        if now - told > SECONDS_BETWEEN_WORDS:  # each costs the scheduler and the client some work
-            told = now
-            tell(rows)
-
     with _where():
-        given: Block | None = (block[0], block[1], block[2]) if block else None
-        learned = part.learn(state, shard, how, given, note)
+        learned = tasks.learn(state, shard, how, _partition(block), tell)
     tell(last, done=True)
     return learned
 
 
 def _merge(last: bool, state: bytes, other: bytes, base: bytes) -> bytes:
     with _where():
-        return part.merge(state, other, base, last=last)
+        return tasks.merge(state, other, base, last=last)
+
+
+def _partition(block: tuple[Any, ...]) -> Block | None:
+    return (block[0], block[1], block[2]) if block else None
 
 
 @contextmanager
