@@ -92,19 +92,8 @@ def stand_in(name: str, n_train: int, n_test: int, seed: int = 0) -> tuple[Part,
         return _documents(n_train, n_test, seed)
     own = zlib.crc32(name.encode())  # the same in every process, unlike `hash`
     generator = _GENERATORS[name](np.random.default_rng([seed, own, RULES]))
-
-    def draw(what: int, n_rows: int) -> Part:
-        X, y = np.empty((0, 0)), np.empty(n_rows)
-        for block in range(-(-n_rows // BLOCK)):
-            rows, targets = generator.draw(np.random.default_rng([seed, own, what, block]), BLOCK)
-            if block == 0:  # filled in place: all blocks beside the whole would be twice the memory
-                X = np.empty((n_rows, rows.shape[1]), rows.dtype)
-            part = slice(block * BLOCK, (block + 1) * BLOCK)
-            X[part] = rows[: n_rows - part.start]
-            y[part] = targets[: n_rows - part.start]
-        return generator.finish(X), y
-
-    (X, y), (X_test, y_test) = draw(TRAIN, n_train), draw(TEST, n_test)
+    X, y = _drawn(generator, [seed, own, TRAIN], n_train)
+    X_test, y_test = _drawn(generator, [seed, own, TEST], n_test)
     if name in _AS_LONG_AS:
         first, _ = generator.draw(np.random.default_rng([seed, own, TRAIN, 0]), BLOCK)
         longest = float(np.einsum("ij,ij->i", first[:1000], first[:1000]).max())
@@ -112,6 +101,18 @@ def stand_in(name: str, n_train: int, n_test: int, seed: int = 0) -> tuple[Part,
         X *= unit
         X_test *= unit
     return (X, y), (X_test, y_test)
+
+
+def _drawn(generator: Any, seeds: list[int], n_rows: int) -> Part:
+    X, y = np.empty((0, 0)), np.empty(n_rows)
+    for block in range(-(-n_rows // BLOCK)):
+        rows, targets = generator.draw(np.random.default_rng([*seeds, block]), BLOCK)
+        if block == 0:  # filled in place: all blocks beside the whole would be twice the memory
+            X = np.empty((n_rows, rows.shape[1]), rows.dtype)
+        part = slice(block * BLOCK, (block + 1) * BLOCK)
+        X[part] = rows[: n_rows - part.start]
+        y[part] = targets[: n_rows - part.start]
+    return generator.finish(X), y
 
 
 def _documents(n_train: int, n_test: int, seed: int) -> tuple[Part, Part]:

@@ -56,9 +56,9 @@ def _opening(chapters: list[Chapter], scale: float) -> Markup:
     claims = [claim for chapter in chapters for claim in chapter.claims]
     hold = sum(claim.holds is True for claim in claims)
     fail = sum(claim.holds is False for claim in claims)
-    told = f"{count(len(claims), 'claim')} checked: {hold} hold, {fail} do not"
+    sentence = f"{count(len(claims), 'claim')} checked: {hold} hold, {fail} do not"
     untold = len(claims) - hold - fail
-    told += f", {untold} cannot be told from this run." if untold else "."
+    sentence += f", {untold} cannot be told from this run." if untold else "."
     size = f"Run at scale {number(scale)}, where 1 means the paper's sizes."
     return element(
         "header",
@@ -69,7 +69,7 @@ def _opening(chapters: list[Chapter], scale: float) -> Markup:
             "Wei Xu's “Towards Optimal One Pass Large Scale Learning with Averaged Stochastic "
             "Gradient Descent” says that the average of the iterates of stochastic gradient "
             "descent (ASGD), with the right learning rate, is as good after one pass as the batch "
-            f"optimum. {told} {size}",
+            f"optimum. {sentence} {size}",
             class_="lead",
         ),
     )

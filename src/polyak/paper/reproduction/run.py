@@ -64,14 +64,8 @@ def reproduce(
     results = run_pieces(everything, folder / "pieces", done, workers)
     chapters = []
     for name, module in modules.items():
-        mine = {piece.name: results[piece.name] for piece in pieces[name]}
-        chapter = Chapter(
-            name=name,
-            title=module.TITLE,
-            about=module.ABOUT,
-            claims=list(module.claims(mine)),
-            figures=list(module.figures(mine)),
-            tables=list(module.tables(mine)),
+        chapter = _chapter(
+            name, module, {piece.name: results[piece.name] for piece in pieces[name]}
         )
         _write(chapter.figures, chapter.tables, folder)
         chapters.append(chapter)
@@ -81,6 +75,17 @@ def reproduce(
     (folder / "claims.csv").write_text(as_csv(heads, lines), "utf-8")
     write_report(chapters, folder, scale)
     return claims
+
+
+def _chapter(name: str, module: Any, results: dict[str, Any]) -> Chapter:
+    return Chapter(
+        name=name,
+        title=module.TITLE,
+        about=module.ABOUT,
+        claims=list(module.claims(results)),
+        figures=list(module.figures(results)),
+        tables=list(module.tables(results)),
+    )
 
 
 def _write(figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> None:

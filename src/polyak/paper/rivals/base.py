@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyak import _core
 from polyak.errors import DivergenceError
+from polyak.estimators.base import _canonical as canonical
 from polyak.losses import get_loss
 from polyak.paper.rivals.stream import Engine, Stream
 from polyak.rows.sparse import Rows, as_rows, core_arrays
@@ -114,7 +114,7 @@ class Rival(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = _canonical(validate_data(self, X, reset=False, **_CHECKS))
+        X = canonical(validate_data(self, X, reset=False, **_CHECKS))
         weights = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
         scores: Floats = _core.score_rows(*core_arrays(as_rows(X)), weights)[:, 0]
         return scores + float(self.intercept_[0])
@@ -129,7 +129,7 @@ class Rival(BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, reset=reset, y_numeric=numeric, **_CHECKS)
         if not numeric:
             check_classification_targets(y)
-        return _canonical(X), y
+        return canonical(X), y
 
     def _signs(self, y: NDArray[Any]) -> Floats:
         """Turn labels into -1 and +1; leave real targets as they are."""
@@ -256,10 +256,3 @@ _CHECKS: dict[str, Any] = {
     "order": "C",
     "dtype": [np.float64, np.float32],
 }
-
-
-def _canonical(X: Any) -> Any:
-    if sparse.issparse(X) and not X.has_canonical_format:  # the core wants no feature twice
-        X = X.copy()
-        X.sum_duplicates()
-    return X

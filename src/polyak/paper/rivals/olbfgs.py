@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak import _core
+from polyak.estimators.parameters import keep
 from polyak.learn.schedules import mean_squared_length
 from polyak.paper.rivals.base import COUNT, POSITIVE, StreamingRival
 from polyak.paper.rivals.stream import Stream
@@ -83,15 +84,7 @@ class OLBFGS(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.memory = memory
-        self.eta0 = eta0
-        self.tau = tau
-        self.damping = damping
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
+        keep(locals())
 
     def _new_stream(self) -> Stream:
         return Stream(self._begin, sample=int(self.batch_size), unit=int(self.batch_size))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.estimators.parameters import keep
 from polyak.paper.rivals.base import COUNT, StreamingRival
 from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, core_arrays
@@ -64,11 +65,7 @@ class Pegasos(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
+        keep(locals())
 
     def _new_stream(self) -> Stream:
         return Stream(self._begin, sample=1, unit=int(self.batch_size))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from polyak.estimators.parameters import keep
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.paper.rivals.base import CLASSIFICATION, StreamingRival
 from polyak.paper.rivals.calibrate import best_gamma0
@@ -64,10 +65,7 @@ class SGD2(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
+        keep(locals())
 
     @property
     def eta0_(self) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from polyak import _core
+from polyak.estimators.parameters import keep
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.paper.rivals.base import COUNT, StreamingRival
 from polyak.paper.rivals.calibrate import best_gamma0
@@ -73,11 +74,7 @@ class SGDQN(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.skip = skip
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
+        keep(locals())
 
     @property
     def eta0_(self) -> float:

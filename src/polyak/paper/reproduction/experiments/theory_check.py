@@ -173,11 +173,6 @@ def claims(results: dict[str, Result]) -> list[Claim]:
     limit = matched["asymptotic"][-1]
     tight = (limit + matched["decay"][-1] + matched["start"][-1]) / matched["simulated"][-1]
     reached = {name: _first_near(r, limit) for name, r in (("a", matched), ("b", fast))}
-    found = results["theory-rates"]
-    ends = [curve[-1] for curve in found["distances"]]
-    distances = dict(zip(found["shares"], ends, strict=True))
-    below = max(d for share, d in distances.items() if share < 2)
-    above = min(d for share, d in distances.items() if share > 2)
     last = matched["rows"][-1]
     return [
         Claim(
@@ -207,15 +202,23 @@ def claims(results: dict[str, Result]) -> list[Claim]:
             else None,
             "theory-terms",
         ),
-        Claim(
-            "Least squares diverges if the learning rate is above 2/M.",
-            "LemmaMaxGamma",
-            f"after {found['rows'][-1]:,} rows the distance is below {below:.2g} up to 1.9/M, and "
-            f"above {above:.2g} from 2.1/M on",
-            below < 10 and above > 1e6,
-            "theory-rates",
-        ),
+        _largest_rate(results["theory-rates"]),
     ]
+
+
+def _largest_rate(found: Result) -> Claim:
+    ends = [curve[-1] for curve in found["distances"]]
+    distances = dict(zip(found["shares"], ends, strict=True))
+    below = max(d for share, d in distances.items() if share < 2)
+    above = min(d for share, d in distances.items() if share > 2)
+    return Claim(
+        "Least squares diverges if the learning rate is above 2/M.",
+        "LemmaMaxGamma",
+        f"after {found['rows'][-1]:,} rows the distance is below {below:.2g} up to 1.9/M, and "
+        f"above {above:.2g} from 2.1/M on",
+        below < 10 and above > 1e6,
+        "theory-rates",
+    )
 
 
 def _first_near(result: Result, limit: float) -> int | None:
