@@ -70,13 +70,13 @@ def recent_words(report: TrainingReport) -> dict[str, str]:
     recent = report.recent
     if recent is None or recent.loss is None or recent.loss_std_err is None:
         return {}
-    told = {"loss_of_later_half": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
+    words = {"loss_of_later_half": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
     figures = {
         "loss_of_a_constant": recent.constant_loss,
         "r2": recent.r2,
         "error_of_later_half": recent.error,
     }
-    return told | {name: f"{one:.6g}" for name, one in figures.items() if one is not None}
+    return words | {name: f"{one:.6g}" for name, one in figures.items() if one is not None}
 
 
 def whole_past_words(report: TrainingReport) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polyak.data.order import ROWS_TO_TELL, sorted_by_class
@@ -188,12 +187,7 @@ class Stream:
     def __enter__(self) -> Stream:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _look_at_order(self, batch: Batch) -> None:

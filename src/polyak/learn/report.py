@@ -60,13 +60,15 @@ def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
 
     For squared error R² is the share of the constant's loss that it does without.
     """
-    told = race.recent(number)
+    measured = race.recent(number)
     if race.constant is not None:
-        told["constant_loss"] = race.recent(race.constant)["loss"]
+        measured["constant_loss"] = race.recent(race.constant)["loss"]
         if recipe.loss == "squared_error":
-            varies = told["constant_loss"] > 0
-            told["r2"] = 1.0 - told["loss"] / told["constant_loss"] if varies else math.nan
-    return told
+            varies = measured["constant_loss"] > 0
+            measured["r2"] = (
+                1.0 - measured["loss"] / measured["constant_loss"] if varies else math.nan
+            )
+    return measured
 
 
 def mean(total: float, count: float) -> float:
@@ -103,7 +105,7 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
 
 def _candidates(race: Race) -> tuple[CandidateReport, ...]:
     running = set(race.running)
-    told = race.past.curves(race.sums(), race.scored)
+    curves = race.past.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
             **_settings(candidate),
@@ -113,7 +115,7 @@ def _candidates(race: Race) -> tuple[CandidateReport, ...]:
             progressive_loss=_finite(one["progressive_loss"]),
             curve=tuple((row, _finite(loss)) for row, loss in one["curve"]),
         )
-        for number, (candidate, one) in enumerate(zip(race.candidates, told, strict=True))
+        for number, (candidate, one) in enumerate(zip(race.candidates, curves, strict=True))
     )
 
 

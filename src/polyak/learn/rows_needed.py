@@ -8,6 +8,7 @@ eigenvalue down to which the directions carry 99 % of the rows' squared norm.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,15 +279,8 @@ def _about(rows: float) -> int:
     return max(1, round(float(f"{rows:.1e}")))
 
 
-def _wrapped(text: str, width: int = 92) -> str:
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return "\n".join([*lines, line])
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 92, break_long_words=False, break_on_hyphens=False)
 
 
 def rows_to_asymptotics(

@@ -39,16 +39,16 @@ def lead(model: LinearModel) -> str:
     if report is None:
         return ""
     often = "each seen once" if report.passes == 1 else f"in {report.passes} passes"
-    told = f"Learned from {count(report.rows, 'row')}, {often}. "
+    sentence = f"Learned from {count(report.rows, 'row')}, {often}. "
     if len(report.candidates) > 1:
-        told += (
+        sentence += (
             f"{len(report.candidates)} settings raced side by side; the model is the one that won"
         )
-        told += {
+        sentence += {
             "constant": ": a constant, for no features told more.",
             "newton": ", by block Newton steps.",
         }.get(report.winner.method, ", by averaged SGD.")
-    return told
+    return sentence
 
 
 def figures(model: LinearModel) -> Markup:
@@ -275,60 +275,60 @@ def _summary(model: LinearModel) -> Markup:
 
 
 def _facts(model: LinearModel) -> list[tuple[str, str]]:
-    told = [("Loss", loss_name(model.loss))]
+    lines = [("Loss", loss_name(model.loss))]
     if model.classes is not None:
         names = [label_text(label) for label in model.classes[:MOST_CLASSES]]
         more = ", …" if len(model.classes) > MOST_CLASSES else ""
-        told.append(("Classes", f"{len(model.classes):,}: {', '.join(names)}{more}"))
+        lines.append(("Classes", f"{len(model.classes):,}: {', '.join(names)}{more}"))
     elif model.weights.shape[1] > 1:
-        told.append(("Outputs", f"{model.weights.shape[1]:,}"))
+        lines.append(("Outputs", f"{model.weights.shape[1]:,}"))
     if model.report is not None:
-        told.append(("Rows", f"{model.report.rows:,}"))
-    told.append(("Features", f"{model.n_features:,}"))
+        lines.append(("Rows", f"{model.report.rows:,}"))
+    lines.append(("Features", f"{model.n_features:,}"))
     if model.report is not None:
-        told += _losses(model.report, get_loss(model.loss).classifies) + _training(model.report)
-    told.append(("Weights", f"{model.weights.dtype}"))
-    return told
+        lines += _losses(model.report, get_loss(model.loss).classifies) + _training(model.report)
+    lines.append(("Weights", f"{model.weights.dtype}"))
+    return lines
 
 
 def _losses(report: TrainingReport, classifies: bool) -> list[tuple[str, str]]:
-    told, recent = [], report.recent or Measure()
+    lines, recent = [], report.recent or Measure()
     if recent.loss is not None:
-        told.append(
+        lines.append(
             (
                 f"Loss, newest {recent.rows:,} rows",
                 f"{measured(recent.loss)} ± {number(recent.loss_std_err, 2)}",
             )
         )
     if recent.constant_loss is not None:
-        told.append(("A constant's loss, the same rows", measured(recent.constant_loss)))
+        lines.append(("A constant's loss, the same rows", measured(recent.constant_loss)))
     if recent.r2 is not None:
-        told.append(("R², the same rows", number(recent.r2, 4)))
+        lines.append(("R², the same rows", number(recent.r2, 4)))
     if report.progressive_loss is not None:
-        told.append(("Loss, mean since the first row", measured(report.progressive_loss)))
+        lines.append(("Loss, mean since the first row", measured(report.progressive_loss)))
     for name, value in (
         (f"newest {recent.rows:,} rows", recent.error),
         ("since the first row", report.progressive_error),
     ):
         if value is not None:
-            told.append(
+            lines.append(
                 (f"Error rate, {name}", percent(value))
                 if classifies
                 else (f"Mean absolute error, {name}", measured(value))
             )
-    return told
+    return lines
 
 
 def _training(report: TrainingReport) -> list[tuple[str, str]]:
-    told = []
+    lines = []
     if len(report.candidates) > 1:
         entered = f"{len(report.candidates)} entered"
-        told.append(("Candidates", f"{entered}, {report.survivors} ran to the end"))
+        lines.append(("Candidates", f"{entered}, {report.survivors} ran to the end"))
     if "recipe" in report.recipe:
-        told.append(("Recipe", str(report.recipe["recipe"])))
-    told += settings(report.winner)
+        lines.append(("Recipe", str(report.recipe["recipe"])))
+    lines += settings(report.winner)
     starts = facts.averaging_starts(report)
     if starts and max(starts) > 0:
         span = f"{min(starts):,}" + (f" to {max(starts):,}" if max(starts) > min(starts) else "")
-        told.append(("Averaging began after row", span))
-    return told
+        lines.append(("Averaging began after row", span))
+    return lines

@@ -33,10 +33,6 @@ class Block(NamedTuple):
     end: int
     bytes_read: int
 
-    def without_text(self) -> Block:
-        """Say where the block is, without keeping its text."""
-        return Block(memoryview(b""), self.file, self.end, self.bytes_read)
-
 
 MOST_PARTS = 8
 """How many times as large as others a block of few lines becomes."""
