@@ -19,7 +19,8 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.schedules import Polynomial
 from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.figures import Figure, Panel, Series
+from polyak.paper.reproduction.experiments.risk_panels import risk_panels
+from polyak.paper.reproduction.figures import Figure
 from polyak.paper.reproduction.pieces import Piece, Result
 from polyak.paper.reproduction.tables import Table
 
@@ -192,29 +193,6 @@ def claims(results: dict[str, Result]) -> list[Claim]:
 def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw Figure 2."""
     rows, risks = _gather(results)
-    lines, relative = [], []
-    for name, values in risks.items():
-        lines.append(
-            Series(
-                name,
-                rows,
-                np.median(values, axis=1).tolist(),
-                values.min(axis=1).tolist(),
-                values.max(axis=1).tolist(),
-            )
-        )
-        if name != "batch":
-            ratio = values / risks["batch"]
-            relative.append(
-                Series(
-                    name,
-                    rows,
-                    np.median(ratio, axis=1).tolist(),
-                    ratio.min(axis=1).tolist(),
-                    ratio.max(axis=1).tolist(),
-                )
-            )
-    axes: dict[str, Any] = {"x_log": True, "y_log": True}
     return [
         Figure(
             "asymptotics",
@@ -223,20 +201,14 @@ def figures(results: dict[str, Result]) -> list[Figure]:
             "as the exact solution of all rows so far (right, where 1 is as good as batch). Lines "
             f"are medians over {SEEDS} seeds, bands hold all of them. ASGD and SGD read each row "
             "once and forget it.",
-            [
-                Panel("Excess risk", "rows", "excess risk", lines, **axes),
-                Panel(
-                    "Relative to batch",
-                    "rows",
-                    "excess risk over batch's",
-                    relative,
-                    **axes,
-                    lines_at={1.0: "as good as batch"},
-                ),
-            ],
+            risk_panels(rows, risks, _all),
             columns=2,
         )
     ]
+
+
+def _all(values: Floats) -> tuple[Floats, Floats, Floats]:
+    return np.median(values, axis=1), values.min(axis=1), values.max(axis=1)
 
 
 def tables(results: dict[str, Result]) -> list[Table]:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.figures import Figure, Panel, Series
+from polyak.paper.reproduction.experiments.risk_panels import risk_panels
+from polyak.paper.reproduction.figures import Figure
 from polyak.paper.reproduction.pieces import Piece, Result
 from polyak.paper.reproduction.tables import Table
 
@@ -173,14 +174,6 @@ def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw Figure 1, and the same relative to batch."""
     rows, risks = _gather(results)
     seeds = risks["batch"].shape[1]
-    lines, relative = [], []
-    for name, values in risks.items():
-        quarters = np.quantile(values, [0.25, 0.5, 0.75], axis=1).tolist()
-        lines.append(Series(name, rows, quarters[1], quarters[0], quarters[2]))
-        if name != "batch":
-            quarters = np.quantile(values / risks["batch"], [0.25, 0.5, 0.75], axis=1).tolist()
-            relative.append(Series(name, rows, quarters[1], quarters[0], quarters[2]))
-    axes: dict[str, Any] = {"x_log": True, "y_log": True}
     return [
         Figure(
             "schedules",
@@ -192,20 +185,15 @@ def figures(results: dict[str, Result]) -> list[Figure]:
             "and differ only in the learning rate: "
             "(1 + 0.02 t) to the power −2/3 against (1 + t) to the power −1/2. SGD uses "
             "(1 + 0.02 t) to the power −1.",
-            [
-                Panel("Excess risk", "rows", "excess risk", lines, **axes),
-                Panel(
-                    "Relative to batch",
-                    "rows",
-                    "excess risk over batch's",
-                    relative,
-                    **axes,
-                    lines_at={1.0: "as good as batch"},
-                ),
-            ],
+            risk_panels(rows, risks, _quarters),
             columns=2,
         )
     ]
+
+
+def _quarters(values: Floats) -> tuple[Floats, Floats, Floats]:
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=1)
+    return middle, low, high
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
