@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
-from polyak.exports.export_input import ExportInput, export_input_of
-
-Writer = Callable[[ExportInput, str], list[str]]
-"""Writes a file, and says in sentences what its user has to know."""
+from polyak.exports.export_input import export_input_of
 
 FORMATS = {
     "onnx": "an ONNX graph: labels, probabilities and scores from dense rows",
@@ -22,7 +18,8 @@ FORMATS = {
     "txt": "the same, to look at",
 }
 SUFFIXES = {f".{name}": name for name in FORMATS} | {".model": "liblinear"}
-_HOMES = {"csv": "table", "tsv": "table", "txt": "table", "skops": "sklearn_estimator"}
+TABLES = ("csv", "tsv", "txt")
+_HOMES = {"skops": "sklearn_estimator"}
 
 
 def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> list[str]:
@@ -62,10 +59,14 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
     format = to or format_of(name)
     if format not in FORMATS:
         raise ValueError(f"there is no export to {format!r}; there are {', '.join(FORMATS)}")
-    module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
     given = export_input_of(source)
-    writer: Writer = module.writer(format)
-    return writer(given, name)
+    if format in TABLES:
+        from polyak.exports import table
+
+        return table.write(given, name, format)
+    module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
+    remarks: list[str] = module.write(given, name)
+    return remarks
 
 
 def format_of(path: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +40,6 @@ LOSSES = {solver: loss for loss, solver in SOLVERS.items()} | {
 
 MOST_WEIGHTS = 2**34
 """A damaged header must not ask for more memory than any machine has."""
-
-
-def writer(format: str) -> Any:
-    """Give the function that writes this format."""
-    return write
 
 
 # -- there -----------------------------------------------------------------------------------------

@@ -27,11 +27,6 @@ SPARE = 0.5
 """Below this share of features with a weight, the graph first picks their columns."""
 
 
-def writer(format: str) -> Any:
-    """Give the function that writes this format."""
-    return write
-
-
 def write(given: ExportInput, path: str) -> list[str]:
     """Write a model as an ONNX graph."""
     if path == "-":

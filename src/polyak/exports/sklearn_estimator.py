@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 LOADING = "skops.io.load(FILE, trusted=['numpy.dtype'])"
 
 
-def writer(format: str) -> Any:
-    """Give the function that writes this format."""
-    return write
-
-
 def write(given: ExportInput, path: str) -> list[str]:
     """Write the estimator to a file of skops."""
     if path == "-":

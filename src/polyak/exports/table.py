@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,7 @@ Cells = list[list[str]]
 """Columns of text."""
 
 
-def writer(format: str) -> Any:
-    """Give the function that writes this format."""
-    return partial(write, format)
-
-
-def write(format: str, given: ExportInput, path: str) -> list[str]:
+def write(given: ExportInput, path: str, format: str) -> list[str]:
     """Write the table."""
     from polyak.storage.container import replacing
 

@@ -86,12 +86,10 @@ class _OnDask(BaseASGD):
     def _lazily(self, method: str, X: Any, columns: int | None) -> Any:
         """Apply a method to every partition, when the result is asked for."""
         dtype = getattr(self, "classes_", np.zeros(0)).dtype if method == "predict" else np.float64
-        return lazily(partial(predict_block, self._for_workers(), method), X, columns, dtype)
-
-    def _for_workers(self) -> Any:
-        """Give an estimator that predicts as this one does, without its client and its learner."""
+        # Workers get one that predicts alike, without the client and the learner.
         parent = ASGDClassifier if isinstance(self, ASGDClassifier) else ASGDRegressor
-        return parent.from_model(self.to_model())
+        alike = parent.from_model(self.to_model())
+        return lazily(partial(predict_block, alike, method), X, columns, dtype)
 
 
 class DaskASGDClassifier(_OnDask, ASGDClassifier):
@@ -289,10 +287,8 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         """Predict values, lazily if the rows are Dask's."""
         if not is_dask(X):
             return super().predict(X)
-        return self._lazily("predict", X, None if self._one_output_is_flat else self._outputs())
-
-    def _outputs(self) -> int:
-        return len(self.intercept_)
+        outputs = None if self._one_output_is_flat else len(self.intercept_)
+        return self._lazily("predict", X, outputs)
 
 
 def _client(client: Any) -> Any:
