@@ -15,13 +15,13 @@
 #include "learn/kernels.hpp"
 #include "learn/losses.hpp"
 #include "learn/slices.hpp"
+#include "learn/task_checks.hpp"
 #include "memory/huge_pages.hpp"
 #include "memory/room.hpp"
 #include "python/any_rows.hpp"
 #include "python/arrays.hpp"
 #include "python/checked_rows.hpp"
 #include "python/one_at_a_time.hpp"
-#include "python/task_checks.hpp"
 #include "rows/check.hpp"
 #include "rows/extent.hpp"
 
@@ -81,7 +81,7 @@ class BankStorage {
       if (static_cast<int64_t>(scores->shape(1)) != models) refuse("scores need a column a model");
       task.scores = scores->data();
     }
-    check_stops(stops, task.count);
+    check_stops(stops.data(), stops.size(), task.count);
     NewDoubles notes = new_array<double>({stops.size(), field_count, static_cast<size_t>(models)});
     const Stops at{stops.data(), stops.data() + stops.size(), notes.data()};
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/kernel_choice.hpp"
 #include "learn/bank_args.hpp"
 #include "learn/kernels.hpp"
-#include "python/arrays.hpp"
 #include "rows/check.hpp"
 
 namespace polyak {
@@ -46,12 +46,12 @@ inline void check_order(const Task &task, int64_t rows) {
       refuse("the order asks for row ", task.order[n], " of ", rows);
 }
 
-inline void check_stops(const Integers &stops, int64_t count) {
+inline void check_stops(const int64_t *stops, size_t number, int64_t count) {
   int64_t before = 0;
-  for (size_t s = 0; s < stops.size(); ++s) {
-    const int64_t stop = stops.data()[s];
-    if (stop < before || stop > count) refuse("cannot stop at row ", stop, " of ", count);
-    before = stop;
+  for (size_t s = 0; s < number; ++s) {
+    if (stops[s] < before || stops[s] > count)
+      refuse("cannot stop at row ", stops[s], " of ", count);
+    before = stops[s];
   }
 }
 
