@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification, make_regression
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
-from polyak.estimators.passes import FEW_ROWS
+from polyak.training.in_memory import FEW_ROWS
 
 MODELS = [
     ASGDClassifier(random_state=0),

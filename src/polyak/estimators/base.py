@@ -19,7 +19,6 @@ from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError
 from polyak.estimators.frames import encode, find_schema, needs_schema
 from polyak.estimators.learned import Learned
-from polyak.estimators.passes import FEW_ROWS, learn_while_it_helps
 from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -28,6 +27,7 @@ from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
 from polyak.training.finishing import Known
+from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
 
 Floats = NDArray[np.float64]
 
@@ -201,30 +201,28 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         weights: Floats | None,
     ) -> None:
         """Learn ``max_iter`` passes, each in an order of its own."""
-        present = None if weights is None or weights.all() else np.flatnonzero(weights)
-        rows = X.shape[0] if present is None else len(present)
-        passes = self._passes(rows)
-        if passes is None:
+        data = Data(X, targets, weights)
 
-            def learn(order: NDArray[np.int64] | None, number: int) -> None:
-                if order is None:
-                    self._learn(run)
-                    return
-                for part in self._parts(order, X.shape[0]):
-                    self._learn(run, X, targets, weights, part, number)
+        def learn(learner: Learner, order: NDArray[np.int64] | None, number: int) -> None:
+            run.learner = learner
+            for part in self._parts(order, X.shape[0]):
+                self._learn(run, *data, part, number)
 
-            present = np.arange(rows) if present is None else present
-            data = (X, targets, weights)
-            passes = learn_while_it_helps(run, rng, data, present, self.shuffle, learn)
-        else:
-            for number in range(passes):
-                order = present
-                if self.shuffle:  # of the rows that are there: the others must leave no trace
-                    order = rng.permutation(X.shape[0] if present is None else present)
-                for part in self._parts(order, X.shape[0]):
-                    self._learn(run, X, targets, weights, part, number)
-                if number == 0:
-                    self._learn(run)
+        def finish(learner: Learner) -> None:
+            run.learner = learner
+            self._learn(run)
+
+        assert run.learner is not None
+        rows = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        run.learner, passes = learn_in_memory(
+            run.learner,
+            data,
+            rng,
+            learn,
+            finish,
+            passes=self._passes(rows),
+            shuffle=self.shuffle,
+        )
         self._learn(run)
         run.passed(passes)
         self.n_iter_ = passes
@@ -240,9 +238,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
                     stacklevel=4,
                 )
             return int(self.max_iter)
-        if self.recipe == "paper" or self.intervals or rows >= FEW_ROWS:
-            return 1
-        return None
+        return passes_wanted(self._recipe(0), rows)
 
     def _partial_fit(self, run: Run, X: Any, targets: Any, weights: Floats | None) -> None:
         self._learn(run, X, targets, weights)

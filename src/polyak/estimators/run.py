@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.learner import Learner
-from polyak.learn.recipes import NewtonCandidate
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.sparse import as_rows, core_arrays
@@ -64,12 +63,6 @@ class Run:
             return False
         return recipe.eta0 != "auto" and recipe.step != "implicit"
 
-    @property
-    def at_its_optimum(self) -> bool:
-        """Whether further passes would change nothing: Newton steps lead."""
-        race = None if self.learner is None else self.learner.race
-        return race is not None and isinstance(race.leader().candidate, NewtonCandidate)
-
     def learn(
         self,
         X: Any,
@@ -98,10 +91,6 @@ class Run:
         self._passes += passes
         self.known = replace(self.known, passes=self._passes)
         self._made = None
-
-    def go_back(self, learner: Learner) -> None:
-        """Take up an earlier copy of the learner, as if nothing had been learned since."""
-        self.learner = learner
 
     @contextmanager
     def settled(self) -> Iterator[Learner]:

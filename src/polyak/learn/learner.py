@@ -154,6 +154,21 @@ class Learner:
         if self.race is None and len(self._first):
             self._begin(*self._first.joined(), None)
 
+    @changes
+    def compare(self, X: Any, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
+        """Choose among what was learned with all rows at hand, each of them learned once.
+
+        Where they are few that tells more than what they lost as they came: see `Race.compare`.
+        """
+        if self.race is None:
+            return
+        rows, targets = as_rows(X), np.asarray(targets)
+        if weights is not None and not np.all(weights):
+            there = np.flatnonzero(weights)
+            rows, targets, weights = take_rows(rows, there), targets[there], weights[there]
+        encoded = encode(targets, self.classes, self.loss)
+        self.race.compare(rows, encoded, in_units(weights, len(rows), self.weight_unit))
+
     @reads
     def model(self) -> LinearModel:
         """Give the model as it stands now; learning may go on afterwards."""

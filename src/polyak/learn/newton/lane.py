@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.fitting import exact_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.learning import BlockLearning
+from polyak.learn.newton.leave_one_out import losses_left_out
 from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
+from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -93,6 +95,23 @@ class NewtonLane(BlockLearning):
     def ridge(self) -> Floats:
         """Give what a penalty of one is for each column, the constant's first, all rows learned."""
         return np.asarray(self._shrink(self._finished().standard)[:, 0] / self.penalties[0])
+
+    def losses_left_out(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> Floats:
+        """Give what each of the rows, all that were learned, loses by weights found without it.
+
+        There is a row each and a column a penalty; the outputs' losses are added up.
+        """
+        done = self._finished()
+        first, shrink = int(self.fit_intercept), done._shrink(done.standard)
+        Z = np.ones((len(X), done._columns))
+        done.standard.fill(X, Z[:, first:])
+        targets = self._signs(np.asarray(y))
+        found = np.zeros((len(X), len(self.penalties)))
+        with one_blas_thread():
+            for k in range(self.outputs):
+                W = done._known.W[:, :, k]
+                found += losses_left_out(self.loss, Z, targets[:, k], sample_weight, W, shrink)
+        return found
 
     def sandwich(self) -> Sandwich:
         """Give the weights at the smallest penalty and their covariance, for rows as they come."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.newton.leave_one_out import losses_left_out
 from polyak.learn.race.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
@@ -158,6 +159,22 @@ class ConstantLane(Lane):
         for output, score in enumerate(self._best()):
             scores, sides = np.full((2, 1), score), np.array([positive[output], negative[output]])
             _core.count_scores(scores, signs, sides, found.counts[0, output : output + 1])
+        return found
+
+    def losses_left_out(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+        """Give what each of the rows, all that were learned, loses by the constant of the others.
+
+        A row more or less changes the constant by next to nothing, so its Newton step will do.
+        """
+        ones, penalty = np.ones((len(targets), 1)), np.full((1, 1), 1e-300)
+        found = np.zeros(len(targets))
+        for output, score in enumerate(self._best()):
+            if self.problem.one_vs_rest:
+                goals = np.where(targets == output, 1.0, -1.0)
+            else:
+                goals = np.asarray(targets, np.float64).reshape(len(targets), -1)[:, output]
+            W = np.full((1, 1), score if self.fit_intercept else 0.0)
+            found += losses_left_out(self.loss, ones, goals, weights, W, penalty)[:, 0]
         return found
 
     # -- inside --------------------------------------------------------------------------------

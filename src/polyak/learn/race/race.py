@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import ROWS_AT_A_TIME
+from polyak.learn.newton.leave_one_out import is_cheap
 from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.going_back import before
@@ -24,7 +25,7 @@ from polyak.learn.race.milestones import (
     next_milestone,
 )
 from polyak.learn.race.newton_lane import NewtonRacer
-from polyak.learn.race.past import Past
+from polyak.learn.race.past import Past, proportionate
 from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.recipes import (
     AnyCandidate,
@@ -65,6 +66,7 @@ class Race:
         # Intervals are of the weights of features: there the constant is only to compare with.
         self.constant_may_win = not recipe.intervals
         self.past = Past(len(candidates))
+        self.preferred: int | None = None  # who leads, where more is known than the past tells
 
     @property
     def clock(self) -> int:
@@ -116,6 +118,7 @@ class Race:
         After an error the race is as it was before, as far as `polyak.learn.race.going_back` says.
         """
         kept = before(self, rows)
+        self.preferred = None
         try:
             for some in self._that_fit(rows, targets, weights, order):
                 self._learn_all(*some, again)
@@ -311,12 +314,42 @@ class Race:
         Once rows were learned again, losses no longer tell how the contenders compare with the
         constant, which learns nothing from that.
         """
-        may_win = self.constant_may_win and self.clock == self.scored
-        best = self._in_order(self.scored / 2, self.running if may_win else self.contenders)[0]
+        best = self.preferred
+        if best is None:
+            may_win = self.constant_may_win and self.clock == self.scored
+            best = self._in_order(self.scored / 2, self.running if may_win else self.contenders)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         if isinstance(lane, ConstantLane):
             lane.n_features = self.lanes[0].n_features
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
+
+    def can_compare(self, rows: int) -> bool:
+        """Tell whether `compare` would tell anything, if these were all rows."""
+        lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
+        if not lanes or self.clock > self.scored:
+            return False
+        return is_cheap(rows, len(lanes[0].standard), len(lanes[0]))
+
+    def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Find out who leads by leaving each of the rows, all that were learned, out in turn.
+
+        Where rows are few that tells far more than what they lost one after the other. It is for
+        block Newton steps and the constant: averaged SGD is on its way to where they are.
+        """
+        if not self.can_compare(len(rows)):
+            return
+        lane = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
+        losses = lane.newton.losses_left_out(rows, targets, weights)
+        numbers = list(lane.numbers)
+        if self.constant is not None and self.constant_may_win:
+            constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
+            alone = constant.losses_left_out(targets, weights)
+            losses, numbers = np.column_stack([alone, losses]), [self.constant, *numbers]
+        # One absurd row must not decide.
+        usual = proportionate(losses.min(axis=1))
+        means = losses[usual].mean(axis=0)
+        if np.isfinite(means).any():
+            self.preferred = numbers[int(np.nanargmin(means))]
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
         """Give weights and their covariance, where a lane that ran to the end has them."""

@@ -1,0 +1,182 @@
+"""Learning rows that are all in memory: in random order, and as many times as it pays.
+
+One pass is enough where rows are many, or where block Newton steps run: they are at the optimum of
+the rows then, and the best penalty is found by leaving each row out in turn. Where neither is so,
+further passes of averaged SGD help, until the model begins to know the rows by heart; rows held
+back tell when.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Candidate, Recipe
+from polyak.model.evaluation import Evaluation
+from polyak.rows.sparse import as_rows, take_rows
+
+Order = NDArray[np.int64]
+Learn = Callable[[Learner, Order | None, int], None]
+"""Has a learner learn all rows, or some in an order, in the pass of this number."""
+Finish = Callable[[Learner], None]
+"""Has a learner learn the rows that it kept back to calibrate on."""
+
+FEW_ROWS = 30_000
+"""From so many rows on, one pass will do."""
+MOST_PASSES = 30
+LEAST_GAIN = 1e-3
+"""A pass that lowers the loss by a smaller share than this is the last."""
+FOLDS, ROWS_TO_FOLD = 5, 2000
+"""Of at most so many rows a tenth is too few to judge by: then each is held back once."""
+
+
+class Data(NamedTuple):
+    """Rows, their targets, and their weights; a row of weight zero is not there."""
+
+    rows: Any
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+
+    def present(self) -> Order | None:
+        """Give the rows that are there; None if all are."""
+        if self.weights is None or self.weights.all():
+            return None
+        return np.flatnonzero(self.weights)
+
+
+def passes_wanted(recipe: Recipe, rows: int) -> int | None:
+    """Say how many passes to make; None where the rows themselves will tell."""
+    return 1 if recipe.recipe == "paper" or recipe.intervals or rows >= FEW_ROWS else None
+
+
+def learn_in_memory(
+    learner: Learner,
+    data: Data,
+    rng: np.random.RandomState,
+    learn: Learn,
+    finish: Finish,
+    *,
+    passes: int | None,
+    shuffle: bool,
+) -> tuple[Learner, int]:
+    """Learn all rows, in so many passes or as many as help, each in an order of its own.
+
+    Returns
+    -------
+    learner : Learner
+        The one given, or an earlier copy of it if the last pass did harm.
+    passes : int
+        How many passes were made.
+    """
+    present = data.present()
+    n = data.rows.shape[0]
+    new = learner.rows_seen == 0
+    if passes is None:
+        everything = np.arange(n) if present is None else present
+        learner, passes = _learn_while_it_helps(
+            learner, data, everything, rng, learn, finish, shuffle
+        )
+        if new and passes == 1:
+            learner.compare(*data)
+        return learner, passes
+    for number in range(passes):
+        order = present
+        if shuffle:  # of the rows that are there: the others must leave no trace
+            order = rng.permutation(n if present is None else present)
+        learn(learner, order, number)
+        if number == 0:
+            finish(learner)
+    return learner, passes
+
+
+def held_back(rows: int) -> int:
+    """Say how many rows to hold back: a tenth, but enough to judge by if that is not.
+
+    Examples
+    --------
+    >>> held_back(5000), held_back(100), held_back(30), held_back(1)
+    (500, 20, 10, 0)
+    """
+    return max(rows // 10, min(20, rows // 3))
+
+
+def _learn_while_it_helps(
+    learner: Learner,
+    data: Data,
+    present: Order,
+    rng: np.random.RandomState,
+    learn: Learn,
+    finish: Finish,
+    shuffle: bool,
+) -> tuple[Learner, int]:
+    """Make one pass, and others while they help where there is more to be had."""
+    new = copy.deepcopy(learner) if len(present) <= ROWS_TO_FOLD else None
+    is_held = np.zeros(len(present), dtype=bool)
+    is_held[rng.permutation(len(present))[: held_back(len(present))]] = True
+    held, rest = present[is_held], present[~is_held]
+
+    def learn_some(some: Order, number: int) -> None:
+        learn(learner, rng.permutation(some) if shuffle else some, number)
+
+    learn_some(rest, 0)
+    finish(learner)
+    passes = 1
+    if new is None and not _is_at_its_optimum(learner):
+        lowest, before = _loss(learner, data, held), copy.deepcopy(learner)
+        while passes < MOST_PASSES:
+            learn_some(rest, passes)
+            now = _loss(learner, data, held)
+            if not now <= lowest:
+                learner = before
+                break
+            passes += 1
+            if not now < (1.0 - LEAST_GAIN) * lowest:
+                break
+            lowest, before = now, copy.deepcopy(learner)
+    if len(held):
+        learn_some(held, 0)
+    if new is not None and len(held) and not _is_at_its_optimum(learner):
+        passes = _passes_by_folds(new, data, rng.permutation(present))
+        for number in range(1, passes):
+            learn_some(present, number)
+    return learner, passes
+
+
+def _is_at_its_optimum(learner: Learner) -> bool:
+    """Tell whether further passes are of no use: in the end it is not averaged SGD that leads."""
+    race = learner.race
+    if race is None or race.can_compare(learner.rows_seen):
+        return True
+    return not isinstance(race.leader().candidate, Candidate)
+
+
+def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
+    """Say how many passes a new learner should make, by holding every row back once."""
+    folds = [order[begin::FOLDS] for begin in range(FOLDS)]
+    rest = [np.setdiff1d(order, fold, assume_unique=True) for fold in folds]
+    learners = [copy.deepcopy(new) for _ in folds]
+    lowest = np.inf
+    for number in range(MOST_PASSES):
+        for learner, some in zip(learners, rest, strict=True):
+            learner.learn(*data, order=some, again=number > 0)
+            if not number:
+                learner.finish()
+        each = zip(learners, folds, strict=True)
+        now = sum(_loss(learner, data, fold) * len(fold) for learner, fold in each)
+        if not now < (1.0 - LEAST_GAIN) * lowest:
+            return max(number, 1)
+        lowest = now
+    return MOST_PASSES
+
+
+def _loss(learner: Learner, data: Data, held: Order) -> float:
+    """Give the loss of rows that were held back."""
+    evaluation = Evaluation(learner.model())
+    weights = None if data.weights is None else data.weights[held]
+    evaluation.add(take_rows(as_rows(data.rows), held), data.targets[held], weights)
+    return evaluation.report()["loss"]
