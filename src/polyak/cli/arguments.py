@@ -119,6 +119,24 @@ def _whole(text: str, least: int) -> int:
     return number
 
 
+def size(text: str) -> int:
+    """Read a number of bytes, such as 256M.
+
+    Examples
+    --------
+    >>> size("256M"), size("1.5g"), size("4096")
+    (268435456, 1610612736, 4096)
+    """
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
+    try:
+        found = float(text[:-1] if unit > 1 else text) * unit
+        if not 0 <= found < 1 << 62:
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 256M or 1G") from None
+    return int(found)
+
+
 def number_or_auto(text: str) -> Any:
     """Read a number of zero or more, or "auto"."""
     if text == "auto":

@@ -26,7 +26,7 @@ def check(job: Job, options: Namespace) -> None:
         )
     for name, given in {
         "--checkpoint": job.checkpoint is not None,
-        "--passes": job.passes > 1,
+        "--passes": (job.passes or 1) > 1,
         "--shuffle-buffer": job.reading.shuffle_buffer > 0,
     }.items():
         if given:

@@ -38,6 +38,7 @@ def open_for(
         source,
         reading,
         schema=features.schema,
+        dtype=None if features.schema is None else model.weights.dtype,
         columns=Columns() if bits is None else Columns(bits=bits),
         targets=targets,
         n_features=None,  # that of the training set, where a test follows it

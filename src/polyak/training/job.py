@@ -15,6 +15,9 @@ from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import labels_to_json
 
+MEMORY = 256 << 20
+"""Rows that take no more memory than that are learned in memory."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Job:
@@ -25,8 +28,15 @@ class Job:
     source : path, list of paths, pattern or "-"
     recipe : Recipe
     classes : array, optional
-    passes : int
-        How many times to read the source.
+    passes : int, optional
+        How many times to learn each row; by default once, or as often as it pays where all rows
+        are in memory.
+    order : {"auto", "as-is"}
+        In which order to learn the rows of files: as they stand, or in random order. Then files
+        whose rows find room in ``memory`` are taken in whole and learned as ``fit`` learns an
+        array; larger ones are read block by block in random order.
+    memory : int
+        How many bytes the rows may take to be taken in.
     reading : ReadOptions
     checkpoint : path of a folder, optional
         Where to keep checkpoints, and to go on from the last if there is one.
@@ -37,13 +47,19 @@ class Job:
     source: Any
     recipe: Recipe = field(default_factory=Recipe)
     classes: NDArray[Any] | None = None
-    passes: int = 1
+    passes: int | None = None
+    order: str = "as-is"
+    memory: int = MEMORY
     reading: ReadOptions = field(default_factory=ReadOptions)
     checkpoint: str | None = None
     every_rows: int | None = None
     every_seconds: float | None = None
 
     def __post_init__(self) -> None:
+        if self.order not in ("auto", "as-is"):
+            raise ValueError(f"order is 'auto' or 'as-is', not {self.order!r}")
+        if self.passes is None:
+            return
         if self.passes < 1:
             raise ValueError(f"passes must be at least 1, not {self.passes}")
         if self.passes > 1 and self.recipe.intervals:
@@ -54,7 +70,7 @@ class Job:
     def options(self) -> dict[str, Any]:
         """Give all that changes what is learned from the same data."""
         classes = None if self.classes is None else labels_to_json(self.classes)
-        of_run = {"classes": classes, "passes": self.passes}
+        of_run = {"classes": classes, "passes": self.passes or 1, "order": self.order}
         return asdict(self.recipe) | of_run | self.reading.what_counts()
 
 

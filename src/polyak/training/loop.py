@@ -21,11 +21,13 @@ from polyak.model.features import FeatureMap
 from polyak.model.hashed_names import Names, names_together
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
+from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
 from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import Known, finished
 from polyak.training.interrupts import Interrupts
 from polyak.training.job import Job, Outcome, Progress
+from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
@@ -58,6 +60,10 @@ def train(
     with Interrupts() as interrupts:
         run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():
+            if can_be_taken_in(job) and not run.has_begun():
+                taken = take_in(job, run.hand_over())
+                if taken is not None:
+                    return learn_taken_in(job, taken, watch, interrupts)
             try:
                 run.all_passes()
             except KeyboardInterrupt:
@@ -94,6 +100,7 @@ class TrainingLoop:
         self._begun = begun
         self._began = self._saved = time.monotonic()
         self._rows_saved = 0
+        self._passes = job.passes or 1
         self._folder = None if job.checkpoint is None else _folder(job.checkpoint)
         self._data = ""
         self._learner = Learner(job.recipe, classes=job.classes, n_features=job.reading.n_features)
@@ -111,6 +118,15 @@ class TrainingLoop:
         """Have the folder of the checkpoints, or learn before the first row that one cannot."""
         return nullcontext() if self._folder is None else self._folder.held()
 
+    def has_begun(self) -> bool:
+        """Tell whether there is a checkpoint to go on from."""
+        return self._folder is not None and bool(self._folder.files())
+
+    def hand_over(self) -> HeadStart | None:
+        """Let another read on what has been begun."""
+        begun, self._begun = self._begun, None
+        return begun
+
     def all_passes(self) -> None:
         """Read the source as many times as the job says, going on where a checkpoint stands."""
         stream = self._open()
@@ -120,10 +136,10 @@ class TrainingLoop:
             self._data = stream.fingerprint
             with self._interrupts.held():
                 resumed = self._resume(self._folder)
-            if resumed and self._passes_done < self._job.passes:
+            if resumed and self._passes_done < self._passes:
                 first = self._passes_done == 0
                 stream.begin(self._position, seed=self._seed(), warn_if_sorted=first)
-        while self._passes_done < self._job.passes:
+        while self._passes_done < self._passes:
             with stream:
                 self._one_pass(stream)
             with self._interrupts.held():
@@ -131,7 +147,7 @@ class TrainingLoop:
                     self._learner.finish()
                 self._passes_done += 1
                 self._position = None
-            if self._passes_done < self._job.passes:
+            if self._passes_done < self._passes:
                 stream = self._open()
         self.save()  # should the model not find room on the disk, the work is still not lost
 
@@ -147,14 +163,13 @@ class TrainingLoop:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
 
     def _open(self) -> Stream:
-        begun, self._begun = self._begun, None
         return open_stream(
             self._job.source,
             self._job.reading,
             seed=self._seed(),
             schema=self._schema,
             warn_if_sorted=self._passes_done == 0,
-            begun=begun,
+            begun=self.hand_over(),
         )
 
     def _one_pass(self, stream: Stream) -> None:
@@ -173,7 +188,7 @@ class TrainingLoop:
                 self._first_id = stream.position.get("base", self._first_id)
                 progress.rows = self._learner.rows_seen
                 progress.bytes_read = bytes_of_passes_before + stream.bytes_read
-                progress.share = _share(stream, self._passes_done, self._job.passes)
+                progress.share = _share(stream, self._passes_done, self._passes)
                 progress.seconds = time.monotonic() - self._began
                 if first:
                     self._without_target = stream.rows_without_target
@@ -203,19 +218,8 @@ class TrainingLoop:
             with naming_far_features(self._job, stream, start):
                 self._learner.learn(batch.rows, batch.targets, batch.weights, again=again)
         except RowError as error:
-            raise DataError(self._placed(error, batch, stream)) from error
-
-    def _placed(self, error: RowError, batch: Batch, stream: Stream) -> str:
-        """Say of which file and line a row is that cannot be learned from."""
-        of_label = error.what.startswith(" has the label")
-        place = f"row {stream.rows_read - len(batch) + error.row + 1}"
-        if batch.where is not None:
-            file, number, unit = batch.where(error.row)
-            place = f"{file}, {unit} {number}" + ("," if of_label else "")
-        if not of_label:
-            return place + error.what
-        origin = "those of the first rows" if self._job.classes is None else "the classes given"
-        return f"{place}{error.what}, {origin}; if it is right, name all classes with classes="
+            before = stream.rows_read - len(batch)
+            raise DataError(name_row(error, batch, before, self._job)) from error
 
     # -- checkpoints ---------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from polyak.cli.arguments import (
     number_or_auto,
     positive,
     rows_or_seconds,
+    size,
 )
 from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import STOPPED, UsageError, say
@@ -109,7 +110,25 @@ def _add_learning(parser: Parser) -> None:
 def _add_data(parser: Parser) -> None:
     data = parser.add_argument_group("data and checkpoints")
     data.add_argument(
-        "--passes", type=positive, default=1, metavar="N", help="read the source so often (1)"
+        "--order",
+        choices=("auto", "as-is"),
+        default="auto",
+        help="auto learns the rows of files in random order; as-is as they stand, for streams "
+        "whose order matters (auto)",
+    )
+    data.add_argument(
+        "--memory",
+        type=size,
+        default="256M",
+        metavar="SIZE",
+        help="files whose rows need less memory are learned in memory, as fit learns an array "
+        "(256M)",
+    )
+    data.add_argument(
+        "--passes",
+        type=positive,
+        metavar="N",
+        help="learn each row N times (once; in memory as many times as it pays)",
     )
     data.add_argument(
         "--classes", metavar="A,B,...", help="all labels; else those of the first 1000 rows"
@@ -219,6 +238,8 @@ def _job(options: Namespace) -> Job:
             ),
             classes=None if options.classes is None else _labels(options.classes),
             passes=options.passes,
+            order="as-is" if options.engine else options.order,
+            memory=options.memory,
             reading=read_options(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,

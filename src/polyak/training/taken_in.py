@@ -1,0 +1,201 @@
+"""A source that is small enough is taken in whole, and learned as estimators learn an array.
+
+Its order, by time, by place, by class, then does not matter: see `polyak.training.in_memory`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.find import names_files, read_once_only
+from polyak.data.head_start import HeadStart
+from polyak.data.open import open_stream
+from polyak.data.stream import Stream
+from polyak.errors import DataError, RowError
+from polyak.learn.learner import Learner
+from polyak.model.features import FeatureMap
+from polyak.rows.batch import Batch, join_batches
+from polyak.rows.labels import label_text
+from polyak.rows.sparse import SparseRows
+from polyak.training.bad_rows import name_row
+from polyak.training.beginning import classes_of
+from polyak.training.far_features import naming_far_features
+from polyak.training.finishing import Known, finished
+from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
+from polyak.training.job import Job, Outcome, Progress
+from polyak.training.plain_numbers import PlainNumbers
+
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
+    from polyak.training.interrupts import Interrupts
+
+TIMES_AS_LARGE = 2
+"""A file so many times as large as the memory there is for its rows is not even tried."""
+
+
+@dataclass(slots=True, eq=False)
+class TakenIn:
+    """All rows of a source, and what it told of itself.
+
+    Where it is a table of ``plain`` numbers, they are the matrix of it.
+    """
+
+    data: Data
+    stream: Stream
+    known: Known
+    interrupted: bool
+    plain: PlainNumbers | None = None
+
+
+def can_be_taken_in(job: Job) -> bool:
+    """Tell whether to try: of files that can be read again, should they prove too large."""
+    if job.order != "auto" or job.reading.shuffle_buffer or not names_files(job.source):
+        return False
+    return read_once_only(job.source) is None
+
+
+def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
+    """Read all rows, unless they are more than there is memory for."""
+    stream = _open(job, begun)
+    schema = stream.schema
+    if (stream.bytes_total or 0) > TIMES_AS_LARGE * job.memory:
+        stream.close()
+        return None
+    if schema is None:
+        return _read(job, stream)
+    stream.close()  # tables are read as estimators read frames: in 64 bits
+    plain = None if job.recipe.intervals else PlainNumbers.of(schema)
+    if plain is not None:
+        taken = _read(job, _open(job, None, plain.schema))
+        if taken is None:
+            return None
+        matrix = plain.matrix(taken.data.rows)
+        if matrix is not None:
+            taken.data, taken.plain = taken.data._replace(rows=matrix), plain
+            return taken
+    return _read(job, _open(job, None, schema))
+
+
+def _open(job: Job, begun: HeadStart | None, schema: Schema | None = None) -> Stream:
+    reading = replace(job.reading, warn_if_sorted=False)
+    if schema is not None:
+        reading = replace(reading, schema=schema, dtype=np.float64)
+    return open_stream(job.source, reading, begun=begun)
+
+
+def _read(job: Job, stream: Stream) -> TakenIn | None:
+    batches: list[Batch] = []
+    room, interrupted = job.memory, False
+    with stream:
+        try:
+            for batch in stream:
+                if batch.targets is None:
+                    raise DataError("the source has no targets to learn")
+                batches.append(Batch(batch.rows, batch.targets, batch.weights))
+                room -= _bytes(batch)
+                if room < 0:
+                    return None
+        except KeyboardInterrupt:
+            if not batches:
+                raise
+            interrupted = True
+        known = _known(job, stream)
+    whole = join_batches(batches)
+    assert whole is not None
+    assert whole.targets is not None
+    data = Data(whole.rows, whole.targets, whole.weights)
+    return TakenIn(data, stream, known, interrupted)
+
+
+def _known(job: Job, stream: Stream) -> Known:
+    names = stream.names() if job.reading.columns.names else {}
+    first_id = stream.position.get("base")
+    return Known(
+        features=FeatureMap.of(stream.schema, stream.hashed_bits, first_id, names),
+        bad_lines=stream.bad_lines,
+        rows_without_target=stream.rows_without_target,
+    )
+
+
+def _bytes(batch: Batch) -> int:
+    """Say how much memory rows take, in the same words however they came in batches."""
+    rows = batch.rows
+    if isinstance(rows, SparseRows):
+        return 8 * (2 * len(rows) + int(rows.indptr[-1] - rows.indptr[0]))
+    return 8 * rows.size
+
+
+def learn_taken_in(
+    job: Job, taken: TakenIn, watch: Callable[[Progress], None], interrupts: Interrupts
+) -> Outcome:
+    """Learn all rows as ``fit`` does: in random order, as many times as it pays."""
+    began = time.monotonic()
+    data, stream = taken.data, taken.stream
+    rng = np.random.RandomState(job.recipe.seed)
+    recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
+    learner = Learner(recipe, n_features=None if taken.plain else job.reading.n_features)
+    learner.classes = _classes(job, taken, learner)
+    progress = Progress(
+        learner,
+        bytes_read=stream.bytes_read,
+        bad_lines=stream.bad_lines,
+        first_bad_lines=stream.first_bad_lines,
+    )
+
+    def learn(learner: Learner, order: Order | None, number: int) -> None:
+        learner.learn(*data, order=order, again=number > 0)
+        progress.learner, progress.rows = learner, learner.rows_seen
+        progress.seconds = time.monotonic() - began
+        watch(progress)
+
+    passes = job.passes or passes_wanted(recipe, len(data.targets))
+    try:
+        with interrupts.held(), naming_far_features(job, stream, None):
+            progress.learner, made = learn_in_memory(
+                learner, data, rng, learn, Learner.finish, passes=passes, shuffle=True
+            )
+    except RowError as error:
+        raise DataError(_named(job, error, stream)) from error
+    except KeyboardInterrupt:
+        taken.interrupted = True
+    progress.rows = progress.learner.rows_seen
+    model = finished(progress.learner, replace(taken.known, passes=made))
+    if taken.plain is not None:
+        model = taken.plain.model(model, data.rows.mean(axis=0))
+    return Outcome(model, progress, interrupted=taken.interrupted)
+
+
+def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
+    """Find out which classes there are; or that there is nothing to learn."""
+    targets, schema = taken.data.targets, taken.stream.schema
+    first = targets[0]
+    if len(targets) > 1 and (targets == first).all():
+        column = "" if schema is None or schema.target is None else schema.target.name
+        what = f"the target column {column} of {taken.stream.name}" if column else "the target"
+        raise DataError(
+            f"{what} is {label_text(first)} in all {len(targets)} rows: there is nothing to learn"
+        )
+    by_schema = None if schema is None else classes_of(schema, learner.loss)
+    if not learner.loss.classifies:
+        return None
+    if job.classes is not None:
+        return job.classes
+    return np.unique(targets) if by_schema is None else by_schema
+
+
+def _named(job: Job, error: RowError, stream: Stream) -> str:
+    """Say of which file and line a row is, which takes reading up to it once more."""
+    before = 0
+    with _open(job, None, stream.schema) as again:
+        for batch in again:
+            if error.row < before + len(batch):
+                own = RowError(error.row - before, error.what)
+                return name_row(own, batch, before, job)
+            before += len(batch)
+    return str(error)
