@@ -12,7 +12,7 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.bank.checks import Step
 from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
-from polyak.learn.newton.limits import PENALTIES, most_features
+from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -106,7 +106,8 @@ class Recipe:
         if not self._takes_newton_steps(_features_seen(rows), outputs):
             return [*averaged, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.
-        newton = map(NewtonCandidate, PENALTIES)
+        small = () if self.intervals else SMALL_PENALTIES
+        newton = map(NewtonCandidate, (*small, *PENALTIES))
         return [*averaged[:BESIDE_NEWTON], *newton, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:

@@ -10,6 +10,12 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 Where the scores' variance is v, that of the weights of d features is about v/d, so the best penalty
 is near d/v. Large ones are for features that say little; small ones for a few that say all.
 """
+SMALL_PENALTIES = (1e-4, 1e-3)
+"""For classes that can be told apart without a doubt, and for columns that add up to the target.
+
+Where intervals are wanted they do not run: intervals are about the weights at the smallest penalty,
+which such classes would let grow without end.
+"""
 WIDEST = 1024
 """How many features there may be, if there is one matrix: its products cost a row their square."""
 FIRST_FIT = 8
