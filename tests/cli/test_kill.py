@@ -17,6 +17,7 @@ from polyak.model.linear import LinearModel
 from polyak.storage.container import read_file
 from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS
 
+AS_IS = ("--order", "as-is")  # else a file so small is learned in memory, in no time
 # Little is learned between two checkpoints, so that many kills come while one is written.
 SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")
 KINDS = {
@@ -59,9 +60,18 @@ def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -
     """Kill a run so many times, let it end, and compare with one never killed."""
     source = make_source(tmp_path, kind, rows)
     options = (str(source), *KINDS[kind])
-    polyak("train", *options, "-q", "--model", tmp_path / "whole")
+    polyak("train", *AS_IS, *options, "-q", "--model", tmp_path / "whole")
     folder, model = tmp_path / "checkpoints", tmp_path / "killed"
-    command = [*POLYAK, "train", *options, "--model", str(model), "--checkpoint", str(folder)]
+    command = [
+        *POLYAK,
+        "train",
+        *AS_IS,
+        *options,
+        "--model",
+        str(model),
+        "--checkpoint",
+        str(folder),
+    ]
     alive = 0
     for _ in range(kills):
         if not kill_at_random([*command, *SMALL_STEPS], folder, longest):
@@ -99,7 +109,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
 def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
     source = make_source(tmp_path, "plain", 3000)
     folder = tmp_path / "checkpoints"
-    command = ["train", source, "--model", tmp_path / "m", "--checkpoint", folder]
+    command = ["train", *AS_IS, source, "--model", tmp_path / "m", "--checkpoint", folder]
     random.seed(1)
     assert kill_at_random([*POLYAK, *map(str, command), *SMALL_STEPS], folder, 0.1)
     done = polyak(*command)
@@ -109,7 +119,7 @@ def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
 
 def test_standard_input_goes_on_too(tmp_path: Path) -> None:
     source = make_source(tmp_path, "plain", 4000)
-    polyak("train", source, "-q", "--model", tmp_path / "whole")
+    polyak("train", *AS_IS, source, "-q", "--model", tmp_path / "whole")
     folder = tmp_path / "checkpoints"
     command = [*POLYAK, "train", "-", "--model", str(tmp_path / "m"), *SMALL_STEPS]
     command += ["--checkpoint", str(folder)]
@@ -133,7 +143,9 @@ class TestInterrupted:
 
     def test_ctrl_c_on_a_terminal(self, tmp_path: Path) -> None:
         text = rows_of_text(4000)
-        polyak("train", write(tmp_path / "a.svm", text), "-q", "--model", tmp_path / "whole")
+        polyak(
+            "train", *AS_IS, write(tmp_path / "a.svm", text), "-q", "--model", tmp_path / "whole"
+        )
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         command = (
@@ -163,9 +175,9 @@ class TestInterrupted:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_signals(self, tmp_path: Path, number: int) -> None:
         source = make_source(tmp_path, "plain", 4000)
-        polyak("train", source, "-q", "--model", tmp_path / "whole")
+        polyak("train", *AS_IS, source, "-q", "--model", tmp_path / "whole")
         folder = tmp_path / "checkpoints"
-        command = [*POLYAK, "train", str(source), "--model", str(tmp_path / "m")]
+        command = [*POLYAK, "train", *AS_IS, str(source), "--model", str(tmp_path / "m")]
         command += ["--checkpoint", str(folder)]
         before = signal.signal(number, signal.SIG_DFL)  # under nohup it would be ignored
         run = subprocess.Popen(

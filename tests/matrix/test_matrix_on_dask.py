@@ -66,7 +66,7 @@ def test_on_dask(source: Source, clusters: list[str], tmp_path: Path) -> None:
     assert differences(*(model.read_bytes() for model in models)) == []
 
     alone = tmp_path / "alone"
-    done(source, tmp_path, "train", *paths, *options, "-m", alone)
+    done(source, tmp_path, "train", "--order", "as-is", *paths, *options, "-m", alone)
     learned, expected = LinearModel.load(models[0]), LinearModel.load(alone)
     if source.form in TEXT:  # of other files the first batches can be all there is
         assert learned.report.engine.chains == 2

@@ -17,6 +17,8 @@ from sources import Source
 from polyak.training.checkpoint import NEWEST
 
 POLYAK = [sys.executable, "-m", "polyak"]
+AS_IS = ("--order", "as-is")
+"""What pipes and workers get; in memory there would be nothing to resume."""
 SMALL_STEPS = ("--block-bytes", "5000", "--checkpoint-every", "100")
 """So that there is a middle to be killed in."""
 
@@ -60,7 +62,7 @@ def done(source: Source, path: Path, *arguments: Any) -> str:
 
 def train(source: Source, path: Path, model: Path, *options: Any) -> bytes:
     """Learn a model, and give its file's bytes."""
-    done(source, path, "train", "SOURCE", "-q", "-m", model, *source.options, *options)
+    done(source, path, "train", "SOURCE", *AS_IS, "-q", "-m", model, *source.options, *options)
     return model.read_bytes()
 
 
@@ -94,7 +96,7 @@ def killed_at(
 ) -> bytes:
     """Kill the run a while after its first checkpoint, and run the same command again."""
     model, checkpoints = folder / "model", folder / "checkpoints"
-    command = ("train", "SOURCE", "-m", model, "--checkpoint", checkpoints, *SMALL_STEPS)
+    command = ("train", "SOURCE", *AS_IS, "-m", model, "--checkpoint", checkpoints, *SMALL_STEPS)
     command += (*source.options, *names)
     for _ in range(20):
         with started(source, path, *command, "-q") as run:
@@ -126,7 +128,7 @@ def converted(to: str) -> Callable[..., bytes]:
         between, model = folder / f"converted.{to}", folder / "model"
         done(source, path, "convert", "SOURCE", between, "-q", *source.options)
         columns = source.plain.options if source.is_table else []  # which it still has
-        done(source.plain, between, "train", "SOURCE", "-q", "-m", model, *columns, *names)
+        done(source.plain, between, "train", "SOURCE", *AS_IS, "-q", "-m", model, *columns, *names)
         return model.read_bytes()
 
     return way

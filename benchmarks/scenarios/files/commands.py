@@ -37,7 +37,7 @@ def make_files(megabytes: int) -> Job:
 def train_ours(source: Path | str, model: Path, recipe: str = "paper") -> tuple[str, ...]:
     """Learn a model file from a file, ``-`` for a pipe."""
     options = ("--recipe", recipe, "--alpha", str(ALPHA), "--no-progress")
-    return (POLYAK, "train", str(source), *options, "--model", str(model))
+    return (POLYAK, "train", str(source), "--order", "as-is", *options, "--model", str(model))
 
 
 def train_vw(source: Path, model: Path) -> tuple[str, ...]:
