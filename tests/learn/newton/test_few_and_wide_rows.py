@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.algebra import Equations, gram
+from polyak.learn.newton.fitting import rows_of_matrix
 from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
 from polyak.rows.sparse import as_rows
 
 
@@ -107,3 +109,13 @@ def test_equations_of_all_penalties_by_one_factor(columns):
         np.testing.assert_allclose(
             found[:, j], expected, rtol=1e-4, atol=1e-6 * abs(expected).max()
         )
+
+
+def test_thinning_waits_for_blocks_that_hold_the_weights():
+    """One thinned block beside one whole one gave steps so poor that sixteen were taken."""
+    rng = np.random.default_rng(0)
+    standard = Standard()
+    standard.calibrate(rng.normal(size=(1000, 300)))
+    known = standard.with_rows(rng.normal(size=(ROWS_FOR_SIZE, 300)))
+    assert [rows_of_matrix(known, blocks) for blocks in (0, 1, 2, 4, 9)] == [1, 1, 2, 4, 4]
+    assert rows_of_matrix(standard, 9) == 1  # whose features are still rare

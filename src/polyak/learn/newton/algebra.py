@@ -17,6 +17,8 @@ Rows = NDArray[Any]
 GRAM_ROWS, GRAM_ELEMENTS = 1024, 1 << 17
 """So many rows at a time go into a product, or so many numbers: with few columns, they stay in a
 processor's cache; with many, it is the products that must not be added up too often."""
+HALVED = 1 << 20
+"""A product with so many numbers of rows is worth two threads."""
 WIDE = 256
 """With more columns than so many, 32 bits will do where what they leave undone is mended."""
 SMALL = 48
@@ -26,14 +28,34 @@ SMALL = 48
 # -- products of rows, in their own precision; what they add up to has 64 bits -----------------
 
 
-def times(Z: Rows, W: Floats) -> Floats:
+def times(Z: Rows, W: Floats, threads: int = 1) -> Floats:
     """Multiply rows by columns of weights, without a copy of the rows."""
-    return np.asarray(Z @ W.astype(Z.dtype, copy=False), dtype=np.float64)
+    W = W.astype(Z.dtype, copy=False)
+    parts = _of_halves(Z, lambda some: Z[some] @ W, threads)
+    return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts), dtype=np.float64)
 
 
-def times_transposed(Z: Rows, S: Floats) -> Floats:
+def times_transposed(Z: Rows, S: Floats, threads: int = 1) -> Floats:
     """Multiply columns by what rows have, and add up over rows."""
-    return np.asarray((S.T.astype(Z.dtype, copy=False) @ Z).T, dtype=np.float64)
+    S = S.astype(Z.dtype, copy=False)
+    parts = _of_halves(Z, lambda some: S[some].T @ Z[some], threads)
+    total = parts[0].astype(np.float64)
+    for part in parts[1:]:
+        total += part
+    return np.asarray(total.T)
+
+
+def _of_halves(Z: Rows, product: Callable[[slice], Rows], threads: int) -> list[Rows]:
+    """Work out a product of many rows by halves, whether by one thread or by two."""
+    if Z.size < HALVED:
+        return [product(slice(None))]
+
+    def alone(some: slice) -> Rows:
+        with one_blas_thread():
+            return product(some)
+
+    middle = len(Z) // 2
+    return on_threads(alone, [slice(middle), slice(middle, None)], threads)
 
 
 def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:

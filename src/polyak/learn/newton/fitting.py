@@ -46,14 +46,16 @@ def fit_exactly(
     return Information(True, W, b[:, None], [G], M)
 
 
-def rows_of_matrix(standard: Standard, *, first: bool) -> int:
+def rows_of_matrix(standard: Standard, blocks_before: int) -> int:
     """Say that every so manieth row of a block will do for its matrix.
 
     With many columns the matrix is what costs, and what is left of all rows is far more than a
-    block; but where features are rare, every row that has one counts.
+    block; but where features are rare, every row that has one counts. A few rows for each column
+    give a matrix that is half as large along one direction and twice as large along another; steps
+    that go by it are no good unless the blocks before make up the most of it.
     """
     often = len(standard) > WIDE and bool((standard.varied >= ROWS_FOR_SIZE).all())
-    return THINNED if often and not first else 1
+    return min(THINNED, max(blocks_before, 1)) if often else 1
 
 
 def exact_weights(known: Information, shrink: Floats) -> Information:
@@ -62,7 +64,7 @@ def exact_weights(known: Information, shrink: Floats) -> Information:
     return Information(True, np.stack(W, axis=1), known.P, known.G, known.M)
 
 
-def fit_curved(
+def newton_steps(
     loss: str,
     held: HeldRows,
     before: Information,
@@ -71,23 +73,43 @@ def fit_curved(
     rows: int,
     threads: int,
     every: int,
-) -> Information:
+) -> list[tuple[Block, Past]]:
     """Take Newton's steps, one output after the other; ``rows`` are there with those before."""
-    Z, weights = held.rows(len(before)), held.weights()
-    P, W, G = np.empty_like(before.P), np.empty_like(before.W), []
-    smallest = int(np.argmin(shrink[-1]))
-    for k in range(W.shape[2]):
+    Z, weights, found = held.rows(len(before)), held.weights(), []
+    for k in range(before.W.shape[2]):
         block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        after, _ = learn_block(loss, block, past, shrink, lead, rows)
-        assert after.G is not None
-        P[:, :, k], W[:, :, k] = after.P, after.W
-        if before.M:  # the matrix is to be that of the weights that intervals are about
-            after_block = gram_at(loss, block, W[:, smallest, k])
-            G.append(after_block if own is None else own + after_block)
+        found.append((block, learn_block(loss, block, past, shrink, lead, rows)))
+    return found
+
+
+def weights_of(steps: list[tuple[Block, Past]]) -> Floats:
+    """Give the weights that steps led to."""
+    return np.stack([after.W for _, after in steps], axis=2)
+
+
+def fit_curved(
+    loss: str,
+    held: HeldRows,
+    before: Information,
+    shrink: Floats,
+    lead: int,
+    steps: list[tuple[Block, Past]],
+) -> Information:
+    """Add what the steps found to what is known of the rows before."""
+    W, G = weights_of(steps), []
+    smallest = int(np.argmin(shrink[-1]))
+    for k, (block, after) in enumerate(steps):
+        first = not before.G[k].any()
+        # The matrix is to be that of the weights that intervals are about, or of the first block's
+        # optimum: the steps began far away from it.
+        if before.M or first:
+            G.append(before.G[k] + gram_at(loss, block, W[:, smallest if before.M else lead, k]))
         else:
+            assert after.G is not None
             G.append(after.G)
+    P = np.stack([after.P for _, after in steps], axis=2)
     return Information(False, W, P, G, _with_spread(loss, held, before, W, G, shrink))
 
 
@@ -102,7 +124,7 @@ def weights_of_few(
         block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
         start = few.inward(W[:, :, k])
         past = Past(None, np.zeros_like(start), start)
-        after, _ = learn_block(loss, block, past, penalty, lead, len(few.rows))
+        after = learn_block(loss, block, past, penalty, lead, len(few.rows))
         found[:, :, k] = few.outward(after.W)
     return found
 

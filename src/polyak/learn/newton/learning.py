@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.algebra import times
+from polyak.learn.newton.algebra import WIDE, times
 from polyak.learn.newton.curvature import LOSSES
 from polyak.learn.newton.fitting import (
     fit_curved,
     fit_exactly,
+    newton_steps,
     rows_of_matrix,
     shrink_of,
+    weights_of,
     weights_of_few,
 )
 from polyak.learn.newton.held_rows import HeldRows
@@ -29,8 +31,9 @@ from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
 
 Floats = NDArray[np.float64]
 
-SEGMENT = 1024
-"""So many rows are scored at a time, counted from the last change of weights."""
+SEGMENT, WIDE_SEGMENT = 1024, 256
+"""So many rows are scored at a time, counted from the last change of weights; fewer of those with
+many columns, which are scored anew for every look in between."""
 FAR = 100.0
 """A centre is moved where the mean is so many spreads and standard deviations from it."""
 
@@ -137,28 +140,22 @@ class BlockLearning:
         rows, targets = as_rows(X), np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         total = len(rows) if order is None else len(order)
-        wanted = np.arange(total) if order is None else order
-        if weights is not None and not weights[wanted].all():
+        if weights is not None and not weights[slice(None) if order is None else order].all():
             raise ValueError("rows of weight zero must be left out beforehand")
         notes = []
         ends = [] if stops is None else [int(stop) for stop in stops]
         done = 0
-        while done < total or ends:
-            if ends and ends[0] == done:
-                notes.append(self.sums())
-                ends.pop(0)
-                continue
-            take = min([total - done, *([ends[0] - done] if ends else [])])
-            if self.left is not None:
+        for stop, end in enumerate([*ends, total]):
+            while done < end and self.left is None:
+                take = min(end - done, self._segment_end() - self._held.count)
+                part: Any = slice(done, done + take) if order is None else order[done : done + take]
+                some = rows[part] if order is None else take_rows(rows, part)
+                own = None if weights is None else weights[part]
+                out = None if scores is None else scores[done : done + take]
+                self._learn_part(some, targets[part], own, out, again=again)
                 done += take
-                continue
-            take = min(take, self._segment_end() - self._held.count)
-            part: Any = slice(done, done + take) if order is None else order[done : done + take]
-            some = rows[part] if order is None else take_rows(rows, part)
-            own = None if weights is None else weights[part]
-            out = None if scores is None else scores[done : done + take]
-            self._learn_part(some, targets[part], own, out, again=again)
-            done += take
+            if stop < len(ends):
+                notes.append(self.sums())
         return None if stops is None else np.array(notes).reshape(-1, *self._totals.shape)
 
     def _learn_part(
@@ -181,7 +178,8 @@ class BlockLearning:
 
     def _segment_end(self) -> int:
         """Give the next number of held rows at which they are scored, or learned."""
-        return min(self._counted + SEGMENT, self._block_end())
+        rows = WIDE_SEGMENT if len(self._known) > WIDE else SEGMENT
+        return min(self._counted + rows, self._block_end())
 
     def _block_end(self) -> int:
         """Give the number of held rows at which weights are found, at every doubling at first.
@@ -320,14 +318,15 @@ class BlockLearning:
         held, lead = self._held, self.lead
         if self.exact:
             known = fit_exactly(held, before, shrink, lead, self.threads)
-        elif provisional and held.count < len(before):
+            return before.with_weights(known.W) if provisional else known
+        if provisional and held.count < len(before):
             W = weights_of_few(self.loss, held, before.W, shrink, self.penalties, lead)
             return before.with_weights(W)
-        else:
-            rows = held.count if self._first_block else self.clock
-            every = rows_of_matrix(self.standard, first=self._first_block)
-            known = fit_curved(self.loss, held, before, shrink, lead, rows, self.threads, every)
-        return before.with_weights(known.W) if provisional else known
+        rows = held.count if self._first_block else self.clock
+        every = rows_of_matrix(self.standard, (rows - held.count) // held.block)
+        how = (self.loss, held, before, shrink, lead)
+        steps = newton_steps(*how, rows, self.threads, every)
+        return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
     def _shrink(self, standard: Standard) -> Floats:
         return shrink_of(standard, self.penalties, exact=self.exact)

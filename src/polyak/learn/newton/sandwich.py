@@ -33,8 +33,8 @@ NOISE = 1e-6
 
 def gram_at(loss: str, block: Block, w: Floats) -> Floats:
     """Give the Hessian of a block where w is; the step's own is of where it began."""
-    bend = curvature(loss, block.Z @ w, block.targets)
-    return gram(block.Z, block.weighted(bend))
+    bend = curvature(loss, block.Z @ w.astype(block.Z.dtype), block.targets)
+    return gram(block.Z, block.weighted(bend), block.threads)
 
 
 def slope_spread(

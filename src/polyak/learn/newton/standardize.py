@@ -153,7 +153,11 @@ class Standard:
             row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
             out[row, column] = (rows.values[span] - self.centre[column]) * per_unit[column]
         elif rows.shape[1] == len(self) and self._in_order:
-            np.subtract(rows, self.centre, out=out)
+            centre = self.centre
+            if out.dtype == rows.dtype and (centre == centre.astype(out.dtype)).all():
+                # What is rounded once is rounded alike in the rows' own precision.
+                centre, per_unit = centre.astype(out.dtype), per_unit.astype(out.dtype)
+            np.subtract(rows, centre, out=out)
             out *= per_unit
         else:
             out[:] = -self.centre * per_unit

@@ -31,6 +31,8 @@ What it leaves undone is less by far, and the next block makes up for it.
 MOST_STEPS = 25
 SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
+MUCH_LESS = 0.25
+"""A step that promised more than this of what the one before did leaves the next a new matrix."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
 WITHIN, REPETITIONS = 0.05, 10
@@ -85,54 +87,63 @@ def learn_block(
     shrink: Floats,
     lead: int,
     rows: int,
-) -> tuple[Past, Floats]:
-    """Minimise for every penalty; give what is left then, and the slopes of the block's losses.
+) -> Past:
+    """Minimise for every penalty; give what is left then.
 
     ``shrink`` is the diagonal of ``tau R``, a column a penalty; ``rows`` is how many there are now,
     those of the past and the block's.
     """
-    Z, G, W = block.Z, past.G, past.W
+    Z, G, W, threads = block.Z, past.G, past.W, block.threads
     GD = np.zeros_like(W)  # G (w - w0)
-    S = times(Z, W)
+    S = times(Z, W, threads)
     values, slopes = block.losses(loss, S)
-    gradient = times_transposed(Z, slopes)
-    safe, stale = False, False
+    gradient = times_transposed(Z, slopes, threads)
+    safe, good = False, False
+    promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
-        if not stale:
+        if not good:
             matrix = block.hessian(loss, S[:, lead], safe=safe)
             if G is not None:
                 matrix += G
             equations = Equations(matrix, shrink, lead)
         pull = GD + past.P + shrink * W
-        whole = gradient + pull
-        D = equations.solve(whole, within=WITHIN, most=REPETITIONS)
+        D = equations.solve(gradient + pull, within=WITHIN, most=REPETITIONS)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
-        promised = np.einsum("it,it->t", whole, D)
         line = _Line(
             linear=np.einsum("it,it->t", pull, D),
             square=np.einsum("it,it->t", D, GD_step + shrink * D),
-            promised=promised,
+            promised=np.einsum("it,it->t", gradient + pull, D),
         )
-        length, S, values, slopes = _search(loss, block, S, times(Z, D), values, line)
+        length, S, values, slopes = _search(loss, block, S, times(Z, D, threads), values, line)
         W = W - length * D
         GD = GD - length * GD_step
-        gradient = times_transposed(Z, slopes)
-        enough = promised[lead] <= 2.0 * ENOUGH * values[lead] * rows / len(Z)
-        if enough and not safe:
+        gradient = times_transposed(Z, slopes, threads)
+        whole = values * rows / len(Z)  # about what all rows lose
+        if line.promised[lead] <= 2.0 * ENOUGH * whole[lead] and not safe:
             break
         safe = not safe and length[lead] < SHORT
-        # With a past that holds the weights in place, the matrix is still good for a second step.
-        stale = not stale and not safe and len(Z) < rows and length[lead] == 1.0
+        # A matrix serves as long as steps are short and each leaves little for the next.
+        short = line.promised <= np.minimum(whole, MUCH_LESS * promised)
+        good = not safe and bool((short & (length == 1.0)).all())
+        promised = line.promised
     P = past.P + GD + gradient
-    # A curvature that is another's can lead a penalty astray. P is a gradient at W whatever the
-    # penalty, so one that is lost can go on from where the leading one is. Where rows are few, the
-    # leading one may have next to no loss; nobody is lost who is better than no weights at all.
-    nothing = block.losses(loss, np.zeros((len(Z), 1)))[0][0]
+    _bring_back_the_lost(loss, block, values, lead, (W, P))
+    return Past(matrix, P, W)
+
+
+def _bring_back_the_lost(
+    loss: str, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
+) -> None:
+    """Let penalties that another's curvature led astray go on from where the leading one is.
+
+    P is a gradient at W whatever the penalty, so they can. Where rows are few, the leading one may
+    have next to no loss; nobody is lost who is better than no weights at all.
+    """
+    nothing = block.losses(loss, np.zeros((len(block.Z), 1)))[0][0]
     lost = ~(values <= max(LOST * values[lead], nothing))
-    for array in (W, P, slopes):
+    for array in arrays:
         array[:, lost] = array[:, [lead]]
-    return Past(matrix, P, W), slopes
 
 
 @dataclass(frozen=True)
