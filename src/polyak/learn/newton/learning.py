@@ -31,9 +31,10 @@ from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
 
 Floats = NDArray[np.float64]
 
-SEGMENT, WIDE_SEGMENT = 1024, 256
-"""So many rows are scored at a time, counted from the last change of weights; fewer of those with
-many columns, which are scored anew for every look in between."""
+SEGMENT, WIDE_SEGMENT, PRODUCT = 2048, 512, 512
+"""So many rows are added up at a time, counted from the last change of weights; fewer of those with
+many columns, which are scored anew for every look in between. A product has rows of its own number,
+always the same ones: its bits may depend on it."""
 FAR = 100.0
 """A centre is moved where the mean is so many spreads and standard deviations from it."""
 
@@ -142,20 +143,22 @@ class BlockLearning:
         total = len(rows) if order is None else len(order)
         if weights is not None and not weights[slice(None) if order is None else order].all():
             raise ValueError("rows of weight zero must be left out beforehand")
-        notes = []
+        notes: list[Floats] = []
         ends = [] if stops is None else [int(stop) for stop in stops]
-        done = 0
-        for stop, end in enumerate([*ends, total]):
-            while done < end and self.left is None:
-                take = min(end - done, self._segment_end() - self._held.count)
-                part: Any = slice(done, done + take) if order is None else order[done : done + take]
-                some = rows[part] if order is None else take_rows(rows, part)
-                own = None if weights is None else weights[part]
-                out = None if scores is None else scores[done : done + take]
-                self._learn_part(some, targets[part], own, out, again=again)
-                done += take
-            if stop < len(ends):
-                notes.append(self.sums())
+        with one_blas_thread():
+            done = 0
+            for end in [*ends, total]:
+                while done < end and self.left is None:
+                    take = min(end - done, self._segment_end() - self._held.count)
+                    part: Any = slice(done, done + take)
+                    out = None if scores is None else scores[part]
+                    part = part if order is None else order[part]
+                    some = rows[part] if order is None else take_rows(rows, part)
+                    own = None if weights is None else weights[part]
+                    self._learn_part(some, targets[part], own, out, again=again)
+                    done += take
+                if len(notes) < len(ends):
+                    notes.append(self.sums())
         return None if stops is None else np.array(notes).reshape(-1, *self._totals.shape)
 
     def _learn_part(
@@ -169,12 +172,13 @@ class BlockLearning:
     ) -> None:
         """Learn rows that do not go beyond the end of a segment."""
         taken = self._take(rows, targets, weights, again=again)
+        begin, own = self._held.count - taken, None
         if scores is not None:
-            self._give_scores(scores[:taken], taken)
+            own = scores[:taken] = self._scores(begin)
         if taken < len(rows):
             self._leave("there are too many features")
         else:
-            self._advance()
+            self._advance(own if begin == self._counted else None)
 
     def _segment_end(self) -> int:
         """Give the next number of held rows at which they are scored, or learned."""
@@ -226,45 +230,44 @@ class BlockLearning:
             return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
         return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
-    def _advance(self) -> None:
+    def _advance(self, scores: Floats | None) -> None:
         held = self._held.count
         if held == self._segment_end():
-            with one_blas_thread():
-                if held > self._counted:
-                    self._count_segment()
-                if held == self._block_end():
-                    short = self._first_block and held < self._held.block
-                    self._fit(provisional=short and (self.intervals or not self.exact))
+            if held > self._counted:
+                self._count_segment(scores)
+            if held == self._block_end():
+                short = self._first_block and held < self._held.block
+                self._fit(provisional=short and (self.intervals or not self.exact))
 
     # -- progressive scores --------------------------------------------------------------------
 
-    def _segment_scores(self) -> Floats:
-        """Score the rows that are not yet in the sums, always in a product of the same shape.
+    def _scores(self, begin: int) -> Floats:
+        """Score held rows from one on, none of which is in the sums yet.
 
         The weights are those of the columns there were at the last fit: others have none.
         """
-        columns = len(self._known)
-        segment = self._held.part(self._counted, self._segment_end(), columns)
-        return times(segment, self._known.W.reshape(columns, -1))
+        columns, end = len(self._known), self._segment_end()
+        W = self._known.W.reshape(columns, -1)
+        first = begin - (begin - self._counted) % PRODUCT
+        parts = [
+            times(self._held.part(place, min(place + PRODUCT, end), columns), W)
+            for place in range(first, self._held.count, PRODUCT)
+        ]
+        return np.concatenate(parts)[begin - first : self._held.count - first]
 
-    def _give_scores(self, out: Floats, taken: int) -> None:
-        with one_blas_thread():
-            end = self._held.count - self._counted
-            out[:] = self._segment_scores()[end - taken : end]
-
-    def _segment_sums(self) -> tuple[Floats, Floats]:
+    def _segment_sums(self, scores: Floats | None = None) -> tuple[Floats, Floats]:
         """Add up what the held rows that are not in the sums would add to them."""
-        shape = (-1, len(self.penalties), self.outputs)
+        scores = self._scores(self._counted) if scores is None else scores
         return progressive_sums(
             self.loss,
-            self._segment_scores().reshape(shape)[: self._held.count - self._counted],
+            scores.reshape(-1, len(self.penalties), self.outputs),
             self._held.targets(self._counted),
             self._held.scoring_weights(self._counted),
             one_vs_rest=self.one_vs_rest,
         )
 
-    def _count_segment(self) -> None:
-        sums, lately = self._segment_sums()
+    def _count_segment(self, scores: Floats | None = None) -> None:
+        sums, lately = self._segment_sums(scores)
         self._totals = self._totals + sums
         # A row counts as often as there are rows before it: later weights are more to the point.
         before = self.clock - self._held.count + self._counted
