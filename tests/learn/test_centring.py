@@ -141,3 +141,16 @@ def test_what_nothing_could_undo_is_not_shifted():
         learner.learn(X, y > 0)
         assert learner.race is not None
         assert not len(learner.race.problem.centre)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_column_that_is_the_same_number_in_all_rows_but_a_few(form):
+    """What rounding left of it was learned as a constant, with a weight of billions."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 4))
+    rare = np.zeros(9000)
+    rare[[1500, 3000, 4500, 6000, 8500]] = 1.0
+    y = X[:, 0] + rare + 2.0 + 0.1 * rng.normal(size=9000)
+    X = np.column_stack([X, 2.36370883 * (rare + 0.7005858)])
+    fitted = ASGDRegressor(recipe="sgd", shuffle=False).fit(form(X[:8000]), y[:8000])
+    assert abs(fitted.predict(form(X[8500:8501]))[0] - y[8500]) < 3.0

@@ -55,9 +55,8 @@ class Centre:
     def of(cls, rows: Rows, dtype: Any) -> Centre:
         """Take the means, of features that are not zero in most of these rows, that matter."""
         with np.errstate(over="ignore", invalid="ignore"):
-            features, sums, squares = _sums_of_frequent(rows)
-            means = sums / max(len(rows), 1)
-            spreads = np.sqrt(np.maximum(squares / max(len(rows), 1) - means * means, 0.0))
+            features, means, squares = _moments_of_frequent(rows)
+            spreads = np.sqrt(np.maximum(squares - means * means, 0.0))
             matter = np.isfinite(means) & (np.abs(means) > NEAR * spreads)
         means = means.astype(dtype).astype(np.float64)  # what is subtracted is what is undone
         return cls(features[matter], means[matter])
@@ -98,21 +97,33 @@ class Centre:
         return other.undone(coef, nothing) - self.undone(coef, nothing)
 
 
-def _sums_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Give the features that most rows have, and the sums of their values and squares."""
+def _moments_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Give the features that most rows have, their means and their mean squares.
+
+    Means are taken about a first value, so that what never varies comes out exactly: a remainder
+    of rounding, in units of itself, would be one more constant, whose weight says nothing but is
+    huge as soon as the feature does vary.
+    """
+    count = max(len(rows), 1)
     if not isinstance(rows, SparseRows):
         features = np.flatnonzero(2 * np.count_nonzero(rows, axis=0) > len(rows))
         values = rows[:, features].astype(np.float64)
-        return features, values.sum(axis=0), np.square(values).sum(axis=0)
+        first = values[:1].sum(axis=0)
+        means = first + (values - first).sum(axis=0) / count
+        return features, means, np.square(values).sum(axis=0) / count
     span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
     places, values = rows.indices[span].astype(np.intp), rows.values[span].astype(np.float64)
     names = None
     if len(places) and int(places.max()) > 2 * len(places):  # else counting is faster than sorting
         names, places = np.unique(places, return_inverse=True)
-    often = np.flatnonzero(2 * np.bincount(places) > len(rows))
+    numbers = np.bincount(places)
+    often = np.flatnonzero(2 * numbers > len(rows))
     features = often if names is None else names[often].astype(np.int64)
-    sums, squares = np.bincount(places, values), np.bincount(places, np.square(values))
-    return features, sums[often].astype(np.float64), squares[often].astype(np.float64)
+    first = np.zeros(len(numbers))
+    first[places[::-1]] = values[::-1]
+    away, squares = np.bincount(places, values - first[places]), np.bincount(places, values**2)
+    means = first * (numbers / count) + away / count
+    return features, means[often], squares[often] / count
 
 
 NOTHING = Centre(np.empty(0, dtype=np.int64), np.empty(0))
