@@ -11,17 +11,22 @@ import pytest
 
 from polyak.paper.reproduction import EXPERIMENTS, reproduce
 from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments import asymptotics, schedules, theory_check
+from polyak.paper.reproduction.experiments import (
+    asymptotics,
+    schedules,
+    second_order,
+    theory_check,
+)
 from polyak.paper.reproduction.figures import Figure, Panel, Series
 from polyak.paper.reproduction.report import Chapter, write_report
 from polyak.paper.reproduction.tables import Table
 
-OURS = ("schedules", "asymptotics", "theory")
+OURS = ("schedules", "asymptotics", "theory", "second-order")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Run the three experiments on made-up data once, as small as they go."""
+    """Run the experiments on made-up data once, as small as they go."""
     folder = tmp_path_factory.mktemp("reproduction")
     return folder, reproduce(OURS, folder, scale=1e-4)
 
@@ -38,7 +43,8 @@ def test_everything_is_written(run):
     folder, claims = run
     names = set(files(folder))
     assert {"report.html", "claims.csv", "tables/schedules.csv"} <= names
-    for figure in ("schedules", "asymptotics", "theory-terms", "theory-settings", "theory-rates"):
+    drawn = ("schedules", "asymptotics", "theory-terms", "theory-settings", "theory-rates")
+    for figure in (*drawn, "second-order"):
         assert {f"figures/{figure}.{kind}" for kind in ("svg", "png", "csv")} <= names
     page = (folder / "report.html").read_text("utf-8")
     assert page.index("The claims") < page.index(schedules.TITLE)
@@ -165,3 +171,11 @@ def test_the_rates_of_the_theory_experiment_diverge_on_one_side_only():
     result = theory_check.rates(rows=500, runs=5)
     ends = dict(zip(result["shares"], (curve[-1] for curve in result["distances"]), strict=True))
     assert max(ends[share] for share in (1.0, 1.5, 1.9)) < 5 < min(ends[2.5], ends[3.0])
+
+
+@pytest.mark.parametrize("condition", [1, 10_000])
+def test_newton_steps_are_at_the_bound_whatever_the_condition(condition):
+    runs = [second_order.simulate(condition, seed, 6000) for seed in range(3)]
+    late = {name: np.mean([run["over"][name][-3:] for run in runs]) for name in runs[0]["over"]}
+    assert late[second_order.NEWTON] < 1.6
+    assert (late["ASGD"] < 2.0) == (condition == 1)

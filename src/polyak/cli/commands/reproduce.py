@@ -15,7 +15,7 @@ from polyak.training.interrupts import raise_on_ctrl_c
 if TYPE_CHECKING:
     from polyak.paper.reproduction.pieces import Piece
 
-NAMES = ("schedules", "asymptotics", "benchmarks", "theory")
+NAMES = ("schedules", "asymptotics", "benchmarks", "theory", "second-order")
 
 
 def parser() -> Parser:

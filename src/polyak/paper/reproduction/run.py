@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "asymptotics": "polyak.paper.reproduction.experiments.asymptotics",
     "benchmarks": "polyak.paper.reproduction.experiments.benchmarks",
     "theory": "polyak.paper.reproduction.experiments.theory_check",
+    "second-order": "polyak.paper.reproduction.experiments.second_order",
 }
 """The experiments in the order of the paper, and where they are."""
 
