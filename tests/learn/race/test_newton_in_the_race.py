@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.estimators.run import Run
@@ -201,3 +202,16 @@ def test_bad_rows_are_refused_by_newton_steps_alone():
         with pytest.raises(ValueError, match="features"):
             run.learn(np.ones((5, 13)), y[:5], None)
     np.testing.assert_array_equal(run.learner.model().weights, before)
+
+
+def test_old_weights_are_not_held_against_newton_steps():
+    """Rows between doublings are scored by weights of half as many rows; averaged SGD's are new."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(13_000, 300))
+    scores = X @ rng.normal(size=300) * 2 / np.sqrt(300)
+    y = scores + rng.logistic(size=len(X)) > 0
+    fitted = ASGDClassifier(loss="log_loss", random_state=0).fit(X[:3000], y[:3000])
+    alone = ASGDClassifier(loss="log_loss", recipe="sgd", random_state=0).fit(X[:3000], y[:3000])
+    assert fitted.method_ == "newton"
+    losses = [log_loss(y[3000:], one.predict_proba(X[3000:])) for one in (fitted, alone)]
+    assert losses[0] < losses[1]

@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.fitting import exact_weights
+from polyak.learn.newton.age import degrees, mean_age, noise
+from polyak.learn.newton.algebra import gram, times
+from polyak.learn.newton.curvature import curvature
+from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.learning import BlockLearning
 from polyak.learn.newton.leave_one_out import losses_left_out
+from polyak.learn.newton.limits import first_fit
 from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
@@ -123,6 +127,36 @@ class NewtonLane(BlockLearning):
         W, times = known.W[:, done.smallest], done.clock / max(rows, 1)
         with one_blas_thread():
             return sandwich_of(standard, W, known.G, known.M, shrink, rows, times)
+
+    def age(self, since: float) -> Floats:
+        """Say what each penalty's scores since so many rows have lost by the age of the weights.
+
+        See `polyak.learn.newton.age`.
+        """
+        known, columns = self._known, len(self._known)
+        lost = np.zeros(len(self.penalties))
+        weight, losses = self.sums().reshape(len(SUMS), len(lost), -1)[:2]
+        first, block = first_fit(len(self.standard)), self._held.block
+        age = mean_age(since, self.clock - self._learned_again, first, block)
+        if not (age > 0 and known.W.any() and weight.all()):
+            return lost
+        ridge = np.maximum(self._shrink(self.standard)[:columns, 0] / self.penalties[0], INTERCEPT)
+        with one_blas_thread():
+            for k in range(self.outputs):
+                G = known.G[k % len(known.G)]
+                if not G.any():  # all rows are still held
+                    G = self._held_hessian(k)
+                bend = float(G[0, 0]) / self.clock if self.fit_intercept else 1.0
+                mean = float((losses[:, k] / weight[:, k]).min())
+                scale = noise(self.loss, mean, bend)
+                lost += 0.5 * scale * age * degrees(G, ridge, self.penalties)
+        return lost
+
+    def _held_hessian(self, output: int) -> Floats:
+        """Give the Hessian of the held rows, for one output at the leading penalty."""
+        Z, W = self._held.rows(len(self._known)), self._known.W[:, self.lead, output]
+        bend = curvature(self.loss, times(Z, W), self._held.targets()[:, output])
+        return gram(Z, bend, self.threads)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Say how far weights have moved, in standard errors, and since how many rows."""

@@ -56,6 +56,7 @@ class NewtonRacer:
         self.problem = problem
         self.counts = histogram
         self._not_learned = 0  # rows of the clock that it let go by
+        self._age: tuple[int, float, Floats] | None = None  # as it was last asked for
         self._gate: Bank | None = None  # refuses what cannot be learned from, in the core's words
 
     @classmethod
@@ -190,6 +191,13 @@ class NewtonRacer:
         with np.errstate(all="ignore"):
             sums: Floats = self._summed(self.newton.sums()[None])[0]
         return sums
+
+    def age(self, since: float) -> Floats:
+        """Say what its candidates have lost since so many rows by the age of their weights."""
+        if self._age is None or self._age[:2] != (self.clock, since):
+            with np.errstate(all="ignore"):
+                self._age = self.clock, since, self.newton.age(since)
+        return self._age[2]
 
     def _summed(self, notes: Floats) -> Floats:
         """Add up for each candidate what its models, one an output, added up."""

@@ -292,9 +292,17 @@ class Race:
             chosen.update([number for number in best if number in lane.numbers][: lane.fewest])
         self.drop_all_but(chosen)
 
-    def _in_order(self, since: float, numbers: list[int]) -> list[int]:
-        """Order candidates by their loss since so many rows."""
+    def _in_order(self, since: float, numbers: list[int], *, fresh: bool = False) -> list[int]:
+        """Order candidates by their loss since so many rows.
+
+        Beside averaged SGD, whose weights are new at every row, ``fresh`` leaves out what Newton
+        steps lost since theirs are not.
+        """
         losses = self.past.losses(self.sums(), since, self.contenders)
+        if fresh and self.running_sgd:
+            for lane in self.lanes:
+                if isinstance(lane, NewtonRacer):
+                    losses[lane.numbers] -= lane.age(since)
         return sorted(numbers, key=lambda number: (losses[number], number))
 
     def drop_all_but(self, chosen: set[int]) -> None:
@@ -317,7 +325,8 @@ class Race:
         best = self.preferred
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored
-            best = self._in_order(self.scored / 2, self.running if may_win else self.contenders)[0]
+            running = self.running if may_win else self.contenders
+            best = self._in_order(self.scored / 2, running, fresh=True)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         if isinstance(lane, ConstantLane):
             lane.n_features = self.lanes[0].n_features
