@@ -24,7 +24,10 @@ SHAPES = {  # rows, features: how many times the time is promised
     (500_000, 100): 2.5,
     (60_000, 784): 2.5,
 }
-PROMISED = {"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001, "mnist": 1.003}
+PROMISED = {
+    **{"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001, "mnist": 1.003},
+    "rcv1": 0.97,
+}
 SLACK = {"log_loss": 0.0, "squared_hinge": 0.002}
 PLAIN, MOVED = "as they are", "in other units"
 
@@ -41,7 +44,11 @@ def contests(name: str, quick: bool) -> list[Contest]:
         print("newton-quality: skipped, because POLYAK_DATA does not name the folder of the sets")
         return []
     sets = ("a9a", "ijcnn1") if quick else PROMISED
-    return [_quality(data, loss) for data in sets for loss in SLACK] + [_years()]
+    tables = [
+        _table("housing", "squared_error", 1.003),
+        *map(_flights, ("squared_error", "log_loss")),
+    ]
+    return [_quality(data, loss) for data in sets for loss in SLACK] + tables + [_years()]
 
 
 def _times(results: Any) -> float:
@@ -99,6 +106,30 @@ def _quality(data: str, loss: str) -> Contest:
         contestants=[
             in_process(label, "newton:learn", data=data, loss=loss, seed=REPEAT, units=label)
             for label in (PLAIN, *moved)
+        ],
+        reference=PLAIN,
+        repeats=3,
+        targets=targets,
+    )
+
+
+def _flights(loss: str) -> Contest:
+    return _table("flights", loss, 1.005)
+
+
+def _table(data: str, loss: str, most: float) -> Contest:
+    def ratio(label: str) -> Any:
+        return lambda results: results[label].figures["loss / batch"]
+
+    targets = [Target("loss over batch", ratio(PLAIN), at_most=most)]
+    if data == "housing":
+        more = Target("loss in other units over batch", ratio(MOVED), at_most=1.01 * most)
+        targets.append(more)
+    return Contest(
+        title=f"one pass over {data}, {loss}, means of three splits",
+        contestants=[
+            in_process(label, "newton:table", data=data, loss=loss, seed=REPEAT, units=label)
+            for label in ((PLAIN, MOVED) if data == "housing" else (PLAIN,))
         ],
         reference=PLAIN,
         repeats=3,
@@ -176,11 +207,8 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
 
     (X, y), (X_test, y_test) = load(data)
     rng = np.random.default_rng(int(seed))
-    if units == MOVED:  # x becomes 10^u (x + 10^v its spread)
-        X, X_test = (part.toarray().astype(float) for part in (X, X_test))
-        u, v = rng.uniform(-3, 3, size=(2, X.shape[1]))
-        origin = 10**v * X.std(axis=0)
-        X, X_test = (10**u * (part + origin) for part in (X, X_test))
+    if units == MOVED:
+        X, X_test = _moved(*(part.toarray().astype(float) for part in (X, X_test)), rng)
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
     model = _model(loss, shuffle=False)
@@ -191,6 +219,57 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
         return {"loss / batch": losses.mean() / optimum}
 
     return lambda: model.fit(X, y), judge
+
+
+def _moved(X: Any, X_test: Any, rng: Any) -> tuple[Any, Any]:
+    """Let every x become 10^u (x + 10^v its spread)."""
+    u, v = rng.uniform(-3, 3, size=(2, X.shape[1]))
+    origin = 10**v * X.std(axis=0)
+    return 10**u * (X + origin), 10**u * (X_test + origin)
+
+
+def _read(data: str) -> tuple[Any, Any]:
+    """Read a table as numbers: what is missing is the median, and words are columns of their own."""
+    import pandas as pd
+
+    folder = Path(os.environ["POLYAK_DATA"])
+    if data == "housing":
+        table = pd.read_csv(folder / "california_housing.csv.gz")
+        y = table.pop("median_house_value") / 1e5
+    else:
+        table = pd.read_csv(folder / "nycflights13.csv.gz").dropna(subset=["arr_delay"])
+        known = ["month", "day", "dep_delay", "sched_dep_time", "sched_arr_time", "distance"]
+        y, table = table["arr_delay"], table[[*known, "hour", "minute", "carrier", "origin"]]
+    X = pd.get_dummies(table.fillna(table.median(numeric_only=True)))
+    return X.to_numpy(float), y.to_numpy(float)
+
+
+def table(data: str, loss: str, seed: str, units: str) -> Job:
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from polyak.losses import get_loss
+
+    X, y = _read(data)
+    if loss == "log_loss":
+        y = np.where(y > 15, 1.0, -1.0)
+    rng = np.random.default_rng(int(seed))
+    train, test = np.split(rng.permutation(len(y)), [len(y) * 4 // 5])
+    batch = (
+        RidgeCV(np.logspace(-4, 4, 17)) if loss == "squared_error" else LogisticRegression(C=100)
+    )
+    standard = make_pipeline(StandardScaler(), batch).fit(X[train], y[train])
+    model, value = _model(loss, shuffle=False), get_loss(loss).value
+
+    def mean(fitted: Any, rows: Any) -> float:
+        scores = fitted.predict if loss == "squared_error" else fitted.decision_function
+        return float(value(scores(rows), y[test]).mean())
+
+    optimum = mean(standard, X[test])
+    known, new = _moved(X[train], X[test], rng) if units == MOVED else (X[train], X[test])
+    return lambda: model.fit(known, y[train]), lambda: {"loss / batch": mean(model, new) / optimum}
 
 
 def years(rows: int) -> Job:

@@ -172,11 +172,11 @@ class Equations:
             return np.full_like(right, np.nan)
         solved, left = np.zeros_like(right), right.copy()
         along = away = self._by_factor(left)
-        size = _inner(left, away)
+        size = inner(left, away)
         enough = within * within * size
         for _ in range(most):
             image = self.matrix @ along + self.shrink * along
-            bend = _inner(along, image)
+            bend = inner(along, image)
             going = (size > enough) & (bend > 0)
             if not going.any():
                 break
@@ -184,7 +184,7 @@ class Equations:
             solved += length * along
             left -= length * image
             away = self._by_factor(left)
-            new = _inner(left, away)
+            new = inner(left, away)
             along = away + np.divide(new, size, out=np.zeros_like(size), where=going) * along
             size = np.where(going, new, 0.0)
         return solved
@@ -194,5 +194,6 @@ class Equations:
         return times(self.inverse.T, times(self.inverse, columns))
 
 
-def _inner(some: Floats, others: Floats) -> Floats:
+def inner(some: Floats, others: Floats) -> Floats:
+    """Give the inner products of columns."""
     return np.asarray(np.einsum("it,it->t", some, others))

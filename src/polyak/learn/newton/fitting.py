@@ -73,6 +73,7 @@ def newton_steps(
     rows: int,
     threads: int,
     every: int,
+    keep: bool,
 ) -> list[tuple[Block, Past]]:
     """Take Newton's steps, one output after the other; ``rows`` are there with those before."""
     Z, weights, found = held.rows(len(before)), held.weights(), []
@@ -80,7 +81,7 @@ def newton_steps(
         block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        found.append((block, learn_block(loss, block, past, shrink, lead, rows)))
+        found.append((block, learn_block(loss, block, past, shrink, lead, rows, keep=keep)))
     return found
 
 
@@ -94,18 +95,14 @@ def fit_curved(
     held: HeldRows,
     before: Information,
     shrink: Floats,
-    lead: int,
     steps: list[tuple[Block, Past]],
 ) -> Information:
     """Add what the steps found to what is known of the rows before."""
     W, G = weights_of(steps), []
     smallest = int(np.argmin(shrink[-1]))
     for k, (block, after) in enumerate(steps):
-        first = not before.G[k].any()
-        # The matrix is to be that of the weights that intervals are about, or of the first block's
-        # optimum: the steps began far away from it.
-        if before.M or first:
-            G.append(before.G[k] + gram_at(loss, block, W[:, smallest if before.M else lead, k]))
+        if before.M:  # the matrix is to be that of the weights that intervals are about
+            G.append(before.G[k] + gram_at(loss, block, W[:, smallest, k]))
         else:
             assert after.G is not None
             G.append(after.G)
@@ -124,7 +121,7 @@ def weights_of_few(
         block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
         start = few.inward(W[:, :, k])
         past = Past(None, np.zeros_like(start), start)
-        after = learn_block(loss, block, past, penalty, lead, len(few.rows))
+        after = learn_block(loss, block, past, penalty, lead, len(few.rows), keep=False)
         found[:, :, k] = few.outward(after.W)
     return found
 

@@ -327,8 +327,9 @@ class BlockLearning:
             return before.with_weights(W)
         rows = held.count if self._first_block else self.clock
         every = rows_of_matrix(self.standard, (rows - held.count) // held.block)
-        how = (self.loss, held, before, shrink, lead)
-        steps = newton_steps(*how, rows, self.threads, every)
+        how = (self.loss, held, before, shrink)
+        keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
+        steps = newton_steps(*how, lead, rows, self.threads, every, keep)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
     def _shrink(self, standard: Standard) -> Floats:

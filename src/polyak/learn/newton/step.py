@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import Equations, gram, times, times_transposed
+from polyak.learn.newton.algebra import Equations, gram, inner, times, times_transposed
 from polyak.learn.newton.curvature import curvature, value_and_slope
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,9 @@ SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
 MUCH_LESS = 0.25
 """A step that promised more than this of what the one before did leaves the next a new matrix."""
+MOVED = 0.01
+"""After a step that promised more than this share of all loss, curvature is no longer what it was:
+the block is remembered by a matrix of where its weights ended."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
 WITHIN, REPETITIONS = 0.05, 10
@@ -87,8 +90,10 @@ def learn_block(
     shrink: Floats,
     lead: int,
     rows: int,
+    *,
+    keep: bool = True,
 ) -> Past:
-    """Minimise for every penalty; give what is left then.
+    """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
 
     ``shrink`` is the diagonal of ``tau R``, a column a penalty; ``rows`` is how many there are now,
     those of the past and the block's.
@@ -98,7 +103,7 @@ def learn_block(
     S = times(Z, W, threads)
     values, slopes = block.losses(loss, S)
     gradient = times_transposed(Z, slopes, threads)
-    safe, good = False, False
+    safe, good, far = False, False, G is None
     promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
         if not good:
@@ -110,11 +115,7 @@ def learn_block(
         D = equations.solve(gradient + pull, within=WITHIN, most=REPETITIONS)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
-        line = _Line(
-            linear=np.einsum("it,it->t", pull, D),
-            square=np.einsum("it,it->t", D, GD_step + shrink * D),
-            promised=np.einsum("it,it->t", gradient + pull, D),
-        )
+        line = _Line(inner(pull, D), inner(D, GD_step + shrink * D), inner(gradient + pull, D))
         length, S, values, slopes = _search(loss, block, S, times(Z, D, threads), values, line)
         W = W - length * D
         GD = GD - length * GD_step
@@ -123,12 +124,15 @@ def learn_block(
         if line.promised[lead] <= 2.0 * ENOUGH * whole[lead] and not safe:
             break
         safe = not safe and length[lead] < SHORT
+        far = far or bool(line.promised[lead] > MOVED * whole[lead])
         # A matrix serves as long as steps are short and each leaves little for the next.
         short = line.promised <= np.minimum(whole, MUCH_LESS * promised)
         good = not safe and bool((short & (length == 1.0)).all())
         promised = line.promised
     P = past.P + GD + gradient
     _bring_back_the_lost(loss, block, values, lead, (W, P))
+    if far and keep:
+        matrix = block.hessian(loss, S[:, lead], safe=False) + (0.0 if G is None else G)
     return Past(matrix, P, W)
 
 
