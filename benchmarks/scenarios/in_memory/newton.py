@@ -113,10 +113,6 @@ def _quality(data: str, loss: str) -> Contest:
     )
 
 
-def _flights(loss: str) -> Contest:
-    return _table("flights", loss, 1.005)
-
-
 def _table(data: str, loss: str, most: float) -> Contest:
     def ratio(label: str) -> Any:
         return lambda results: results[label].figures["loss / batch"]
@@ -229,7 +225,7 @@ def _moved(X: Any, X_test: Any, rng: Any) -> tuple[Any, Any]:
 
 
 def _read(data: str) -> tuple[Any, Any]:
-    """Read a table as numbers: what is missing is the median, and words are columns of their own."""
+    """Read a table as numbers, with medians for what is missing and a column for every word."""
     import pandas as pd
 
     folder = Path(os.environ["POLYAK_DATA"])
