@@ -123,6 +123,22 @@ std::optional<CsvColumns> numbers_of_csv(nb::handle source, char delimiter,
   return CsvColumns(parser.take(), or_missing);
 }
 
+nb::object places_of_lines(nb::handle source, int64_t begin, int64_t end) {
+  const Text text(source);
+  if (begin < 0 || end > static_cast<int64_t>(text.size())) refuse("there is no such text");
+  std::vector<LinePlace> lines;
+  {
+    nb::gil_scoped_release release;
+    find_lines(text.data(), {begin, end}, lines);
+  }
+  const size_t count = lines.size();
+  auto *kept = new std::vector<LinePlace>(std::move(lines));
+  nb::capsule owner(kept,
+                    [](void *p) noexcept { delete static_cast<std::vector<LinePlace> *>(p); });
+  auto *numbers = reinterpret_cast<int64_t *>(kept->data());
+  return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<2>>(numbers, {count, 2}, owner));
+}
+
 }  // namespace
 
 void bind_records(nb::module_ &m) {
@@ -136,6 +152,8 @@ void bind_records(nb::module_ &m) {
         "of those wanted; `or_missing` says whether to read those of nothing but the latter. None "
         "if\n"
         "its rows do not have as many cells as the header.");
+  m.def("line_places", places_of_lines, nb::arg("text"), nb::arg("begin"), nb::arg("end"),
+        "Find the lines between two places of a text: where each begins and ends.");
   m.def("csv_rows", rows_of_csv, nb::arg("text"), nb::arg("delimiter"),
         "Find the rows of CSV: where each begins and ends, the number of its first line, both\n"
         "from zero, and how many fields it has; -1 where a quotation mark is not closed.");

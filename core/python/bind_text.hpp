@@ -18,7 +18,9 @@
 #include "memory/process.hpp"
 #include "python/checked_rows.hpp"
 #include "text/block_cutter.hpp"
+#include "text/digits.hpp"
 #include "text/lines.hpp"
+#include "text/lines_in_order.hpp"
 #include "text/read_ahead.hpp"
 
 namespace polyak {
@@ -99,6 +101,7 @@ TextBlock to_block(Rows &rows) {
 }
 
 inline void bind_text_block(nb::module_ &m) {
+  m.attr("PADDING") = kPadding;
   nb::exception<LineTooLong>(m, "LineTooLong", PyExc_ValueError);
   nb::class_<TextBlock>(m, "TextBlock", "What came of a block of text.")
       .def_ro("file", &TextBlock::file)
@@ -119,6 +122,10 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("names", &TextBlock::names);
 }
 
+using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+using LineOrder = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 // Text that is parsed ahead, whatever its rows are: of the files at the paths, or if there are none
 // of what it is fed.
 template <class Rows, TextBlock (*ToPython)(Rows &&)>
@@ -129,13 +136,12 @@ class TextReader {
   TextReader(std::vector<std::string> paths, const Cutting &cutting, int base, int threads,
              size_t head_start, Parse parse)
       : base_(base), parse_(std::move(parse)), process_(this_process()) {
-    const Memory memory = std::make_shared<Recycled>();
     std::optional<BlocksOfLines> files;
     if (paths.empty())
       cutter_.emplace(cutting);
     else
       files.emplace(std::move(paths), cutting);
-    ahead_ = std::make_unique<ReadAhead<Rows>>(std::move(files), memory, base, threads, head_start,
+    ahead_ = std::make_unique<ReadAhead<Rows>>(std::move(files), memory_, base, threads, head_start,
                                                parse_);
   }
 
@@ -177,13 +183,22 @@ class TextReader {
   TextBlock parse(nb::handle source) const {
     Text text(source);
     LinesInMemory lines(text.data(), text.size());
-    std::optional<Rows> rows;
-    int base = base_;
-    {
-      nb::gil_scoped_release release;
-      rows = parse_(lines, base);
+    return parsed(lines);
+  }
+
+  TextBlock parse_in_order(nb::handle source, LinePlaces places, LineOrder order) const {
+    const Text text(source);
+    const auto *lines = reinterpret_cast<const LinePlace *>(places.data());
+    const auto room = static_cast<int64_t>(text.size()) - static_cast<int64_t>(kPadding);
+    for (size_t i = 0; i < order.shape(0); ++i) {
+      const int64_t n = order.data()[i];
+      if (n < 0 || n >= static_cast<int64_t>(places.shape(0))) refuse("there is no line ", n);
+      const auto [begin, end] = lines[n];
+      if (begin < 0 || begin >= end || end > room || text.data()[end - 1] != '\n')
+        refuse("line ", n, " is not one of the text");
     }
-    return ToPython(std::move(*rows));
+    LinesInOrder in_order(text.data(), lines, order.data(), order.shape(0), memory_);
+    return parsed(in_order);
   }
 
   int base() {
@@ -203,10 +218,24 @@ class TextReader {
              "Take what was put there, and how much of all files was read by then; fewer bytes\n"
              "than there was room for end the file. Returns whether that made a block.")
         .def("parse", &TextReader::parse, nb::arg("text"), "Parse lines that are there, apart.")
+        .def("parse_in_order", &TextReader::parse_in_order, nb::arg("text"), nb::arg("lines"),
+             nb::arg("order"),
+             "Parse some lines of a text in an order, each from a place to a place; the text is\n"
+             "longer by `PADDING` than its lines are.")
         .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
   }
 
  private:
+  TextBlock parsed(LineSource &lines) const {
+    std::optional<Rows> rows;
+    int base = base_;
+    {
+      nb::gil_scoped_release release;
+      rows = parse_(lines, base);
+    }
+    return ToPython(std::move(*rows));
+  }
+
   ReadAhead<Rows> &here() const {
     if (process_ != this_process())
       throw std::runtime_error(
@@ -217,6 +246,7 @@ class TextReader {
   const int base_;
   const Parse parse_;
   const int process_;
+  const Memory memory_ = std::make_shared<Recycled>();
   std::optional<BlockCutter> cutter_;
   std::unique_ptr<ReadAhead<Rows>> ahead_;
 };

@@ -73,6 +73,10 @@ class LineParser {
     while (!stopped_ && source.next(text, size)) {
       const bool first = rows.lines == 0;
       if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
+      if (source.is_padded()) {
+        parse_part(text, text + size, parse_row);
+        continue;
+      }
       // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
       size_t body = size < kPadding ? 0 : size - kPadding;
       while (body > 0 && text[body - 1] != '\n') --body;

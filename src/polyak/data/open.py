@@ -10,6 +10,7 @@ from polyak.data.formats.registry import open_files
 from polyak.data.head_start import HeadStart
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
+from polyak.data.random_order import in_random_order
 from polyak.data.stream import Reader, Stream
 
 
@@ -85,9 +86,12 @@ def open_stream(
             from polyak.data.formats.arrays import open_arrays
 
             reader = open_arrays(source, options)
+    buffer = options.shuffle_buffer
+    if options.random_order:
+        reader, buffer = in_random_order(reader, options)
     return Stream(
         reader,
-        shuffle_buffer=options.shuffle_buffer,
+        shuffle_buffer=buffer,
         seed=seed,
         start=start,
         warn_if_sorted=options.warn_if_sorted,

@@ -112,6 +112,11 @@ class ReadOptions:
         number.
     shuffle_buffer : int
         Shuffle rows within a buffer of as many; for files that are sorted.
+    random_order : bool
+        Read pieces from all over the files in a random order, and shuffle the rows of many pieces
+        together; for files that are sorted and do not fit into memory. What cannot be read in
+        pieces, such as a compressed file, is shuffled within a buffer alone (of
+        ``shuffle_buffer`` rows, if that is given); a pipe comes as it is, unless that is given.
     warn_if_sorted : bool
         Warn if the first rows look sorted by class.
     block_bytes : int
@@ -135,6 +140,7 @@ class ReadOptions:
     skip_bad_lines: bool = False
     threads: int | None = None
     shuffle_buffer: int = 0
+    random_order: bool = False
     warn_if_sorted: bool = True
     block_bytes: int = BLOCK_BYTES
     longest_line: int = LONGEST_LINE
@@ -147,4 +153,6 @@ class ReadOptions:
     def what_counts(self) -> dict[str, Any]:
         """Give what changes the rows of the same data, as JSON holds it: not how fast they come."""
         names = ("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer")
-        return {name: getattr(self, name) for name in names} | {"columns": asdict(self.columns)}
+        counts = {name: getattr(self, name) for name in names} | {"columns": asdict(self.columns)}
+        # Not there if not wanted, as in checkpoints of before there was a choice.
+        return counts | ({"random_order": True} if self.random_order else {})

@@ -15,6 +15,9 @@ from polyak.rows.sparse import Rows, SparseRows
 if TYPE_CHECKING:
     from polyak.data.position import Cursor, Position
 
+TOLD = ("base", "without_target")
+"""What a position tells of a source besides where it is."""
+
 WithCursor = Generator[tuple[Batch, "Cursor"]]
 
 
@@ -43,8 +46,9 @@ def _shuffled(source: WithCursor, size: int, kind: dict[str, int], done: int) ->
             skipped = min(max(done - rows, 0), len(batch))
             rows += len(batch)
             here = max(rows, done)
-            rest = _slice(batch, skipped, len(batch))
-            yield rest, cursor._replace(position={**kind, "rows": here}, rows=here)
+            rest = part_of(batch, skipped, len(batch))
+            told = {name: cursor.position[name] for name in TOLD if name in cursor.position}
+            yield rest, cursor._replace(position={**told, **kind, "rows": here}, rows=here)
     finally:
         source.close()
 
@@ -58,41 +62,82 @@ def _buffers(source: WithCursor, size: int, random: np.random.PCG64) -> WithCurs
         begin = 0
         while begin < len(batch):
             end = min(len(batch), begin + size - count)
-            held.append(_slice(batch, begin, end))
+            held.append(part_of(batch, begin, end))
             count += end - begin
             begin = end
             if count == size:
                 buffer = _permuted(held, random)
                 out = (size + 1) // 2
-                yield _slice(buffer, 0, out), cursor
-                held, count = [_slice(buffer, out, size)], size - out
+                yield part_of(buffer, 0, out), cursor
+                held, count = [part_of(buffer, out, size)], size - out
     if end_cursor is not None:
-        yield _permuted(held or [_slice(batch, 0, 0)], random), end_cursor
+        yield _permuted(held or [part_of(batch, 0, 0)], random), end_cursor
 
 
 def _permuted(batches: list[Batch], random: np.random.PCG64) -> Batch:
+    return joined(batches, random_permutation(sum(map(len, batches)), random))
+
+
+def random_permutation(n: int, random: np.random.PCG64) -> NDArray[np.int64]:
+    """Give the first numbers in a random order."""
     # Sorting raw random numbers: unlike Generator.permutation, the same in every NumPy.
-    n = sum(map(len, batches))
-    order = np.argsort(random.random_raw(n), kind="stable")
+    return np.argsort(random.random_raw(n))
+
+
+def joined(batches: list[Batch], order: NDArray[np.int64]) -> Batch:
+    """Make one batch of the rows of several, in an order."""
+    begins = np.cumsum([0, *map(len, batches)])
+    wheres = [batch.where for batch in batches]
+
+    def where(row: int) -> tuple[str, int, str]:
+        place = int(order[row])
+        number = int(np.searchsorted(begins, place, side="right")) - 1
+        named = wheres[number]
+        assert named is not None
+        return named(place - int(begins[number]))
+
     return Batch(
         _take([batch.rows for batch in batches], order),
         _take_each([batch.targets for batch in batches], order),
-        _take_each([batch.weights for batch in batches], order),
+        _take_each(_all_weights(batches), order),
+        _take_kept([batch.kept for batch in batches], order),
+        where=where if all(wheres) else None,
     )
 
 
-def _slice(batch: Batch, begin: int, end: int) -> Batch:
-    part = slice(begin, end)
+def part_of(batch: Batch, begin: int, end: int) -> Batch:
+    """Give some rows of a batch, without copying any."""
+    part, where = slice(begin, end), batch.where
     return Batch(
         batch.rows[part],
         None if batch.targets is None else batch.targets[part],
         None if batch.weights is None else batch.weights[part],
+        None if batch.kept is None else batch.kept.slice(begin, max(end - begin, 0)),
+        where=None if where is None else lambda row: where(begin + row),
     )
+
+
+def _all_weights(batches: list[Batch]) -> list[NDArray[Any] | None]:
+    """Give the weights of all rows, should some have any: those without count once."""
+    if all(batch.weights is None for batch in batches):
+        return []
+    return [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
 
 
 def _take_each(arrays: list[NDArray[Any] | None], order: NDArray[Any]) -> NDArray[Any] | None:
     present = [array for array in arrays if array is not None]
     return np.concatenate(present)[order] if present else None
+
+
+def _take_kept(kept: list[Any], order: NDArray[Any]) -> Any:
+    present = [table for table in kept if table is not None]
+    if not present:
+        return None
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches(present).unify_dictionaries().combine_chunks()
+    (batch,) = whole.take(pa.array(order)).combine_chunks().to_batches() or present[:1]
+    return batch
 
 
 def _take(parts: list[Rows], order: NDArray[Any]) -> Rows:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from polyak.data.order import ROWS_TO_TELL, sorted_by_class
 from polyak.data.position import BadLine, Cursor, Position
+from polyak.data.random_order import RandomOrder
 from polyak.data.shuffle import shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -95,6 +96,8 @@ class Stream:
         pipe would have moved on.
         """
         reader, size = self._reader, self._shuffle_buffer
+        if mixed := isinstance(reader, RandomOrder):
+            reader.seed = seed
         if start is not None and not size:
             self._check_position(start)
         if size:
@@ -106,7 +109,7 @@ class Stream:
             self._cursor = reader.begin(start)
             self._batches = reader.read(self._cursor)
         self._first_targets: list[Any] | None = (
-            [] if warn_if_sorted and not size and start is None else None
+            [] if warn_if_sorted and not size and not mixed and start is None else None
         )
 
     def _check_position(self, start: Position) -> None:

@@ -323,6 +323,7 @@ def _opened(shard: Shard, how: How, **other: Any) -> Stream:
         how.reading,
         start=shard.start,
         schema=how.schema,
+        random_order=False,  # the shards are read from their beginnings on
         threads=0,  # there are as many workers as processors already
         warn_if_sorted=False,
         **other,

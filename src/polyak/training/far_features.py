@@ -34,7 +34,8 @@ def _farthest(job: Job, stream: Stream, start: Position | None) -> str | None:
     from polyak.data.open import open_stream
 
     files = names_files(job.source)  # arrays and tables in memory have no lines
-    if job.reading.shuffle_buffer or not files or read_once_only(job.source) is not None:
+    mixed = job.reading.shuffle_buffer or job.reading.random_order
+    if mixed or not files or read_once_only(job.source) is not None:
         return None
     base = stream.position.get("base")
     found, largest = None, -1

@@ -15,6 +15,7 @@ from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Recipe
 from polyak.losses import LOSSES
 from polyak.storage.shapes import (
+    Shape,
     anything,
     either,
     flag,
@@ -47,25 +48,30 @@ PLACE = record(
 )
 
 
+COUNTS: dict[str, Shape] = {
+    "format": word(),
+    "rows": whole(),
+    "file": whole(),
+    "offset": whole(),
+    "lines": whole(),
+    "base": whole(-1, 1),
+    "width": whole(),
+    "bits": whole(1, 31),
+    "without_target": whole(),
+    "target_varies": flag,
+    "first_target": maybe(either(word(), flag, real())),
+    "place": PLACE,
+    "bytes_read": whole(),
+    "bad_lines": whole(),
+    "first_bad_lines": BAD_LINES,
+    "shuffle_buffer": whole(),
+    "seed": whole(0, 2**64 + 2**53),
+}
+"""What a position tells, whatever the order of the rows."""
+
+
 POSITION = record(
-    None,
-    format=word(),
-    rows=whole(),
-    file=whole(),
-    offset=whole(),
-    lines=whole(),
-    base=whole(-1, 1),
-    width=whole(),
-    bits=whole(1, 31),
-    without_target=whole(),
-    target_varies=flag,
-    first_target=maybe(either(word(), flag, real())),
-    place=PLACE,
-    bytes_read=whole(),
-    bad_lines=whole(),
-    first_bad_lines=BAD_LINES,
-    shuffle_buffer=whole(),
-    seed=whole(0, 2**64 + 2**53),
+    None, window=whole(), window_batches=whole(), before=record(None, **COUNTS), **COUNTS
 )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,14 @@ from numpy.typing import NDArray
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
+from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
 from polyak.rows.sparse import Rows, SparseRows, as_rows
+
+PIECE_BYTES = 1 << 17
+"""About how much a span of rows takes that is read in any order."""
 
 
 def open_arrays(source: Any, options: ReadOptions) -> ArrayReader:
@@ -136,6 +142,48 @@ class ArrayReader:
                 self._file.after_batch()
         finally:
             self._file.end()
+
+    def can_read_pieces(self) -> bool:
+        """Say whether the arrays can be read from the middle on: those that are packed cannot."""
+        sparse = isinstance(self._rows, SparseRows)
+        rows = [self._rows.indptr, self._rows.indices] if sparse else [self._rows]  # type: ignore[union-attr]
+        return not any(hasattr(a, "whole") for a in (*rows, self._targets, self._weights))
+
+    def pieces(self) -> Pieces:
+        """Cut the rows into spans."""
+        step = self.rows_in(PIECE_BYTES)
+        n = len(self._rows)
+        return Pieces.apart([(at, min(at + step, n)) for at in range(0, n, step)], PIECE_BYTES)
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes."""
+        rows, n = self._rows, max(len(self._rows), 1)
+        stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
+        return max(1, size * n // (8 * max(stored, 1)))
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Read windows one after the other."""
+        return mixed_windows(self._read_spans, windows, cursor, 1)
+
+    def _read_spans(
+        self, spans: Iterator[tuple[int, int]], cursor: Cursor
+    ) -> Generator[tuple[Batch, Cursor]]:
+        rows = cursor.rows
+        self._file.begin()
+        try:
+            for begin, end in spans:
+                self._file.before_batch(last=False)
+                batch = self._batch(begin, end)
+                check_batch(batch, self.name, begin)
+                rows += len(batch)
+                yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
+                self._file.after_batch()
+            self._file.before_batch(last=True)
+        finally:
+            self._file.end()
+
+    def _where(self, begin: int, row: int) -> tuple[str, int, str]:
+        return self.name, begin + row + 1, "row"
 
     def _cursor(self, rows: int) -> Cursor:
         share = rows / max(len(self._rows), 1)

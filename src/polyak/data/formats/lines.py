@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak._core import LineTooLong, TextBlock
-from polyak.data.head_start import HeadStart, Text, TextReader
+from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
+from polyak.data.random_order import Mixed, Pieces, Window, cut_in_batches
+from polyak.data.readahead import ordered_map
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
+from polyak.data.sources.line_pieces import LinePieces, Naming, are_plain, lines_in
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
@@ -91,13 +95,16 @@ class LineReader:
             opened.fill(memoryview(text))
         finally:
             opened.close()
-        rows = text.split(b"\n")
-        before, behind = 0, len(rows)  # the row is among the first `behind` lines
+        return file.name, lines + self._line_of(row, bytes(text).splitlines(True), last | here), "line"
+
+    def _line_of(self, row: int, lines: list[bytes], at: Position) -> int:
+        """Say on which of some lines, from one, a row stands."""
+        before, behind = 0, len(lines)  # the row is among the first `behind` lines
         while behind - before > 1:
             middle = (before + behind) // 2
-            block = self._text(last | here).parse(b"\n".join(rows[:middle]) + b"\n")
+            block = self._text(at).parse(b"".join(lines[:middle]))
             before, behind = (before, middle) if len(block.targets) > row else (middle, behind)
-        return file.name, lines + behind, "line"
+        return behind
 
     def _too_long(self, file: int, last: Position) -> str:
         line = last["lines"] + 1 if last["file"] == file else 1
@@ -118,8 +125,6 @@ class LineReader:
         reader = begun and begun.taken_over(text, file, offset)
         reader = reader or text.read(file, offset, bytes_before)
         if not plain:
-            from polyak.data.readahead import ordered_map  # a thread of Python's
-
             fed = self._fed(reader, file, offset, bytes_before)
             for _ in ordered_map(lambda _: None, fed, min(threads, 1), ahead=threads):
                 block = reader.next()
@@ -164,27 +169,151 @@ class LineReader:
         last = cursor.position
         lines_before = last["lines"] if last["file"] == block.file else 0
         file = self._files[block.file]
-        first = lines_before + 1 + (file.lines_before() if block.first_bad else 0)
+        place = {"file": block.file, "offset": block.end, "lines": lines_before + block.lines}
+        return self._counted(
+            block,
+            cursor,
+            place | {"bytes_read": block.bytes_read},
+            lambda line: (file.name, lines_before + file.lines_before() + line + 1, "line"),
+        )
+
+    def _counted(
+        self,
+        block: TextBlock,
+        cursor: Cursor,
+        place: dict[str, Any],
+        where: Naming,
+    ) -> Cursor:
+        """Count rows and bad lines of a block; its lines are numbered only if one has to be."""
         bad = [
-            BadLine(file.name, first + line, _shortened(text), reason)
-            for line, text, reason in block.first_bad
+            BadLine(*where(line)[:2], _shortened(text), reason)
+            for line, text, reason in block.first_bad[: 10 - len(cursor.first_bad_lines)]
         ]
         if bad and not self._options.skip_bad_lines:
             raise DataError(str(bad[0]))
-        all_bad = (*cursor.first_bad_lines, *bad)[:10]
+        all_bad = (*cursor.first_bad_lines, *bad)
         bad_lines = cursor.bad_lines + block.bad_lines
         rows = cursor.rows + len(block.targets)
-        position = {
+        counts = {
             "format": self.format,
             "rows": rows,
-            "file": block.file,
-            "offset": block.end,
-            "lines": lines_before + block.lines,
-            "bytes_read": block.bytes_read,
             "bad_lines": bad_lines,
             "first_bad_lines": [list(line) for line in all_bad],
         }
-        return Cursor(position, rows, block.bytes_read, bad_lines, all_bad)
+        return Cursor(counts | place, rows, place["bytes_read"], bad_lines, all_bad)
+
+    # -- in any order --------------------------------------------------------------------------
+
+    def can_read_pieces(self) -> bool:
+        """Say whether the files can be read from any byte on."""
+        return are_plain(self._files)
+
+    def pieces(self) -> Pieces:
+        """Cut the files at lines."""
+        every = LinePieces(self._files, self._options.longest_line)
+        return Pieces.apart(every.cut(), every.size)
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Parse the lines of every window in its own order, some at a time."""
+        if self.begun is not None:
+            self.begun.end()
+        every = LinePieces(self._files, self._options.longest_line)
+        at = cursor.position
+        if at.get("base") == UNKNOWN_BASE:
+            at = at | {"base": self._first_base(every, at)}
+        reader = self._text(at)._replace(threads=0).read()
+
+        def parsed(some: _SomeLines) -> tuple[_SomeLines, TextBlock]:
+            block = reader.parse_in_order(some.text, some.places, some.order)
+            if some.left.pop() == 0:  # the last to be parsed
+                every.give_back(some.text)
+            return some.without_text(), block
+
+        threads = self._options.number_of_threads()
+        for some, block in ordered_map(parsed, _in_batches(every, windows), threads):
+            place = {"file": 0, "offset": 0, "lines": 0}
+            place["bytes_read"] = cursor.bytes_read + some.bytes
+            last = cursor.position
+            cursor = self._counted(block, cursor, place, some.where)
+            batch, more = self._batch(block, last)
+            cursor.position.update(more)
+            where = self._where_in(some, block.lines == len(batch), at)
+            yield Mixed(replace(batch, where=where), cursor, some.is_last)
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes."""
+        return lines_in(self._files, size)
+
+    def _first_base(self, every: LinePieces, at: Position) -> int:
+        """Find where ids begin in the first block that shows it, as in any other order."""
+        for piece in every.cut(BLOCK_BYTES):
+            base = self._text(at).parse(every.text(piece)).base
+            if base != UNKNOWN_BASE:
+                return int(base)
+        return UNKNOWN_BASE
+
+    def _where_in(self, some: _SomeLines, row_a_line: bool, at: Position) -> Naming:
+        """Let a batch name its rows: where lines have none, by reading them once more."""
+
+        def where(row: int) -> tuple[str, int, str]:
+            line = row
+            if not row_a_line:
+                again = some.every.lines(some.window.pieces)
+                lines = [again.text[a:b].tobytes() for a, b in again.places[some.order]]
+                line = self._line_of(row, lines, at) - 1
+            return some.where(line)
+
+        return where
+
+
+class _SomeLines(NamedTuple):
+    """Some lines of a window, in its order."""
+
+    every: LinePieces
+    window: Window
+    order: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    places: NDArray[np.int64]
+    left: list[int]
+    bytes: int
+    is_last: bool
+
+    def where(self, line: int) -> tuple[str, int, str]:
+        return self.every.where(self.window.pieces, self.firsts, int(self.order[line]))
+
+    def without_text(self) -> _SomeLines:
+        return self._replace(text=_NOTHING, places=_NOWHERE)
+
+
+_NOTHING = np.empty(0, np.uint8)
+_NOWHERE = np.empty((0, 2), np.int64)
+
+
+def _in_batches(every: LinePieces, windows: Iterator[Window]) -> Generator[_SomeLines]:
+    """Read windows, and choose the lines of every batch."""
+    for window in windows:
+        text, places, firsts = every.lines(window.pieces)
+        size = sum(piece.size for piece in window.pieces)
+        permutation = window.permutation(len(places))
+        bytes_before = 0
+        batches = cut_in_batches(len(places))
+        left = list(range(len(batches)))  # as many as are still to be parsed
+        for begin, end in batches:
+            order, is_last = permutation[begin:end], end == len(places)
+            bytes_read = round(size * end / len(places)) if len(places) else size
+            yield _SomeLines(
+                every,
+                window,
+                order,
+                firsts,
+                text,
+                places,
+                left,
+                bytes_read - bytes_before,
+                is_last,
+            )
+            bytes_before = bytes_read
 
 
 def _is_float64(dtype: Any) -> bool:

@@ -8,7 +8,9 @@ features.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,10 @@ from polyak.data.feature_origin import from_text
 from polyak.data.formats.arrays import check_batch
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
+from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.tables.row_groups import GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
@@ -68,8 +72,44 @@ class RowParquetReader:
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""
         at = cursor.position
-        rows, width = cursor.rows, at["width"]
-        tables = self._tables(at["file"], at["row"])
+        yield from self._read_all(self._tables(at["file"], at["row"]), cursor)
+
+    def can_read_pieces(self) -> bool:
+        """Say that row groups can be read in any order."""
+        return True
+
+    def pieces(self) -> Pieces:
+        """Cut the row groups."""
+        return cut_groups(
+            [_parquet(f).metadata for f in self._files], [f.size for f in self._files]
+        )
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Read windows one after the other."""
+
+        def read(pieces: Iterator[GroupPiece], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+            return self._read_all(self._groups(pieces, cursor.bytes_read), cursor, joined=True)
+
+        return mixed_windows(read, windows, cursor, self._options.number_of_threads())
+
+    def _groups(
+        self, pieces: Iterator[GroupPiece], bytes_read: int
+    ) -> Iterator[tuple[Any, tuple[int, int, int]]]:
+        import pyarrow as pa
+
+        groups = OpenGroups(lambda file, group: _group(self._files[file], group))
+        for piece in pieces:
+            bytes_read += piece.bytes
+            (table,) = pa.Table.from_batches(groups.read(piece)).combine_chunks().to_batches()
+            yield table, (piece.file, piece.first + piece.end, bytes_read)
+
+    def _read_all(
+        self,
+        tables: Iterator[tuple[Any, tuple[int, int, int]]],
+        cursor: Cursor,
+        joined: bool = False,
+    ) -> Generator[tuple[Batch, Cursor]]:
+        rows, width = cursor.rows, cursor.position["width"]
         for part, sparse, (file, row, bytes_read) in ordered_map(
             self._decode, tables, self._options.number_of_threads()
         ):
@@ -82,7 +122,10 @@ class RowParquetReader:
                     f"{self.n_features} given"
                 )
             batch = replace(part, rows=replace(sparse, n_features=self.n_features or width))
-            position = self._position(rows, file, row, width) | {"bytes_read": bytes_read}
+            place = (0, 0) if joined else (file, row)
+            position = self._position(rows, *place, width) | {"bytes_read": bytes_read}
+            if joined:
+                batch = replace(batch, where=partial(self._where, file, row - len(part)))
             yield batch, Cursor(position, rows, bytes_read)
 
     def _position(self, rows: int, file: int, row: int, width: int) -> Position:
@@ -98,6 +141,9 @@ class RowParquetReader:
                 yield table, (number, end, before + size * end // total)
             before += size
             row = 0
+
+    def _where(self, file: int, begin: int, row: int) -> tuple[str, int, str]:
+        return self._files[file].name, begin + row + 1, "row"
 
     def _decode(
         self, part: tuple[Any, tuple[int, int, int]]
@@ -163,23 +209,44 @@ def _metadata(file: Any) -> dict[bytes, bytes]:
     return found
 
 
-def _record_batches(source: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
-    """Read a file from a row on: each batch, the row behind it, and how many rows there are."""
-    import pyarrow as pa
+def _parquet(source: Any) -> Any:
+    """Open a file."""
     from pyarrow import parquet
 
+    with _in_words(source):
+        return parquet.ParquetFile(_source(source))
+
+
+def _group(source: Any, group: int) -> Iterator[Any]:
+    """Read one row group."""
+    with _in_words(source), _parquet(source) as file:
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group])
+
+
+def _record_batches(source: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
+    """Read a file from a row on: each batch, the row behind it, and how many rows there are."""
+    with _in_words(source), _parquet(source) as file:
+        metadata = file.metadata
+        groups, row = list(range(metadata.num_row_groups)), 0
+        while groups and row + metadata.row_group(groups[0]).num_rows <= skip:
+            row += metadata.row_group(groups.pop(0)).num_rows
+        for table in file.iter_batches(BATCH_ROWS, row_groups=groups):
+            left = table.slice(min(max(skip - row, 0), len(table)))
+            row += len(table)
+            if len(left):
+                yield left, row, metadata.num_rows
+
+
+@contextmanager
+def _in_words(source: Any) -> Iterator[None]:
+    """Say in a sentence what pyarrow finds wrong with a file."""
+    import pyarrow as pa
+
     try:
-        with parquet.ParquetFile(_source(source)) as file:
-            metadata = file.metadata
-            groups, row = list(range(metadata.num_row_groups)), 0
-            while groups and row + metadata.row_group(groups[0]).num_rows <= skip:
-                row += metadata.row_group(groups.pop(0)).num_rows
-            for table in file.iter_batches(BATCH_ROWS, row_groups=groups):
-                left = table.slice(min(max(skip - row, 0), len(table)))
-                row += len(table)
-                if len(left):
-                    yield left, row, metadata.num_rows
+        yield
     except (pa.ArrowException, OSError) as error:
+        if isinstance(error, DataError):
+            raise
         what = str(error).split("\n")[0].rstrip(".")
         raise DataError(
             f"{source.name} is not a sound Parquet file, or cut short: {what}"

@@ -12,7 +12,7 @@ The importance is the row's weight. The base, an initial prediction, must be 0 i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from polyak._core import TextBlock, hash_name
@@ -20,6 +20,7 @@ from polyak.data.formats.lines import LineReader
 from polyak.data.head_start import Text, vw_text
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
+from polyak.data.random_order import Mixed, Window
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -64,6 +65,16 @@ class VwReader(LineReader):
         last = cursor
         for batch, last in super().read(cursor):
             yield batch, last
+        self._check_labels(last)
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Read windows one after the other."""
+        for mixed in super().read_windows(windows, cursor):
+            cursor = mixed.cursor
+            yield mixed
+        self._check_labels(cursor)
+
+    def _check_labels(self, last: Cursor) -> None:
         if last.rows == 0 and last.position["without_target"]:
             raise DataError(
                 f"{self.name} has no label to learn: labels stand apart from the bar, as in "

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
+from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
+from polyak.data.tables.row_groups import PIECE_BYTES, GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -68,14 +71,8 @@ class BinarySource:
         row = int(place.get("row", 0))
         for number in range(place.get("file", 0), len(self._files)):
             file = self._files[number]
-            keys = self._keys(file)
             with _Opened(file, self.format) as opened:
-                names = [name for name in self._columns if name not in keys]
-                there, wanted = set(opened.schema.names), set(names)
-                for name in names:
-                    if name not in there:
-                        raise no_such_column(name, opened.schema.names, file.name)
-                words = [name for name in self._words if name in wanted]
+                names, words = self._wanted(opened, file)
                 total = max(opened.rows, 1)
                 for batch in opened.batches(row, names, words, BATCH_ROWS):
                     begin, row = row, row + batch.num_rows
@@ -100,12 +97,80 @@ class BinarySource:
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and number."""
-        _, file, begin = piece.data
-        return file.name, begin + row + 1, "row"
+        _, file, begin = piece.read()
+        return file.name, (begin if isinstance(begin, int) else begin()) + row + 1, "row"
+
+    def _wanted(self, opened: _Opened, file: Any) -> tuple[list[str], list[str]]:
+        """Say which columns of a file to read, and which of them are words."""
+        keys = self._keys(file)
+        names = [name for name in self._columns if name not in keys]
+        there, wanted = set(opened.schema.names), set(names)
+        for name in names:
+            if name not in there:
+                raise no_such_column(name, opened.schema.names, file.name)
+        return names, [name for name in self._words if name in wanted]
+
+    # -- in any order --------------------------------------------------------------------------
+
+    def can_read_pieces(self) -> bool:
+        """Say whether the files can be read in any order: streams of Arrow's cannot."""
+        return all(self._asked(file, lambda opened: opened.can_leap) for file in self._files)
+
+    def cut(self) -> Pieces:
+        """Cut Parquet into rows of row groups, Arrow's files into their record batches."""
+        if self.format == "parquet":
+            metadata = [self._asked(file, lambda opened: opened.metadata) for file in self._files]
+            return cut_groups(metadata, [file.size for file in self._files])
+        units = []
+        for number, file in enumerate(self._files):
+            count = self._asked(file, lambda opened: opened.record_batches)
+            share = (file.size or 0) // max(count, 1)
+            units += [[GroupPiece(number, n, 0, 0, 0, share)] for n in range(count)]
+        size = max(1, (self.bytes_total or 0) // max(len(units), 1))
+        return Pieces.of_units(units, size, TABLE_WINDOW_BYTES // PIECE_BYTES)
+
+    def read_pieces(self, pieces: Iterator[GroupPiece], bytes_before: int) -> Generator[Piece]:
+        """Read pieces in the order given."""
+        groups = OpenGroups(self._group)
+        for piece in pieces:
+            bytes_before += piece.bytes
+            file = self._files[piece.file]
+            begin: Any = piece.first + piece.begin
+            if self.format == "parquet":
+                batches = groups.read(piece)
+            else:
+                batches = list(self._group(piece.file, piece.group))
+                begin = partial(self._rows_before, piece)
+            table = pyarrow().Table.from_batches(batches).unify_dictionaries().combine_chunks()
+            batch = (table.to_batches() or batches)[0]
+            yield Piece((batch, file, begin), {}, bytes_before, partial(_placed, file, begin))
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes."""
+        return size // (8 * max(len(self._columns), 1))
+
+    def _group(self, file: int, group: int) -> Generator[Any]:
+        with _Opened(self._files[file], self.format) as opened:
+            names, words = self._wanted(opened, self._files[file])
+            yield from opened.batches(0, names, words, BATCH_ROWS, [group])
+
+    def _rows_before(self, piece: GroupPiece) -> int:
+        """Count the rows of a file before one of its record batches, to name a row."""
+        with _Opened(self._files[piece.file], self.format) as opened:
+            before = list(range(piece.group))
+            return sum(b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
+
+    def _asked(self, file: Any, what: Callable[[_Opened], Any]) -> Any:
+        with _Opened(file, self.format) as opened:
+            return what(opened)
 
     def _keys(self, file: Any) -> dict[str, str | None]:
         keys: dict[str, str | None] = getattr(file, "keys", {})
         return keys
+
+
+def _placed(file: Any, begin: Any) -> tuple[None, Any, Any]:
+    return None, file, begin
 
 
 class _Opened:
@@ -145,13 +210,18 @@ class _Opened:
         return pa.ipc.open_stream(self._source)
 
     def batches(
-        self, skip: int, columns: list[str] | None, words: list[str], size: int
+        self,
+        skip: int,
+        columns: list[str] | None,
+        words: list[str],
+        size: int,
+        groups: list[int] | None = None,
     ) -> Iterator[Any]:
-        """Read batches of columns, past the first ``skip`` rows."""
+        """Read batches of columns, past the first ``skip`` rows; of these groups, if given."""
         pa = pyarrow()
         try:
             read = self._parquet if self._format == "parquet" else self._arrow
-            for batch in read(skip, columns, words, size):
+            for batch in read(skip, columns, words, size, groups):
                 for begin in range(0, batch.num_rows, size):
                     yield batch.slice(begin, size)
         except (pa.ArrowException, OSError) as error:
@@ -160,12 +230,17 @@ class _Opened:
             raise self._damaged(error) from error
 
     def _parquet(
-        self, skip: int, columns: list[str] | None, words: list[str], size: int
+        self,
+        skip: int,
+        columns: list[str] | None,
+        words: list[str],
+        size: int,
+        groups: list[int] | None,
     ) -> Iterator[Any]:
         from pyarrow import parquet
 
         metadata = self._file.metadata
-        groups = list(range(metadata.num_row_groups))
+        groups = list(range(metadata.num_row_groups)) if groups is None else groups
         while groups and skip >= metadata.row_group(groups[0]).num_rows:
             skip -= metadata.row_group(groups.pop(0)).num_rows
         coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
@@ -177,16 +252,38 @@ class _Opened:
                 yield left
 
     def _arrow(
-        self, skip: int, columns: list[str] | None, words: list[str], size: int
+        self,
+        skip: int,
+        columns: list[str] | None,
+        words: list[str],
+        size: int,
+        groups: list[int] | None,
     ) -> Iterator[Any]:
-        count = getattr(self._file, "num_record_batches", None)
-        every = self._file if count is None else map(self._file.get_batch, range(count))
+        count = self.record_batches if groups is None else None
+        chosen = range(count) if count is not None else groups
+        every = self._file if chosen is None else map(self._file.get_batch, chosen)
         for batch in every:
             batch.validate(full=True)  # the core trusts what it is given
             left = batch.slice(min(skip, batch.num_rows))
             skip -= batch.num_rows - left.num_rows
             if left.num_rows:
                 yield left if columns is None else left.select(columns)
+
+    @property
+    def metadata(self) -> Any:
+        """What a Parquet file says about its row groups."""
+        return self._file.metadata
+
+    @property
+    def record_batches(self) -> int | None:
+        """How many record batches an Arrow file has; None if only reading it tells."""
+        count: int | None = getattr(self._file, "num_record_batches", None)
+        return count
+
+    @property
+    def can_leap(self) -> bool:
+        """Whether it can be read from the middle on."""
+        return self._format == "parquet" or self.record_batches is not None
 
     def _damaged(self, error: Exception) -> DataError:
         kind = "Parquet" if self._format == "parquet" else "Arrow"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
+from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
@@ -37,11 +38,18 @@ class Piece:
         Where it ends: what JSON can hold, for the source to go on from.
     bytes_read : int
         How much of the source was read up to there.
+    again : function, optional
+        Reads the data once more, which then is let go once there are rows of it.
     """
 
     data: Any
     place: dict[str, Any]
     bytes_read: int = 0
+    again: Callable[[], Any] | None = None
+
+    def read(self) -> Any:
+        """Give the data, reading it again if need be."""
+        return self.data if self.again is None or self.data is not None else self.again()
 
 
 class Source(Protocol):
@@ -74,6 +82,23 @@ class Source(Protocol):
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row of a piece: the file, the number, and what is numbered."""
+
+
+@runtime_checkable
+class SourceInPieces(Source, Protocol):
+    """What a format of tables provides that can be read in any order."""
+
+    def can_read_pieces(self) -> bool:
+        """Say whether these files can be read so."""
+
+    def cut(self) -> Pieces:
+        """Cut the source into pieces, in the same way every time."""
+
+    def read_pieces(self, pieces: Iterator[Any], bytes_before: int) -> Iterator[Piece]:
+        """Read pieces in the order given."""
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes; 0 if nobody knows before it is read."""
 
 
 @dataclass(slots=True)
@@ -153,7 +178,36 @@ class TableReader:
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""
-        pieces = self._source.pieces(cursor.position["place"])
+        yield from self._read_all(self._source.pieces(cursor.position["place"]), cursor)
+
+    def can_read_pieces(self) -> bool:
+        """Say whether the source can be read in any order."""
+        return isinstance(self._source, SourceInPieces) and self._source.can_read_pieces()
+
+    def pieces(self) -> Pieces:
+        """Cut the source into pieces."""
+        return self._in_pieces().cut()
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Read windows one after the other."""
+        source = self._in_pieces()
+
+        def read(pieces: Iterator[Any], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+            return self._read_all(source.read_pieces(pieces, cursor.bytes_read), cursor)
+
+        return mixed_windows(read, windows, cursor, self._options.number_of_threads())
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes."""
+        return self._source.rows_in(size) if isinstance(self._source, SourceInPieces) else 0
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _in_pieces(self) -> SourceInPieces:
+        assert isinstance(self._source, SourceInPieces)
+        return self._source
+
+    def _read_all(self, pieces: Iterator[Piece], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         encoded = ordered_map(self._encode, pieces, self._options.number_of_threads())
         try:
             for part in encoded:
@@ -162,8 +216,6 @@ class TableReader:
         finally:
             encoded.close()
         self._check_targets(cursor)
-
-    # -- inside --------------------------------------------------------------------------------
 
     def _moved(self, cursor: Cursor, part: _Encoded) -> Cursor:
         rows = cursor.rows + len(part.batch)
@@ -209,7 +261,10 @@ class TableReader:
             left = np.isin(chosen, out, invert=True)
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
-        return self._with_targets(table, rows, targets, chosen, piece, bad, without)
+        encoded = self._with_targets(table, rows, targets, chosen, piece, bad, without)
+        if piece.again is not None:  # many may wait to be mixed, with no need for their data
+            piece.data = None
+        return encoded
 
     def _without_odd_text(
         self, table: Any, piece: Piece, bad: list[BadLine]

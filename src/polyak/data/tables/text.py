@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,16 @@ import numpy as np
 from polyak.data.head_start import BLOCK_BYTES
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
+from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces
 from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.sources.line_pieces import (
+    LinePiece,
+    LinePieces,
+    are_plain,
+    has_quotes,
+    lines_in,
+)
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
@@ -26,6 +35,9 @@ from polyak.optional_imports import pyarrow
 LEAST_ROWS = 256
 """How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
 each column of a block costs is more than what its rows do."""
+LARGEST_PIECE = 1 << 19
+"""How large pieces are at most that are read in any order: what each column costs is the same for
+smaller ones."""
 SAMPLE_BYTES = 1 << 20
 """How much text is looked at to find the types of columns, whatever the size of blocks."""
 
@@ -48,6 +60,7 @@ class TextSource:
         self._key_types = key_types(files)
         self._as_written: set[str] = set()
         self._twice: list[str] = []
+        self._headings: dict[int, _Heading | None] = {}
 
     def fingerprint(self) -> str:
         """Tell this data from other data."""
@@ -180,10 +193,84 @@ class TextSource:
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and line."""
-        lines: Lines = piece.data
+        lines: Lines = piece.read()
         numbers = self._text.rows(lines)[2]
         line = int(numbers[row]) if row < len(numbers) else 0
         return lines.file, lines.first_line + line, "line"
+
+    # -- in any order --------------------------------------------------------------------------
+
+    def can_read_pieces(self) -> bool:
+        """Say whether the files can be read from any byte on."""
+        return are_plain(self._files)
+
+    def cut(self) -> Pieces:
+        """Cut the files at the ends of rows."""
+        every = LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
+        cut = [piece for number in range(len(self._files)) for piece in self._cut(every, number)]
+        return Pieces.apart(cut, every.size, TABLE_WINDOW_BYTES)
+
+    def _cut(self, every: LinePieces, number: int) -> list[LinePiece]:
+        heading = self._heading(number)
+        if heading is None:
+            return []
+        begin = heading.end if self.format != "jsonl" else 0
+        if self.format == "jsonl" or not has_quotes(self._files[number].name, begin):
+            return every.cut_file(number, begin)
+        # Only who reads all of it knows which line breaks are in quotation marks.
+        ends = self._text.ends(heading.delimiter)
+        longest = self._options.longest_line
+        blocks = read_blocks(self._files, every.size, number, begin, longest=longest, ends=ends)
+        cut = []
+        while (block := self._next(blocks, _Place(number))) is not None and block.file == number:
+            cut.append(LinePiece(number, begin, block.end))
+            begin = block.end
+        return cut
+
+    def read_pieces(self, pieces: Iterator[LinePiece], bytes_before: int) -> Generator[Piece]:
+        """Read pieces in the order given."""
+        self._begun = None
+        every = LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
+        for piece in pieces:
+            bytes_before += piece.size
+            lines = self._lines_of(every, piece)
+            yield Piece(lines, {}, bytes_before, partial(self._parsed_again, every, piece))
+
+    def _lines_of(self, every: LinePieces, piece: LinePiece) -> Lines:
+        heading = self._heading(piece.file)
+        assert heading is not None
+        file = self._files[piece.file]
+        return Lines(
+            every.text(piece),
+            file.name,
+            heading.names,
+            getattr(file, "keys", {}),
+            lambda: every.lines_before(piece) + 1,
+            heading.delimiter,
+        )
+
+    def _parsed_again(self, every: LinePieces, piece: LinePiece) -> Lines:
+        """Read lines once more, to name one of their rows: bad ones are no rows."""
+        again = Piece(self._lines_of(every, piece), {})
+        self.batch(again, [])
+        lines: Lines = again.data
+        return lines
+
+    def rows_in(self, size: int) -> int:
+        """Say about how many rows have so many bytes."""
+        return lines_in(self._files, size)
+
+    def _heading(self, number: int) -> _Heading | None:
+        """Read the header of a file; None if it has not even that."""
+        if number not in self._headings:
+            file = self._files[number]
+            longest = self._options.longest_line
+            ends = self._text.ends("")
+            blocks = read_blocks([file], SAMPLE_BYTES >> 4, longest=longest, ends=ends)
+            block = self._next(blocks, _Place(number))
+            heading = None if block is None else self._text.header(block.text, file.name)
+            self._headings[number] = None if heading is None else _Heading(*heading)
+        return self._headings[number]
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -235,6 +322,14 @@ class TextSource:
     def _first_rows(self, lines: Lines) -> memoryview:
         ends = self._text.rows(lines)[1]
         return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
+
+
+class _Heading(NamedTuple):
+    """What the header of a file says, and where it ends."""
+
+    names: list[str]
+    end: int
+    delimiter: str
 
 
 class _Place(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,8 +23,8 @@ class Lines:
         The columns as the header names them; nothing for JSON.
     keys : dict
         The columns that the folder's name gives.
-    first_line : int
-        The number of the first line in its file.
+    first : int, or function
+        The number of the first line in its file, or what finds it, should it be asked for.
     delimiter : str
         What stands between fields.
     """
@@ -32,8 +33,13 @@ class Lines:
     file: str
     names: list[str]
     keys: dict[str, str | None]
-    first_line: int
+    first: int | Callable[[], int]
     delimiter: str = ","
+
+    @property
+    def first_line(self) -> int:
+        """The number of the first line in its file."""
+        return self.first if isinstance(self.first, int) else self.first()
 
     def bad_line(self, row: BadRow) -> BadLine:
         """Name a row by its line."""

@@ -1,0 +1,233 @@
+"""Files read piece by piece in a random order, the rows of many pieces mixed with each other.
+
+The pieces are dealt out into *windows*: every window has pieces from all over the files, each from
+another stretch of them, so that whatever the files are sorted by, every window has some of all. The
+rows of a window are shuffled in memory. Both follow from the files and the seed alone; and since
+windows have nothing to do with each other, reading goes on from any batch by reading its window
+once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise, tee
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.options import ReadOptions
+from polyak.data.position import Cursor, Position
+from polyak.data.readahead import ordered_map
+from polyak.data.shuffle import joined, part_of, random_permutation
+from polyak.errors import DataError
+from polyak.rows.batch import Batch
+
+WINDOW_BYTES = 1 << 22
+"""How much text a window has, or about as much of other files."""
+TABLE_WINDOW_BYTES = 1 << 23
+"""The same of tables, of which every piece costs more."""
+BATCHES = 2
+"""In how many batches the rows of a window come."""
+LEAST_ROWS = 1 << 10
+"""How many rows a batch has at least, but for the last of a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What a source can be read in.
+
+    Attributes
+    ----------
+    units : list of lists of pieces
+        Pieces of one unit are best read in their order; units in any.
+    in_window : int
+        How many pieces are mixed with each other.
+    strata : int
+        From how many stretches of the source, at most, a window has pieces.
+    """
+
+    units: list[list[Any]]
+    in_window: int
+    strata: int
+
+    @classmethod
+    def apart(cls, pieces: list[Any], size: int, window: int = WINDOW_BYTES) -> Pieces:
+        """Have pieces of so many bytes that have nothing to do with each other."""
+        in_window = max(1, window // size)
+        return cls([[piece] for piece in pieces], in_window, in_window)
+
+    @classmethod
+    def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:
+        """Have units of pieces of so many bytes, of which so many are read at the same time."""
+        return cls(units, max(strata, TABLE_WINDOW_BYTES // size), strata)
+
+
+class Window(NamedTuple):
+    """Pieces whose rows are mixed with each other."""
+
+    number: int
+    pieces: list[Any]
+    seed: int
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        """Give the order of its rows, or lines."""
+        return random_permutation(n, np.random.PCG64([self.seed, self.number]))
+
+
+def cut_in_batches(n: int) -> list[tuple[int, int]]:
+    """Say from where to where the batches of a window go that has so many rows, or lines."""
+    step = max(-(-n // BATCHES), LEAST_ROWS)
+    return [(begin, min(begin + step, n)) for begin in range(0, max(n, 1), step)]
+
+
+class Mixed(NamedTuple):
+    """A batch of a window, where the reading stands behind it, and whether it is the last."""
+
+    batch: Batch
+    cursor: Cursor
+    is_last: bool
+
+
+@runtime_checkable
+class InPieces(Protocol):
+    """What a reader provides that can read in any order."""
+
+    def can_read_pieces(self) -> bool:
+        """Say whether these files can be read so."""
+
+    def pieces(self) -> Pieces:
+        """Cut the source into pieces, in the same way every time."""
+
+    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+        """Read windows one after the other, each in one batch or more, which may be empty."""
+
+
+def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
+    """Give a reader of the same rows in a random order; or how many rows of it to shuffle.
+
+    What cannot be read in pieces, nor says how many of its rows fit into a window, such as a pipe,
+    comes as it is.
+    """
+    if isinstance(reader, InPieces) and reader.can_read_pieces():
+        return RandomOrder(reader), 0
+    rows_in = getattr(reader, "rows_in", lambda size: 0)
+    return reader, options.shuffle_buffer or rows_in(WINDOW_BYTES)
+
+
+def windows(pieces: Pieces, seed: int) -> list[list[Any]]:
+    """Deal pieces out into windows.
+
+    Units come from every stretch of the source in a random order, and each stretch is spread evenly
+    over the windows.
+
+    Examples
+    --------
+    >>> units = [[n] for n in range(12)]
+    >>> [sorted(window) for window in windows(Pieces(units, in_window=4, strata=4), seed=1)]
+    [[1, 3, 7, 11], [2, 4, 6, 10], [0, 5, 8, 9]]
+    """
+    number_of_units = len(pieces.units)
+    strata = max(1, min(number_of_units, pieces.strata))
+    total = sum(map(len, pieces.units))
+    number = max(1, -(-total // pieces.in_window))
+    dealt: list[list[Any]] = [[] for _ in range(number)]
+    random = np.random.PCG64(seed)
+    borders = [stratum * number_of_units // strata for stratum in range(strata + 1)]
+    for stratum, (begin, end) in enumerate(pairwise(borders)):
+        order = begin + random_permutation(end - begin, random)
+        some = list(chain.from_iterable(pieces.units[unit] for unit in order.tolist()))
+        # Where there are fewer pieces than windows, each stretch leaves out other windows.
+        phase = stratum * 0.6180339887498949 % 1.0
+        for place, piece in enumerate(some):
+            dealt[int((place + phase) * number / len(some))].append(piece)
+    return [window for window in dealt if window]
+
+
+class RandomOrder:
+    """A reader of the same rows as another, in a random order."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self.seed = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def begin(self, start: Position | None) -> Cursor:
+        """Say where reading begins."""
+        if start is None:
+            begin: Cursor = self._reader.begin(None)
+            return self._at(begin, 0, 0, begin)
+        if start.get("seed") != self.seed:
+            raise DataError("the place to go on from belongs to a stream shuffled differently")
+        here: Cursor = self._reader.begin(start)
+        return here._replace(position=start)
+
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Read on from a cursor."""
+        at = cursor.position
+        window, done, batches = at["window"], at["window_batches"], 0
+        before = self._reader.begin(at["before"])
+        dealt = windows(self._reader.pieces(), self.seed)
+        left = (Window(n, dealt[n], self.seed) for n in range(window, len(dealt)))
+        for batch, here, is_last in self._reader.read_windows(left, before):
+            batches += 1
+            if batches > done:
+                after = (window + 1, 0, here) if is_last else (window, batches, before)
+                yield batch, self._at(here, *after)
+            if is_last:
+                window, batches, done, before = window + 1, 0, 0, here
+
+    def _at(self, here: Cursor, window: int, batches: int, before: Cursor) -> Cursor:
+        """Add where the reading stands: in which window, how far, and what was before it."""
+        position = here.position | {
+            "rows": here.rows,
+            "bytes_read": here.bytes_read,
+            "seed": self.seed,
+            "window": window,
+            "window_batches": batches,
+            "before": before.position,
+        }
+        return here._replace(position=position)
+
+
+def mixed_windows(
+    read_pieces: Callable[[Iterator[Any], Cursor], Generator[tuple[Batch, Cursor]]],
+    windows: Iterator[Window],
+    cursor: Cursor,
+    threads: int,
+) -> Generator[Mixed]:
+    """Mix the rows of what was read: for formats whose pieces become one batch each."""
+    plan, again = tee(windows)
+    read = read_pieces(chain.from_iterable(window.pieces for window in plan), cursor)
+
+    def together() -> Generator[tuple[Window, list[tuple[Batch, Cursor]]]]:
+        try:
+            for window in again:
+                yield window, list(islice(read, len(window.pieces)))
+            next(read, None)  # which finds fault with the whole, if there is any
+        finally:
+            read.close()
+
+    def shuffled(
+        part: tuple[Window, list[tuple[Batch, Cursor]]],
+    ) -> tuple[Batch, Cursor]:
+        window, parts = part
+        batches = [batch for batch, _ in parts]
+        return joined(batches, window.permutation(sum(map(len, batches)))), parts[-1][1]
+
+    mixed = ordered_map(shuffled, together(), min(threads, 1), ahead=1)
+    try:
+        for batch, after in mixed:
+            for begin, end in cut_in_batches(len(batch)):
+                share = end / len(batch) if len(batch) else 1.0
+                new_bytes = round((after.bytes_read - cursor.bytes_read) * share)
+                here = after._replace(
+                    rows=cursor.rows + end, bytes_read=cursor.bytes_read + new_bytes
+                )
+                yield Mixed(part_of(batch, begin, end), here, end == len(batch))
+            cursor = after
+    finally:
+        mixed.close()

@@ -1,0 +1,254 @@
+"""Plain files of lines, cut into pieces that can be read in any order."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from bisect import bisect_right, insort
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import PADDING, line_places
+from polyak.data.sources.blocks import LongLineError
+from polyak.data.sources.files import HEAD_BYTES, File, Pipe, reason
+from polyak.errors import DataError
+
+SMALLEST, LARGEST = 1 << 16, 1 << 18
+"""How many bytes a piece has: reading a smaller one would take longer than parsing it, and of
+larger ones too few would be mixed with each other in as much memory."""
+PIECES = 1 << 10
+"""How many pieces small files are cut into, so that there are enough to mix."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LinePiece(NamedTuple):
+    """The lines of a file that begin at a byte or after it, and before another."""
+
+    file: int
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        return self.end - self.begin
+
+
+class LinesOfPieces(NamedTuple):
+    """The lines of some pieces.
+
+    Attributes
+    ----------
+    text : array of bytes
+        In which they are, among others; every line ends with a newline.
+    places : array of two numbers a line
+        Where each begins and ends there.
+    firsts : array of int
+        The number of the first line of each piece, and of all lines.
+    """
+
+    text: NDArray[np.uint8]
+    places: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
+def are_plain(files: Sequence[File | Pipe]) -> bool:
+    """Tell whether all files can be read from any byte on: neither pipes nor compressed."""
+    return all(isinstance(file, File) and file.is_plain() for file in files)
+
+
+def has_quotes(path: str, begin: int) -> bool:
+    """Tell whether there is a quotation mark in a file, from a byte on."""
+    block = bytearray(1 << 18)  # small enough to be looked through where it was read to
+    with open(path, "rb", buffering=0) as file:
+        file.seek(begin)
+        while count := file.readinto(block):
+            if block.find(b'"', 0, count) >= 0:
+                return True
+    return False
+
+
+def lines_in(files: Sequence[File | Pipe], size: int) -> int:
+    """Say about how many lines have so many bytes, as the first do; 0 of a pipe."""
+    if not all(getattr(file, "is_regular", False) for file in files):
+        return 0
+    opened = files[0].open()
+    try:
+        head = bytearray(HEAD_BYTES)
+        filled = opened.fill(memoryview(head))
+    finally:
+        opened.close()
+    return size * max(head.count(b"\n"), 1) // max(filled, 1)
+
+
+class LinePieces:
+    """The pieces of plain files, which have every line once.
+
+    How they are cut depends on the sizes of the files alone. What is added to a file later is not
+    read.
+    """
+
+    def __init__(self, files: Sequence[File | Pipe], longest: int, largest: int = LARGEST) -> None:
+        self._names = [file.name for file in files]
+        self._sizes = [file.size or 0 for file in files]
+        self._longest = longest
+        self.size = min(max(sum(self._sizes) // PIECES, SMALLEST), largest)
+        self._known: list[list[tuple[int, int]]] = [[(0, 0)] for _ in files]
+        self._counting = threading.Lock()
+        self._rooms: list[_Room] = []
+
+    def cut(self, size: int | None = None) -> list[LinePiece]:
+        """Cut all files into pieces of about as many bytes."""
+        every = range(len(self._names))
+        return [piece for file in every for piece in self.cut_file(file, 0, size)]
+
+    def cut_file(self, file: int, begin: int, size: int | None = None) -> list[LinePiece]:
+        """Cut one file, from a byte on."""
+        step, end = size or self.size, self._sizes[file]
+        return [LinePiece(file, at, min(at + step, end)) for at in range(begin, end, step)]
+
+    def text(self, piece: LinePiece) -> memoryview:
+        """Read the lines of a piece."""
+        room = _Room(piece.size)
+        begin, end = self._read(piece, room, 0)
+        return memoryview(room.text)[begin:end]  # type: ignore[arg-type]
+
+    def lines(self, pieces: Sequence[LinePiece]) -> LinesOfPieces:
+        """Read the lines of pieces, to be taken in any order."""
+        room = self._rooms.pop() if self._rooms else _Room(0)
+        room.grow(0, sum(piece.size + 1 for piece in pieces) + _MARGIN)
+        found = [np.empty((0, 2), np.int64)]
+        end = 0
+        for piece in pieces:
+            begin, end = self._read(piece, room, end)
+            found.append(line_places(room.text, begin, end))
+        firsts = np.cumsum([len(places) for places in found])
+        return LinesOfPieces(room.text, np.concatenate(found), firsts)
+
+    def give_back(self, text: NDArray[np.uint8]) -> None:
+        """Say that nobody needs these lines any more: their memory is for the next."""
+        self._rooms.append(_Room(0, text))
+
+    def lines_before(self, piece: LinePiece) -> int:
+        """Count the lines of its file before the first of a piece: only to say where a line is."""
+        newlines = self._newlines(piece.file, piece.begin)
+        with open(self._names[piece.file], "rb") as raw:
+            raw.seek(max(piece.begin - 1, 0))
+            return newlines + (piece.begin > 0 and raw.read(1) != b"\n")
+
+    def where(self, pieces: Sequence[LinePiece], firsts: NDArray[np.int64], line: int) -> _Where:
+        """Name one of the lines of some pieces: by its file and its number there."""
+        number = int(np.searchsorted(firsts, line, side="right")) - 1
+        piece = pieces[number]
+        before = self.lines_before(piece) + line - int(firsts[number])
+        return self._names[piece.file], before + 1, "line"
+
+    def _read(self, piece: LinePiece, room: _Room, at: int) -> tuple[int, int]:
+        """Read a piece into a text, behind a place; give where its lines begin and end."""
+        before = max(piece.begin - 1, 0)  # the newline before the first line, if it is there
+        try:
+            with open(self._names[piece.file], "rb", buffering=0) as raw:
+                raw.seek(before)
+                length = piece.end - before
+                self._fill(raw, room, at, length, piece)
+                first, last = at, at + length
+                if piece.begin:
+                    first = room.newline(at, last) + 1 or last
+                elif room.text[at : at + 3].tobytes() == BYTE_ORDER_MARK:
+                    first += 3
+                if first >= last:
+                    return at, at
+                end = self._end_of_line(raw, room, last, piece)
+        except OSError as error:
+            raise DataError(f"{self._names[piece.file]} cannot be read: {reason(error)}") from error
+        self._check_lengths(piece, room.text[first:end])
+        return first, end
+
+    def _end_of_line(self, raw: io.FileIO, room: _Room, last: int, piece: LinePiece) -> int:
+        """Read on behind a piece, to the end of its last line; give one to the file's last."""
+        size, here, looked = self._sizes[piece.file], piece.end, last - 1
+        while (found := room.newline(looked, last)) < 0:
+            if here - piece.end > self._longest:
+                raise self._too_long(piece.file, self._newlines(piece.file, piece.end) + 1)
+            if here == size:
+                room.grow(last, 1)
+                room.text[last] = ord("\n")
+                return last + 1
+            more = min(size - here, _MARGIN if here == piece.end else here - piece.begin)
+            self._fill(raw, room, last, more, piece)
+            looked, last, here = last, last + more, here + more
+        return found + 1
+
+    def _fill(self, raw: io.FileIO, room: _Room, at: int, length: int, piece: LinePiece) -> None:
+        room.grow(at, length)
+        view = memoryview(room.text)[at : at + length]  # type: ignore[arg-type]
+        while len(view):
+            count = raw.readinto(view) or 0
+            if not count:
+                raise DataError(
+                    f"{self._names[piece.file]} became shorter while it was read: it had "
+                    f"{self._sizes[piece.file]} bytes, and now has {os.fstat(raw.fileno()).st_size}"
+                )
+            view = view[count:]
+
+    def _newlines(self, file: int, end: int) -> int:
+        """Count the newlines before a byte.
+
+        What was counted is remembered, so however often that is asked, no byte is counted twice.
+        """
+        with self._counting, open(self._names[file], "rb", buffering=0) as raw:
+            known = self._known[file]
+            at, lines = known[bisect_right(known, (end, 1 << 62)) - 1]
+            raw.seek(at)
+            while at < end and (block := raw.read(min(end - at, 1 << 20))):
+                at += len(block)
+                lines += block.count(b"\n")
+                insort(known, (at, lines))
+        return lines
+
+    def _check_lengths(self, piece: LinePiece, text: NDArray[np.uint8]) -> None:
+        """Refuse a line that is too long, as wherever lines are read one after the other."""
+        if len(text) <= self._longest:
+            return
+        places = line_places(text, 0, len(text))
+        lengths = places[:, 1] - places[:, 0] - 1
+        if lengths.max() > self._longest:
+            line = int(np.argmax(lengths > self._longest))
+            raise self._too_long(piece.file, self.lines_before(piece) + line + 1)
+
+    def _too_long(self, file: int, line: int) -> DataError:
+        return DataError(LongLineError(file).sentence(self._names[file], line, self._longest))
+
+
+class _Room:
+    """Memory for text, with room for what a parser reads behind it."""
+
+    def __init__(self, size: int, text: NDArray[np.uint8] | None = None) -> None:
+        self.text = np.empty(size + _MARGIN + PADDING, np.uint8) if text is None else text
+
+    def grow(self, at: int, length: int) -> None:
+        """Have room for so much behind a place."""
+        if at + length + PADDING > len(self.text):
+            text = np.empty(max(at + length + PADDING, len(self.text) * 5 // 4), np.uint8)
+            text[:at] = self.text[:at]
+            self.text = text
+
+    def newline(self, begin: int, end: int) -> int:
+        """Find the first newline between two places; -1 if there is none."""
+        while begin < end:
+            part = self.text[begin : min(begin + _MARGIN, end)].tobytes()
+            found = part.find(b"\n")
+            if found >= 0:
+                return begin + found
+            begin += _MARGIN
+        return -1
+
+
+_MARGIN = 1 << 12
+"""How much is read first to find the end of the last line of a piece."""
+_Where = tuple[str, int, str]
+Naming = Callable[[int], _Where]
