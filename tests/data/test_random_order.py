@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def rows_of(batch: Batch) -> list[tuple[Any, ...]]:
     rows, n = batch.rows, len(batch)
     if isinstance(rows, SparseRows):
         ends = rows.indptr.tolist()
-        spans = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        spans = [slice(a, b) for a, b in pairwise(ends)]
         each = [(tuple(rows.indices[s].tolist()), tuple(rows.values[s].tolist())) for s in spans]
     else:
         each = [tuple(row) for row in rows.tolist()]

@@ -95,7 +95,8 @@ class LineReader:
             opened.fill(memoryview(text))
         finally:
             opened.close()
-        return file.name, lines + self._line_of(row, bytes(text).splitlines(True), last | here), "line"
+        each = [line + b"\n" for line in bytes(text).split(b"\n")]
+        return file.name, lines + self._line_of(row, each, last | here), "line"
 
     def _line_of(self, row: int, lines: list[bytes], at: Position) -> int:
         """Say on which of some lines, from one, a row stands."""
