@@ -23,21 +23,18 @@ from polyak.training.checkpoint import NEWEST
 from polyak.training.job import Job
 from polyak.training.loop import train
 
-
-def make_small(pieces: int = 1 << 10, window: int = 1 << 15) -> None:
-    """Let small files have many windows of many pieces."""
-    line_pieces.SMALLEST = pieces
-    random_order.Pieces.apart.__func__.__defaults__ = (window,)  # type: ignore[attr-defined]
-    random_order.LEAST_ROWS = 32
+SMALL = (
+    (line_pieces, "SMALLEST", 1 << 10),
+    (random_order, "WINDOW_BYTES", 1 << 15),
+    (random_order, "LEAST_ROWS", 32),
+)
+"""What lets small files have many windows of many pieces."""
 
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_pieces, "SMALLEST", line_pieces.SMALLEST)
-    monkeypatch.setattr(random_order, "LEAST_ROWS", random_order.LEAST_ROWS)
-    defaults = random_order.Pieces.apart.__func__.__defaults__  # type: ignore[attr-defined]
-    monkeypatch.setattr(random_order.Pieces.apart.__func__, "__defaults__", defaults)  # type: ignore[attr-defined]
-    make_small()
+    for module, name, value in SMALL:
+        monkeypatch.setattr(module, name, value)
 
 
 def forest(rows: int, seed: int) -> list[str]:
@@ -73,7 +70,7 @@ def test_a_file_sorted_by_class_is_learned_as_a_shuffled_one(
     assert abs(losses["sorted"] / losses["shuffled"] - 1) < 0.005
 
 
-def run(folder: Path, source: Path, model: Path, checkpoints: Path | None) -> None:
+def run(source: Path, model: Path, checkpoints: Path | None) -> None:
     """Learn a file: in a process that may be killed."""
     outcome = train(
         Job(
@@ -95,9 +92,9 @@ def survives(tmp_path: Path, rows: int, kills: int) -> int:
     script = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\n"
-        f"from {Path(__file__).stem} import make_small, run\n"
-        "make_small()\n"
-        f"run(Path({str(tmp_path)!r}), Path({str(source)!r}), "
+        f"from {Path(__file__).stem} import SMALL, run\n"
+        "for change in SMALL: setattr(*change)\n"
+        f"run(Path({str(source)!r}), "
         f"Path({str(tmp_path / 'killed')!r}), Path({str(folder)!r}))\n"
     )
     command = [sys.executable, "-c", script]
@@ -115,7 +112,7 @@ def survives(tmp_path: Path, rows: int, kills: int) -> int:
             break
         alive += 1
     subprocess.run(command, check=True)
-    run(tmp_path, source, tmp_path / "whole", None)
+    run(source, tmp_path / "whole", None)
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
     return alive
 

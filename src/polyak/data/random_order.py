@@ -10,7 +10,7 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise, tee
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -46,17 +46,23 @@ class Pieces:
         How many pieces are mixed with each other.
     strata : int
         From how many stretches of the source, at most, a window has pieces.
+    head : list of pieces
+        What to read first: small pieces from all over the source, since the first rows tell which
+        classes there are and how fast to learn.
     """
 
     units: list[list[Any]]
     in_window: int
     strata: int
+    head: list[Any] = field(default_factory=list)
 
     @classmethod
-    def apart(cls, pieces: list[Any], size: int, window: int = WINDOW_BYTES) -> Pieces:
+    def apart(
+        cls, pieces: list[Any], size: int, head: list[Any] | None = None, *, is_table: bool = False
+    ) -> Pieces:
         """Have pieces of so many bytes that have nothing to do with each other."""
-        in_window = max(1, window // size)
-        return cls([[piece] for piece in pieces], in_window, in_window)
+        in_window = max(1, (TABLE_WINDOW_BYTES if is_table else WINDOW_BYTES) // size)
+        return cls([[piece] for piece in pieces], in_window, in_window, head or [])
 
     @classmethod
     def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:
@@ -142,7 +148,7 @@ def windows(pieces: Pieces, seed: int) -> list[list[Any]]:
         phase = stratum * 0.6180339887498949 % 1.0
         for place, piece in enumerate(some):
             dealt[int((place + phase) * number / len(some))].append(piece)
-    return [window for window in dealt if window]
+    return [window for window in (pieces.head, *dealt) if window]
 
 
 class RandomOrder:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import take_spans
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import Rows, SparseRows
@@ -145,7 +146,7 @@ def _take(parts: list[Rows], order: NDArray[Any]) -> Rows:
     if not sparse:
         dense: NDArray[Any] = np.concatenate(parts)[order]  # type: ignore[arg-type]
         return dense
-    lengths = np.concatenate([np.diff(part.indptr) for part in sparse])[order]
+    lengths = np.concatenate([np.diff(part.indptr) for part in sparse])[order].astype(np.int64)
     # Where each row begins once all parts stand behind each other.
     spans = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in sparse]
     sizes = [span.stop - span.start for span in spans]
@@ -157,8 +158,12 @@ def _take(parts: list[Rows], order: NDArray[Any]) -> Rows:
         ]
     )[order]
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    places = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], lengths)
     pairs = list(zip(sparse, spans, strict=True))
-    indices = np.concatenate([part.indices[span] for part, span in pairs])[places]
-    values = np.concatenate([part.values[span] for part, span in pairs])[places]
-    return SparseRows(indptr, indices, values, max(part.n_features for part in sparse))
+    indices = np.concatenate([part.indices[span] for part, span in pairs])
+    values = np.concatenate([part.values[span] for part, span in pairs])
+    return SparseRows(
+        indptr,
+        take_spans(indices, begins, lengths),
+        take_spans(values, begins, lengths),
+        max(part.n_features for part in sparse),
+    )

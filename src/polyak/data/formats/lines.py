@@ -212,7 +212,8 @@ class LineReader:
     def pieces(self) -> Pieces:
         """Cut the files at lines."""
         every = LinePieces(self._files, self._options.longest_line)
-        return Pieces.apart(every.cut(), every.size)
+        head, rest = every.with_head(every.cut())
+        return Pieces.apart(rest, every.size, head=head)
 
     def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
         """Parse the lines of every window in its own order, some at a time."""

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from polyak._core import PADDING, line_places
 from polyak.data.sources.blocks import LongLineError
-from polyak.data.sources.files import HEAD_BYTES, File, Pipe, reason
+from polyak.data.sources.files import File, Pipe, reason
 from polyak.errors import DataError
 
-SMALLEST, LARGEST = 1 << 16, 1 << 18
+SMALLEST, LARGEST = 1 << 13, 1 << 17
 """How many bytes a piece has: reading a smaller one would take longer than parsing it, and of
 larger ones too few would be mixed with each other in as much memory."""
-PIECES = 1 << 10
+PIECES = 1 << 12
 """How many pieces small files are cut into, so that there are enough to mix."""
+HEAD_PIECES, HEAD_BYTES = 1 << 8, 1 << 14
+"""How many pieces are read first where pieces are large, and how many bytes these have."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -78,7 +80,7 @@ def lines_in(files: Sequence[File | Pipe], size: int) -> int:
         return 0
     opened = files[0].open()
     try:
-        head = bytearray(HEAD_BYTES)
+        head = bytearray(1 << 16)
         filled = opened.fill(memoryview(head))
     finally:
         opened.close()
@@ -110,6 +112,20 @@ class LinePieces:
         """Cut one file, from a byte on."""
         step, end = size or self.size, self._sizes[file]
         return [LinePiece(file, at, min(at + step, end)) for at in range(begin, end, step)]
+
+    def with_head(self, pieces: list[LinePiece]) -> tuple[list[LinePiece], list[LinePiece]]:
+        """Cut the beginnings of some pieces off, from all over the files; give these, and all."""
+        if self.size < 4 * HEAD_BYTES:
+            return [], pieces
+        step = max(1, len(pieces) // HEAD_PIECES)
+        head, rest = [], []
+        for number, piece in enumerate(pieces):
+            if number % step == 0 and piece.size > HEAD_BYTES:
+                border = piece.begin + HEAD_BYTES
+                head.append(piece._replace(end=border))
+                piece = piece._replace(begin=border)
+            rest.append(piece)
+        return head, rest
 
     def text(self, piece: LinePiece) -> memoryview:
         """Read the lines of a piece."""

@@ -9,17 +9,19 @@ from typing import Any
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
-from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces
+from polyak.data.random_order import Pieces
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
-from polyak.data.tables.row_groups import PIECE_BYTES, GroupPiece, OpenGroups, cut_groups
+from polyak.data.tables.row_groups import GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
 BATCH_ROWS = 1 << 15
+MOST_BATCHES = 16
+"""From how many stretches of Arrow files record batches are mixed with each other."""
 
 
 class BinarySource:
@@ -127,7 +129,7 @@ class BinarySource:
             share = (file.size or 0) // max(count, 1)
             units += [[GroupPiece(number, n, 0, 0, 0, share)] for n in range(count)]
         size = max(1, (self.bytes_total or 0) // max(len(units), 1))
-        return Pieces.of_units(units, size, TABLE_WINDOW_BYTES // PIECE_BYTES)
+        return Pieces.of_units(units, size, MOST_BATCHES)
 
     def read_pieces(self, pieces: Iterator[GroupPiece], bytes_before: int) -> Generator[Piece]:
         """Read pieces in the order given."""

@@ -12,7 +12,7 @@ import numpy as np
 from polyak.data.head_start import BLOCK_BYTES
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
-from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces
+from polyak.data.random_order import Pieces
 from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.sources.line_pieces import (
@@ -35,7 +35,7 @@ from polyak.optional_imports import pyarrow
 LEAST_ROWS = 256
 """How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
 each column of a block costs is more than what its rows do."""
-LARGEST_PIECE = 1 << 19
+LARGEST_PIECE = 1 << 18
 """How large pieces are at most that are read in any order: what each column costs is the same for
 smaller ones."""
 SAMPLE_BYTES = 1 << 20
@@ -61,6 +61,7 @@ class TextSource:
         self._as_written: set[str] = set()
         self._twice: list[str] = []
         self._headings: dict[int, _Heading | None] = {}
+        self._is_quoted = False
 
     def fingerprint(self) -> str:
         """Tell this data from other data."""
@@ -207,8 +208,11 @@ class TextSource:
     def cut(self) -> Pieces:
         """Cut the files at the ends of rows."""
         every = LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
+        head: list[LinePiece] = []
         cut = [piece for number in range(len(self._files)) for piece in self._cut(every, number)]
-        return Pieces.apart(cut, every.size, TABLE_WINDOW_BYTES)
+        if not self._is_quoted:
+            head, cut = every.with_head(cut)
+        return Pieces.apart(cut, every.size, head, is_table=True)
 
     def _cut(self, every: LinePieces, number: int) -> list[LinePiece]:
         heading = self._heading(number)
@@ -217,6 +221,7 @@ class TextSource:
         begin = heading.end if self.format != "jsonl" else 0
         if self.format == "jsonl" or not has_quotes(self._files[number].name, begin):
             return every.cut_file(number, begin)
+        self._is_quoted = True
         # Only who reads all of it knows which line breaks are in quotation marks.
         ends = self._text.ends(heading.delimiter)
         longest = self._options.longest_line
