@@ -26,7 +26,6 @@ from polyak.training.loop import train
 SMALL = (
     (line_pieces, "SMALLEST", 1 << 10),
     (random_order, "WINDOW_BYTES", 1 << 15),
-    (random_order, "LEAST_ROWS", 32),
 )
 """What lets small files have many windows of many pieces."""
 

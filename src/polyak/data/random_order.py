@@ -28,10 +28,8 @@ WINDOW_BYTES = 1 << 22
 """How much text a window has, or about as much of other files."""
 TABLE_WINDOW_BYTES = 1 << 23
 """The same of tables, of which every piece costs more."""
-BATCHES = 2
-"""In how many batches the rows of a window come."""
-LEAST_ROWS = 1 << 10
-"""How many rows a batch has at least, but for the last of a window."""
+TABLE_BATCHES = 2
+"""In how many batches the rows of a window of a table come; of other text, in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,6 @@ class Window(NamedTuple):
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Give the order of its rows, or lines."""
         return random_permutation(n, np.random.PCG64([self.seed, self.number]))
-
-
-def cut_in_batches(n: int) -> list[tuple[int, int]]:
-    """Say from where to where the batches of a window go that has so many rows, or lines."""
-    step = max(-(-n // BATCHES), LEAST_ROWS)
-    return [(begin, min(begin + step, n)) for begin in range(0, max(n, 1), step)]
 
 
 class Mixed(NamedTuple):
@@ -227,7 +219,9 @@ def mixed_windows(
     mixed = ordered_map(shuffled, together(), min(threads, 1), ahead=1)
     try:
         for batch, after in mixed:
-            for begin, end in cut_in_batches(len(batch)):
+            step = max(-(-len(batch) // TABLE_BATCHES), 1)
+            for begin in range(0, max(len(batch), 1), step):
+                end = min(begin + step, len(batch))
                 share = end / len(batch) if len(batch) else 1.0
                 new_bytes = round((after.bytes_read - cursor.bytes_read) * share)
                 here = after._replace(

@@ -13,11 +13,11 @@ from polyak._core import LineTooLong, TextBlock
 from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window, cut_in_batches
+from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
-from polyak.data.sources.line_pieces import LinePieces, Naming, are_plain, lines_in
+from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
@@ -225,22 +225,27 @@ class LineReader:
             at = at | {"base": self._first_base(every, at)}
         reader = self._text(at)._replace(threads=0).read()
 
-        def parsed(some: _SomeLines) -> tuple[_SomeLines, TextBlock]:
-            block = reader.parse_in_order(some.text, some.places, some.order)
-            if some.left.pop() == 0:  # the last to be parsed
-                every.give_back(some.text)
+        def parsed(some: _LinesOfWindow) -> tuple[_LinesOfWindow, TextBlock]:
+            block = reader.parse_in_order(some.lines.text, some.lines.places, some.order)
+            every.give_back(some.lines.text)
             return some.without_text(), block
 
         threads = self._options.number_of_threads()
-        for some, block in ordered_map(parsed, _in_batches(every, windows), threads):
-            place = {"file": 0, "offset": 0, "lines": 0}
-            place["bytes_read"] = cursor.bytes_read + some.bytes
-            last = cursor.position
-            cursor = self._counted(block, cursor, place, some.where)
-            batch, more = self._batch(block, last)
-            cursor.position.update(more)
-            where = self._where_in(some, block.lines == len(batch), at)
-            yield Mixed(replace(batch, where=where), cursor, some.is_last)
+        blocks = ordered_map(parsed, _read_windows(every, windows), threads, ahead=2)
+        try:
+            for some, block in blocks:
+                size = sum(piece.size for piece in some.window.pieces)
+                place = {"file": 0, "offset": 0, "lines": 0}
+                place["bytes_read"] = cursor.bytes_read + size
+                last = cursor.position
+                cursor = self._counted(block, cursor, place, some.where)
+                batch, more = self._batch(block, last)
+                cursor.position.update(more)
+                where = self._where_in(some, block.lines == len(batch), at)
+                yield Mixed(replace(batch, where=where), cursor, True)
+        finally:
+            blocks.close()
+            every.close()
 
     def rows_in(self, size: int) -> int:
         """Say about how many rows have so many bytes."""
@@ -254,13 +259,15 @@ class LineReader:
                 return int(base)
         return UNKNOWN_BASE
 
-    def _where_in(self, some: _SomeLines, row_a_line: bool, at: Position) -> Naming:
+    def _where_in(self, some: _LinesOfWindow, row_a_line: bool, at: Position) -> Naming:
         """Let a batch name its rows: where lines have none, by reading them once more."""
 
         def where(row: int) -> tuple[str, int, str]:
             line = row
             if not row_a_line:
-                again = some.every.lines(some.window.pieces)
+                every = LinePieces(self._files, self._options.longest_line)
+                again = every.lines(some.window.pieces)
+                every.close()
                 lines = [again.text[a:b].tobytes() for a, b in again.places[some.order]]
                 line = self._line_of(row, lines, at) - 1
             return some.where(line)
@@ -268,54 +275,25 @@ class LineReader:
         return where
 
 
-class _SomeLines(NamedTuple):
-    """Some lines of a window, in its order."""
+class _LinesOfWindow(NamedTuple):
+    """The lines of a window, and the order to take them in."""
 
     every: LinePieces
     window: Window
+    lines: LinesOfPieces
     order: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    places: NDArray[np.int64]
-    left: list[int]
-    bytes: int
-    is_last: bool
 
     def where(self, line: int) -> tuple[str, int, str]:
-        return self.every.where(self.window.pieces, self.firsts, int(self.order[line]))
+        return self.every.where(self.window.pieces, self.lines.firsts, int(self.order[line]))
 
-    def without_text(self) -> _SomeLines:
-        return self._replace(text=_NOTHING, places=_NOWHERE)
-
-
-_NOTHING = np.empty(0, np.uint8)
-_NOWHERE = np.empty((0, 2), np.int64)
+    def without_text(self) -> _LinesOfWindow:
+        return self._replace(lines=self.lines.without_text())
 
 
-def _in_batches(every: LinePieces, windows: Iterator[Window]) -> Generator[_SomeLines]:
-    """Read windows, and choose the lines of every batch."""
+def _read_windows(every: LinePieces, windows: Iterator[Window]) -> Generator[_LinesOfWindow]:
     for window in windows:
-        text, places, firsts = every.lines(window.pieces)
-        size = sum(piece.size for piece in window.pieces)
-        permutation = window.permutation(len(places))
-        bytes_before = 0
-        batches = cut_in_batches(len(places))
-        left = list(range(len(batches)))  # as many as are still to be parsed
-        for begin, end in batches:
-            order, is_last = permutation[begin:end], end == len(places)
-            bytes_read = round(size * end / len(places)) if len(places) else size
-            yield _SomeLines(
-                every,
-                window,
-                order,
-                firsts,
-                text,
-                places,
-                left,
-                bytes_read - bytes_before,
-                is_last,
-            )
-            bytes_before = bytes_read
+        lines = every.lines(window.pieces)
+        yield _LinesOfWindow(every, window, lines, window.permutation(len(lines.places)))
 
 
 def _is_float64(dtype: Any) -> bool:

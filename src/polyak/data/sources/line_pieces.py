@@ -57,6 +57,14 @@ class LinesOfPieces(NamedTuple):
     places: NDArray[np.int64]
     firsts: NDArray[np.int64]
 
+    def without_text(self) -> LinesOfPieces:
+        """Keep what it takes to say which line is which."""
+        return LinesOfPieces(_NO_TEXT, _NO_PLACES, self.firsts)
+
+
+_NO_TEXT = np.empty(0, np.uint8)
+_NO_PLACES = np.empty((0, 2), np.int64)
+
 
 def are_plain(files: Sequence[File | Pipe]) -> bool:
     """Tell whether all files can be read from any byte on: neither pipes nor compressed."""
@@ -102,6 +110,7 @@ class LinePieces:
         self._known: list[list[tuple[int, int]]] = [[(0, 0)] for _ in files]
         self._counting = threading.Lock()
         self._rooms: list[_Room] = []
+        self._open: tuple[int, io.FileIO] | None = None
 
     def cut(self, size: int | None = None) -> list[LinePiece]:
         """Cut all files into pieces of about as many bytes."""
@@ -166,27 +175,34 @@ class LinePieces:
     def _read(self, piece: LinePiece, room: _Room, at: int) -> tuple[int, int]:
         """Read a piece into a text, behind a place; give where its lines begin and end."""
         before = max(piece.begin - 1, 0)  # the newline before the first line, if it is there
+        last = at + piece.end - before
         try:
-            with open(self._names[piece.file], "rb", buffering=0) as raw:
-                raw.seek(before)
-                length = piece.end - before
-                self._fill(raw, room, at, length, piece)
-                first, last = at, at + length
-                if piece.begin:
-                    first = room.newline(at, last) + 1 or last
-                elif room.text[at : at + 3].tobytes() == BYTE_ORDER_MARK:
-                    first += 3
-                if first >= last:
-                    return at, at
-                end = self._end_of_line(raw, room, last, piece)
+            raw = self._opened(piece.file)
+            # With what comes behind it, where its last line ends.
+            more = min(self._sizes[piece.file] - piece.end, _MARGIN)
+            self._fill(raw, room, at, last - at + more, before, piece)
+            first = at
+            if piece.begin:
+                first = room.newline(at, last) + 1 or last
+            elif room.text[at : at + 3].tobytes() == BYTE_ORDER_MARK:
+                first += 3
+            if first >= last:
+                return at, at
+            end = self._end_of_line(raw, room, last, more, piece)
         except OSError as error:
             raise DataError(f"{self._names[piece.file]} cannot be read: {reason(error)}") from error
         self._check_lengths(piece, room.text[first:end])
         return first, end
 
-    def _end_of_line(self, raw: io.FileIO, room: _Room, last: int, piece: LinePiece) -> int:
-        """Read on behind a piece, to the end of its last line; give one to the file's last."""
-        size, here, looked = self._sizes[piece.file], piece.end, last - 1
+    def _end_of_line(
+        self, raw: io.FileIO, room: _Room, last: int, more: int, piece: LinePiece
+    ) -> int:
+        """Find the end of the line behind a piece's last byte; read on if it is not there yet.
+
+        The last line of a file is given one if it has none.
+        """
+        size, here, looked = self._sizes[piece.file], piece.end + more, last - 1
+        last += more
         while (found := room.newline(looked, last)) < 0:
             if here - piece.end > self._longest:
                 raise self._too_long(piece.file, self._newlines(piece.file, piece.end) + 1)
@@ -194,13 +210,30 @@ class LinePieces:
                 room.grow(last, 1)
                 room.text[last] = ord("\n")
                 return last + 1
-            more = min(size - here, _MARGIN if here == piece.end else here - piece.begin)
-            self._fill(raw, room, last, more, piece)
+            more = min(size - here, here - piece.begin)
+            self._fill(raw, room, last, more, here, piece)
             looked, last, here = last, last + more, here + more
         return found + 1
 
-    def _fill(self, raw: io.FileIO, room: _Room, at: int, length: int, piece: LinePiece) -> None:
+    def _opened(self, file: int) -> io.FileIO:
+        """Open a file, or give the one that is open: this is called by one thread at a time."""
+        if self._open is None or self._open[0] != file:
+            self.close()
+            self._open = file, io.FileIO(self._names[file])
+        return self._open[1]
+
+    def close(self) -> None:
+        """Close the file that was read last."""
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+    def _fill(
+        self, raw: io.FileIO, room: _Room, at: int, length: int, begin: int, piece: LinePiece
+    ) -> None:
+        """Read so many bytes of a file into a text."""
         room.grow(at, length)
+        raw.seek(begin)
         view = memoryview(room.text)[at : at + length]  # type: ignore[arg-type]
         while len(view):
             count = raw.readinto(view) or 0

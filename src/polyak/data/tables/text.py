@@ -207,7 +207,7 @@ class TextSource:
 
     def cut(self) -> Pieces:
         """Cut the files at the ends of rows."""
-        every = LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
+        every = self._line_pieces()
         head: list[LinePiece] = []
         cut = [piece for number in range(len(self._files)) for piece in self._cut(every, number)]
         if not self._is_quoted:
@@ -235,11 +235,17 @@ class TextSource:
     def read_pieces(self, pieces: Iterator[LinePiece], bytes_before: int) -> Generator[Piece]:
         """Read pieces in the order given."""
         self._begun = None
-        every = LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
-        for piece in pieces:
-            bytes_before += piece.size
-            lines = self._lines_of(every, piece)
-            yield Piece(lines, {}, bytes_before, partial(self._parsed_again, every, piece))
+        every = self._line_pieces()
+        try:
+            for piece in pieces:
+                bytes_before += piece.size
+                lines = self._lines_of(every, piece)
+                yield Piece(lines, {}, bytes_before, partial(self._parsed_again, piece))
+        finally:
+            every.close()
+
+    def _line_pieces(self) -> LinePieces:
+        return LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
 
     def _lines_of(self, every: LinePieces, piece: LinePiece) -> Lines:
         heading = self._heading(piece.file)
@@ -254,9 +260,11 @@ class TextSource:
             heading.delimiter,
         )
 
-    def _parsed_again(self, every: LinePieces, piece: LinePiece) -> Lines:
+    def _parsed_again(self, piece: LinePiece) -> Lines:
         """Read lines once more, to name one of their rows: bad ones are no rows."""
+        every = self._line_pieces()
         again = Piece(self._lines_of(every, piece), {})
+        every.close()
         self.batch(again, [])
         lines: Lines = again.data
         return lines
