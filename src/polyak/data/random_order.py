@@ -10,8 +10,9 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise, tee
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -98,7 +99,7 @@ class InPieces(Protocol):
     def pieces(self) -> Pieces:
         """Cut the source into pieces, in the same way every time."""
 
-    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other, each in one batch or more, which may be empty."""
 
 
@@ -160,7 +161,11 @@ class RandomOrder:
             return self._at(begin, 0, 0, begin)
         if start.get("seed") != self.seed:
             raise DataError("the place to go on from belongs to a stream shuffled differently")
-        here: Cursor = self._reader.begin(start)
+        try:
+            self._reader.begin(start["before"])
+            here: Cursor = self._reader.begin(start)
+        except (KeyError, TypeError) as error:
+            raise DataError(f"the place to go on from is not one in {self.name}") from error
         return here._replace(position=start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
@@ -169,14 +174,15 @@ class RandomOrder:
         window, done, batches = at["window"], at["window_batches"], 0
         before = self._reader.begin(at["before"])
         dealt = windows(self._reader.pieces(), self.seed)
-        left = (Window(n, dealt[n], self.seed) for n in range(window, len(dealt)))
-        for batch, here, is_last in self._reader.read_windows(left, before):
-            batches += 1
-            if batches > done:
-                after = (window + 1, 0, here) if is_last else (window, batches, before)
-                yield batch, self._at(here, *after)
-            if is_last:
-                window, batches, done, before = window + 1, 0, 0, here
+        left = [Window(n, dealt[n], self.seed) for n in range(window, len(dealt))]
+        with closing(self._reader.read_windows(left, before)) as read:
+            for batch, here, is_last in read:
+                batches += 1
+                if batches > done:
+                    after = (window + 1, 0, here) if is_last else (window, batches, before)
+                    yield batch, self._at(here, *after)
+                if is_last:
+                    window, batches, done, before = window + 1, 0, 0, here
 
     def _at(self, here: Cursor, window: int, batches: int, before: Cursor) -> Cursor:
         """Add where the reading stands: in which window, how far, and what was before it."""
@@ -193,17 +199,16 @@ class RandomOrder:
 
 def mixed_windows(
     read_pieces: Callable[[Iterator[Any], Cursor], Generator[tuple[Batch, Cursor]]],
-    windows: Iterator[Window],
+    windows: list[Window],
     cursor: Cursor,
     threads: int,
 ) -> Generator[Mixed]:
     """Mix the rows of what was read: for formats whose pieces become one batch each."""
-    plan, again = tee(windows)
-    read = read_pieces(chain.from_iterable(window.pieces for window in plan), cursor)
+    read = read_pieces(chain.from_iterable(window.pieces for window in windows), cursor)
 
     def together() -> Generator[tuple[Window, list[tuple[Batch, Cursor]]]]:
         try:
-            for window in again:
+            for window in windows:
                 yield window, list(islice(read, len(window.pieces)))
             next(read, None)  # which finds fault with the whole, if there is any
         finally:

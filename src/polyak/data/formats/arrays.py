@@ -93,6 +93,7 @@ class ArrayReader:
         self._targets = self._one_each(y, "targets")
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
+        self._threads = options.number_of_threads()
         self._dtype = options.dtype
         self._file = file or ArrayFile()
         if options.n_features is not None and options.n_features < width:
@@ -161,9 +162,9 @@ class ArrayReader:
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))
 
-    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
-        return mixed_windows(self._read_spans, windows, cursor, 1)
+        return mixed_windows(self._read_spans, windows, cursor, self._threads)
 
     def _read_spans(
         self, spans: Iterator[tuple[int, int]], cursor: Cursor

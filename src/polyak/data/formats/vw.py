@@ -12,7 +12,7 @@ The importance is the row's weight. The base, an initial prediction, must be 0 i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from polyak._core import TextBlock, hash_name
@@ -67,7 +67,7 @@ class VwReader(LineReader):
             yield batch, last
         self._check_labels(last)
 
-    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         for mixed in super().read_windows(windows, cursor):
             cursor = mixed.cursor

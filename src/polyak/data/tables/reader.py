@@ -188,7 +188,7 @@ class TableReader:
         """Cut the source into pieces."""
         return self._in_pieces().cut()
 
-    def read_windows(self, windows: Iterator[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         source = self._in_pieces()
 
