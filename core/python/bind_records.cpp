@@ -1,12 +1,14 @@
 // The rows of text tables as Python sees them: bytes in, places out.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include <unordered_map>
 
 #include "python/bind_text.hpp"
 #include "table/arrow_export.hpp"
 #include "table/csv_numbers.hpp"
+#include "text/json_objects.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;
@@ -48,6 +50,18 @@ nb::tuple end_of_csv(nb::handle source, char delimiter, int state) {
     end = csv_end(std::string_view(text.data(), text.size()), scanner);
   }
   return nb::make_tuple(end, static_cast<int>(scanner.state));
+}
+
+using Depth = std::tuple<int64_t, bool, bool, bool>;
+
+nb::tuple lines_of_objects(nb::handle source, Depth before) {
+  const Text text(source);
+  const auto &[depth, in_string, escaped, in_array] = before;
+  JsonObjects objects({depth, in_string, escaped, in_array});
+  nb::bytearray lines(text.data(), text.size());
+  objects.translate(static_cast<char *>(lines.data()), text.size());
+  const JsonObjects::State &now = objects.state;
+  return nb::make_tuple(lines, Depth(now.depth, now.in_string, now.escaped, now.in_array));
 }
 
 using Offsets = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -160,6 +174,10 @@ void bind_records(nb::module_ &m) {
   m.def("json_rows", rows_of_json, nb::arg("text"),
         "Find the lines of JSON that are not blank: where each begins and ends, its number, and\n"
         "how many objects it is; -1 where anything else stands there.");
+  m.def("json_objects", lines_of_objects, nb::arg("text"), nb::arg("state"),
+        "Write objects of an array, or spread over several lines, as an object a line, byte for\n"
+        "byte; and give the state behind the text, to go on with: depth, in a string, behind a\n"
+        "backslash, in an array.");
   m.def("csv_end", end_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("state") = 0,
         "Find the end of the last whole row, 0 if there is none, and the state behind the text,\n"
         "to go on with.");

@@ -9,6 +9,7 @@ void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
 void bind_vw(nanobind::module_ &m);
+void bind_written(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of polyak: the bank of averaged models and the readers of text.";
@@ -22,4 +23,5 @@ NB_MODULE(_core, m) {
   bind_svmlight(m);
   bind_table(m);
   bind_vw(m);
+  bind_written(m);
 }

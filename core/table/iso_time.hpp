@@ -22,6 +22,12 @@ inline int64_t days_of(int64_t year, int month, int day) {
   return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+inline int days_in(int year, int month) {
+  static const int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return kDays[month - 1] + (month == 2 && leap);
+}
+
 namespace iso {
 
 struct Reader {
@@ -81,15 +87,13 @@ inline bool read_zone(Reader &in, int64_t &microseconds) {
 }  // namespace iso
 
 inline bool parse_iso_time(std::string_view text, IsoTime &time) {
-  static const int kDays[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   iso::Reader in{text};
   const int year = in.number(4, 9999);
   if (year < 0 || !in.take('-')) return false;
   const int month = in.number(2, 12);
   if (month < 1 || !in.take('-')) return false;
-  const int day = in.number(2, kDays[month - 1]);
-  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  if (day < 1 || (month == 2 && day == 29 && !leap)) return false;
+  const int day = in.number(2, days_in(year, month));
+  if (day < 1) return false;
   time.microseconds = days_of(year, month, day) * 86400000000;
   time.has_clock = in.take('T') || in.take(' ');
   if (!time.has_clock) return in.rest.empty();

@@ -41,12 +41,14 @@ inline bool is_missing(std::string_view text) {
   switch (text.size()) {
     case 0:
       return true;
+    case 1:
+      return text == "?" || text == "-";
     case 2:
       return text == "NA";
     case 3:
-      return text == "NaN" || text == "nan" || text == "N/A";
+      return text == "NaN" || text == "nan" || text == "N/A" || text == "n/a";
     case 4:
-      return text == "null" || text == "NULL";
+      return text == "null" || text == "NULL" || text == "#N/A";
     default:
       return false;
   }

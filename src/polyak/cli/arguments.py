@@ -7,6 +7,7 @@ import os
 import re
 from typing import Any, NoReturn
 
+from polyak.cli.dialect import add_dialect
 from polyak.cli.errors import UsageError
 from polyak.data.formats.registry import FORMATS
 from polyak.data.head_start import LONGEST_LINE
@@ -89,6 +90,7 @@ def add_source(parser: Parser) -> None:
     reading.add_argument(
         "--threads", type=positive, metavar="N", help="threads that read and parse ahead"
     )
+    add_dialect(parser)
 
 
 def add_json(parser: Parser) -> None:

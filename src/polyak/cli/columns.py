@@ -6,6 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, positive
+from polyak.cli.dialect import dialect_of
 
 if TYPE_CHECKING:
     from polyak.data.options import Columns, ReadOptions
@@ -46,11 +47,12 @@ def read_options(options: Namespace) -> ReadOptions:
     """Give what a command's options say about reading; ValueError if they make no sense."""
     from polyak.data.options import Columns, ReadOptions
 
-    names = {"format", "skip_bad_lines", "longest_line", "threads"}
+    names = {"format", "member", "skip_bad_lines", "longest_line", "threads"}
     names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
     return ReadOptions(
         zero_based="auto" if options.zero_based is None else options.zero_based,
         columns=columns_of(options) if "drop" in options else Columns(),
+        dialect=dialect_of(options),
         **{name: getattr(options, name) for name in names},
     )
 

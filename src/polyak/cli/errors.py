@@ -19,6 +19,12 @@ _SPELLINGS = {
     "longest_line=": "--longest-line ",
     "name the target column": "name it with --target",
     "n_features=": "--n-features ",
+    "encoding=": "--encoding ",
+    "dates=": "--dates ",
+    "decimal= says": "--decimal says",
+    "member= says": "--member says",
+    "name it with format=": "name it with --format",
+    "header=False": "--no-header",
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
+from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class ReadOptions:
     schema : Schema, optional
         Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
         does not count.
+    dialect : Dialect
+        How a table's text is written, as far as that cannot be told from its first rows; what is
+        not said here counts as the schema says.
+    member : str, optional
+        Which file in a zip archive to read, where there are several.
     targets : bool
         Whether to read a table's targets. Without them no row is left out because its target is
         missing.
@@ -132,6 +138,8 @@ class ReadOptions:
     y: Any = None
     columns: Columns = Columns()
     schema: Schema | None = None
+    dialect: Dialect = field(default_factory=Dialect)
+    member: str | None = None
     targets: bool = True
     keep: Sequence[str] = ()
     dtype: DTypeLike | None = None
@@ -150,9 +158,21 @@ class ReadOptions:
         """Return how many threads read and parse ahead."""
         return number_of_threads(self.threads)
 
+    def whole_dialect(self) -> Dialect:
+        """Give what was said about text: here, and else to whoever found the schema."""
+        if self.schema is None:
+            return self.dialect
+        return replace(self.schema.dialect, **self.dialect.said())
+
     def what_counts(self) -> dict[str, Any]:
         """Give what changes the rows of the same data, as JSON holds it: not how fast they come."""
         names = ("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer")
-        counts = {name: getattr(self, name) for name in names} | {"columns": asdict(self.columns)}
-        # Not there if not wanted, as in checkpoints of before there was a choice.
-        return counts | ({"random_order": True} if self.random_order else {})
+        said = {
+            "dialect": self.dialect.said(),
+            "member": self.member,
+            # Not there if not wanted, as in checkpoints of before there was a choice.
+            "random_order": self.random_order,
+        }
+        said = {name: value for name, value in said.items() if value}
+        mine = {name: getattr(self, name) for name in names}
+        return mine | {"columns": asdict(self.columns)} | said

@@ -8,13 +8,14 @@ follow them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.model.dialect import WRITTEN, Dialect
 from polyak.storage.shapes import many, whole, word
 
 DAYS_A_YEAR = 365.25
@@ -127,6 +128,11 @@ class Schema:
         Text is hashed as runs of up to so many words.
     interactions : tuple of tuples of str
         Columns that are crossed.
+    written : dict of str to str
+        How columns of text are written that are numbers, dates or truths otherwise than programs
+        write them, such as ``"1.234,5"`` or ``"d/m/y"``.
+    dialect : Dialect
+        What somebody said about the text that it was found in.
 
     Examples
     --------
@@ -143,6 +149,8 @@ class Schema:
     bits: Annotated[int, whole(1, 30)] = 18
     ngrams: Annotated[int, whole(1, 8)] = 1
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
+    written: dict[str, Annotated[str, word(*WRITTEN)]] = field(default_factory=dict)
+    dialect: Dialect = field(default_factory=Dialect)
 
     def __post_init__(self) -> None:
         kinds = {column.name: column.kind for column in self.columns}

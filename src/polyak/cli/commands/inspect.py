@@ -155,7 +155,7 @@ def _print_schema(schema: Schema) -> None:
         lines.append(
             [
                 column.name,
-                column.kind,
+                f"{column.kind} {schema.written.get(column.name, '')}".strip(),
                 f"{column.offset:g}" if plain else "",
                 f"{column.scale:g}" if plain else "",
             ]

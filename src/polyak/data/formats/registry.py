@@ -65,7 +65,9 @@ FORMATS = {
     ),
     "csv": Format((".csv",), _TABLE, is_table=True, sink=f"{_SINKS}:CsvSink"),
     "tsv": Format((".tsv",), _TABLE, is_table=True),
-    "jsonl": Format((".jsonl", ".ndjson"), _TABLE, is_table=True, sink=f"{_SINKS}:JsonLinesSink"),
+    "jsonl": Format(
+        (".jsonl", ".ndjson", ".json"), _TABLE, is_table=True, sink=f"{_SINKS}:JsonLinesSink"
+    ),
     "parquet": Format(
         (".parquet", ".pq"),
         _TABLE,
@@ -113,18 +115,43 @@ def load(named: str) -> Any:
 
 
 def format_of(files: Sequence[File | Pipe]) -> str:
-    """Name the format of files from their names; what has no name of these is svmlight."""
-    found = {format_named(file.name) or "svmlight" for file in files}
+    """Name the format of files from their names, or from how the first of the others begins.
+
+    Only of the first: the next may be a pipe that nobody writes to before this one is read.
+    """
+    names = [format_named(file.name) for file in files]
+    found = {name for name in names if name is not None}
+    if None in names:
+        file = files[names.index(None)]
+        format = _format_within(file)
+        if format is None:
+            raise DataError(
+                f"neither the name of {file.name} nor how it begins tells its format: name it with "
+                f"format=, one of {', '.join(FORMATS)}"
+            )
+        found.add(format)
     if len(found) > 1:
-        names = " and ".join(sorted(found))
-        raise DataError(f"files of one stream must have one format, not {names}")
+        several = " and ".join(sorted(found))
+        raise DataError(f"files of one stream must have one format, not {several}")
     return found.pop()
+
+
+def _format_within(file: Any) -> str | None:
+    """Tell the format of a file, or of the one in an archive, whose name does not."""
+    from polyak.data.formats.sniff import format_within
+    from polyak.data.sources.first_bytes import first_bytes
+
+    member = getattr(file, "member_name", lambda: None)()
+    return (member and format_named(member)) or format_within(first_bytes(file))
 
 
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files in the format given, or in that of their names."""
     from dataclasses import replace
 
+    for file in files:
+        if options.member is not None and hasattr(file, "member"):
+            file.member = options.member
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")

@@ -42,5 +42,5 @@ def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions)
     from polyak.data.tables.jsonl import JsonFormat
     from polyak.data.tables.text import TextSource
 
-    text = JsonFormat() if format == "jsonl" else CsvFormat(format)
+    text = JsonFormat() if format == "jsonl" else CsvFormat(format, options.whole_dialect())
     return TextSource(files, text, options)

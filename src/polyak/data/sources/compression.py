@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, cast
 from polyak.errors import DataError
 
 BEGINNINGS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
-SUFFIXES = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst", ".zstd": "zst"}
+SUFFIXES = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst", ".zstd": "zst", ".zip": "zip"}
+ZIP = b"PK\x03\x04"
 
 
 def compression_of(name: str, head: bytes) -> str | None:
@@ -25,6 +26,8 @@ def compression_of(name: str, head: bytes) -> str | None:
     for beginning, kind in BEGINNINGS.items():
         if head.startswith(beginning):
             return kind
+    if head.startswith(ZIP):
+        return "zip"
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
 
 
@@ -55,6 +58,31 @@ def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
 
         return cast(BinaryIO, lzma.LZMAFile(file))
     return cast(BinaryIO, _Zstandard(file))
+
+
+def open_member(file: BinaryIO, name: str, member: str | None) -> BinaryIO:
+    """Read the one file in a zip archive, or the one named."""
+    import zipfile
+
+    try:
+        archive = zipfile.ZipFile(file)
+        return cast(BinaryIO, archive.open(chosen_member(archive, name, member)))
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{name} is not a sound zip archive: {str(error).lower()}") from error
+
+
+def chosen_member(archive: Any, name: str, member: str | None) -> str:
+    """Name the file to read in a zip archive; what programs keep for themselves does not count."""
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    names = [n for n in names if not n.startswith("__MACOSX/") and os.path.basename(n)[0] != "."]
+    if member is not None and member not in names:
+        raise DataError(f"{name} has no member {member}; it has {', '.join(names[:10])}")
+    if member is None and len(names) != 1:
+        shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        raise DataError(f"{name} holds {len(names)} files: member= says which to read; {shown}")
+    return member or names[0]
 
 
 class _Zstandard(io.RawIOBase):

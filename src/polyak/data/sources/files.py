@@ -7,7 +7,12 @@ import os
 from collections.abc import Iterable
 from typing import Any, BinaryIO, cast
 
-from polyak.data.sources.compression import compression_of, decompressed
+from polyak.data.sources.compression import (
+    chosen_member,
+    compression_of,
+    decompressed,
+    open_member,
+)
 from polyak.errors import DataError
 
 HEAD_BYTES = 1 << 16
@@ -17,20 +22,30 @@ class Opened:
     """Bytes being read: decompressed, with a count of those taken from the disk."""
 
     def __init__(
-        self, name: str, file: BinaryIO, compression: str | None, size: int | None = None
+        self,
+        name: str,
+        file: BinaryIO,
+        compression: str | None,
+        size: int | None = None,
+        member: str | None = None,
     ) -> None:
         self._name = name
         self._counted = _Counted(file, name, size)
         self._compression = compression
         self._file = cast(BinaryIO, self._counted)
-        if compression:
+        self._archive = file if compression == "zip" else None
+        if compression == "zip":
+            if isinstance(file, _Joined):
+                raise DataError(f"{name} is a zip archive, which cannot be read from a pipe")
+            self._file = open_member(file, name, member)
+        elif compression:
             buffered = io.BufferedReader(self._counted, 1 << 18)
             self._file = decompressed(cast(BinaryIO, buffered), compression)
 
     @property
     def bytes_read(self) -> int:
         """How many bytes of the file were read, as they lie on the disk."""
-        return self._counted.count
+        return self._counted.count if self._archive is None else self._archive.tell()
 
     def fill(self, buffer: memoryview) -> int:
         """Fill the whole buffer unless the file ends first; return how much was filled.
@@ -136,11 +151,14 @@ class File:
         How many bytes it takes on the disk; None for a pipe.
     keys : dict
         What the names of its folders say, where they are as in ``year=2013/month=1``.
+    member : str or None
+        Which file to read, where this is a zip archive of several.
     """
 
     def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
         self.keys = keys or {}
+        self.member: str | None = None
         self._pipe: Pipe | None = None
         try:
             state = os.stat(path)
@@ -177,7 +195,17 @@ class File:
         head = raw.read(8) or b""
         raw.seek(0)
         size = os.fstat(raw.fileno()).st_size
-        return Opened(self.name, cast(BinaryIO, raw), compression_of(self.name, head), size)
+        compression = compression_of(self.name, head)
+        return Opened(self.name, cast(BinaryIO, raw), compression, size, self.member)
+
+    def member_name(self) -> str | None:
+        """Name the file that is read, where this is a zip archive."""
+        import zipfile
+
+        if not self.is_regular or not zipfile.is_zipfile(self.name):
+            return None
+        with zipfile.ZipFile(self.name) as archive:
+            return chosen_member(archive, self.name, self.member)
 
     def _as_pipe(self) -> Pipe:
         if self._pipe is None:

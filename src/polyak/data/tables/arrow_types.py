@@ -7,7 +7,7 @@ from typing import Any
 
 from polyak.optional_imports import pyarrow
 
-MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL")
+MISSING_WORDS = ("", "?", "-", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "#N/A")
 """What stands for nothing where words are expected; the core has the same list."""
 
 

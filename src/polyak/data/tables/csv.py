@@ -25,6 +25,7 @@ from polyak.data.tables.text_rows import (
     without,
 )
 from polyak.errors import DataError
+from polyak.model.dialect import Dialect
 from polyak.optional_imports import pyarrow
 
 _QUOTED = 2
@@ -34,7 +35,7 @@ _QUOTED = 2
 class CsvEnds(LineEnds):
     """Finds where rows end: at newlines that are not inside quotation marks."""
 
-    def __init__(self, format: str, delimiter: str) -> None:
+    def __init__(self, format: CsvFormat, delimiter: str) -> None:
         self._format = format
         self._delimiter = delimiter
         self._state = 0
@@ -46,7 +47,7 @@ class CsvEnds(LineEnds):
 
     def begin_file(self, head: memoryview) -> None:
         """Look at how a file begins."""
-        self._delimiter = _first_line(head, self._format)[2]
+        self._delimiter = self._format.first_line(head)[2]
 
     def begin_block(self) -> None:
         """Expect the beginning of a row."""
@@ -61,28 +62,35 @@ class CsvEnds(LineEnds):
 class CsvFormat:
     """How CSV is read; a TSV has tabs."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, dialect: Dialect | None = None) -> None:
         self.name = name
+        self._dialect = dialect or Dialect()
+        self._missing = [*_missing(), *self._dialect.missing]
 
     def ends(self, delimiter: str) -> LineEnds:
         """Line breaks inside quotation marks end no row."""
-        return CsvEnds(self.name, delimiter)
+        return CsvEnds(self, delimiter)
 
     def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
         """Read the names of the columns; say where the rows begin, and what is between fields."""
-        head, end, delimiter = _first_line(text, self.name)
+        head, end, delimiter = self.first_line(text)
         if has_old_line_ends(head):
             raise DataError(f"{file}, line 1: {OLD_LINE_ENDS}")
         try:
             line = head.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise DataError(f"{file}, line 1: the header is not UTF-8") from error
+            raise DataError(
+                f"{file}, line 1: the header is not UTF-8; encoding=latin-1 may read it"
+            ) from error
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")
+        if not self._dialect.header:
+            return [f"column_{number + 1}" for number in range(len(names))], 0, delimiter
         if all(_is_number(name) for name in names):
             raise DataError(
-                f"{file} has no header: its first line is numbers, not the names of columns"
+                f"{file} has no header: its first line is numbers, not the names of columns; "
+                "header=False reads it as rows"
             )
         seen: set[str] = set()
         for name in names:
@@ -90,6 +98,37 @@ class CsvFormat:
                 raise DataError(f"{file} has two columns called {name!r}")
             seen.add(name)
         return names, end, delimiter
+
+    def first_line(self, text: memoryview) -> tuple[bytes, int, str]:
+        """Give the header, where it ends, and what stands between its fields."""
+        comment = (self._dialect.comment or "\n").encode()
+        head = bytes(text[: 1 << 16])
+        if b"\n" not in head:
+            head = bytes(text)
+        begin = 0
+        while head[begin : begin + 1] in (comment, b"\n") and begin < len(head):
+            begin = head.find(b"\n", begin) + 1 or len(head)
+        end = head.find(b"\n", begin) + 1 or len(head)
+        while head[begin:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
+            end = head.find(b"\n", end) + 1
+        line = head[begin:end]
+        delimiter = self._dialect.delimiter or _delimiter_of(line, self.name)
+        return line, end, delimiter
+
+    def without_comments(self, text: memoryview) -> memoryview:
+        r"""Make lines blank that begin with the character of comments.
+
+        Examples
+        --------
+        >>> text = memoryview(b"1,2\n# three\n4,5\n")
+        >>> bytes(CsvFormat("csv", Dialect(comment="#")).without_comments(text))
+        b'1,2\n\n4,5\n'
+        """
+        if self._dialect.comment is None:
+            return text
+        comment = self._dialect.comment.encode()
+        lines = bytes(text).split(b"\n")
+        return memoryview(b"\n".join(b"" if x.startswith(comment) else x for x in lines))
 
     def rows(self, lines: Lines) -> Any:
         """Say where rows begin and end, on which lines, and how many fields each has."""
@@ -101,7 +140,7 @@ class CsvFormat:
         def others(names: list[str]) -> Any:
             return self._inferred(lines, names, skip_bad_lines)
 
-        return _together(lines, lines.names, lines.names, others, or_missing=False)
+        return self._together(lines, lines.names, lines.names, others, or_missing=False)
 
     def _inferred(self, lines: Lines, names: list[str], skip: bool) -> Any:
         from pyarrow import csv as arrow
@@ -112,6 +151,7 @@ class CsvFormat:
             strings_can_be_null=True,
             timestamp_parsers=["%no such format%"],
             include_columns=names,
+            null_values=self._missing,
         )
         table = self._read(lines, {}, convert, [], skip)
         # Words that are not UTF-8 are taken for bytes; as words, they say on which line they are.
@@ -145,12 +185,53 @@ class CsvFormat:
             convert = arrow.ConvertOptions(
                 column_types={n: arrow_types.get(kind, pa.string()) for n, kind in chosen.items()},
                 include_columns=names,
-                null_values=_missing(),
+                null_values=self._missing,
+                strings_can_be_null=bool(self._dialect.missing),
             )
             return self._read(lines, chosen, convert, bad, skip_bad_lines)
 
         numbers = [name for name, kind in types.items() if kind == "number"]
-        return _together(lines, list(types), numbers, others, or_missing=True)
+        return self._together(lines, list(types), numbers, others, or_missing=True)
+
+    def _together(
+        self,
+        lines: Lines,
+        names: list[str],
+        numbers: list[str],
+        others: Callable[[list[str]], Any],
+        or_missing: bool,
+    ) -> Any:
+        """Read columns: of the numbers those that are plain by the core, the others by pyarrow.
+
+        With thousands of columns, pyarrow takes ten times as long as their numbers need.
+        """
+        pa = pyarrow()
+
+        def plain(wanted: list[str]) -> Any:
+            missing = self._missing
+            return csv_numbers(
+                lines.text, lines.delimiter, lines.names, wanted, missing, or_missing
+            )
+
+        if any(map(_is_number, self._dialect.missing)):  # the core would take them for numbers
+            return others(names)
+        ours = plain(numbers) if numbers else None
+        known = [] if ours is None else ours.names
+        read = set(known)
+        rest = [name for name in names if name not in read]
+        table = pa.Table.from_batches([pa.record_batch(ours)]) if known else None
+        if not rest and table is not None:
+            return table
+        text = lines.text
+        theirs = others(rest)
+        if table is None:
+            return theirs
+        if lines.text is not text:  # which bad rows were taken out of
+            table = pa.Table.from_batches([pa.record_batch(plain(known))])
+        if table.num_rows != theirs.num_rows:
+            return others(names)
+        arrays = [*table.columns, *theirs.columns]
+        return pa.Table.from_arrays(arrays, [*table.column_names, *rest]).select(names)
 
     def _read(
         self, lines: Lines, types: dict[str, str], convert: Any, bad: list[BadLine], skip: bool
@@ -170,41 +251,6 @@ class CsvFormat:
                 raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from again
 
 
-def _together(
-    lines: Lines,
-    names: list[str],
-    numbers: list[str],
-    others: Callable[[list[str]], Any],
-    or_missing: bool,
-) -> Any:
-    """Read columns: of the numbers those that are plain by the core, the others by pyarrow.
-
-    With thousands of columns, pyarrow takes ten times as long as their numbers need.
-    """
-    pa = pyarrow()
-
-    def plain(wanted: list[str]) -> Any:
-        return csv_numbers(lines.text, lines.delimiter, lines.names, wanted, _missing(), or_missing)
-
-    ours = plain(numbers) if numbers else None
-    known = [] if ours is None else ours.names
-    read = set(known)
-    rest = [name for name in names if name not in read]
-    table = pa.Table.from_batches([pa.record_batch(ours)]) if known else None
-    if not rest and table is not None:
-        return table
-    text = lines.text
-    theirs = others(rest)
-    if table is None:
-        return theirs
-    if lines.text is not text:  # which bad rows were taken out of
-        table = pa.Table.from_batches([pa.record_batch(plain(known))])
-    if table.num_rows != theirs.num_rows:
-        return others(names)
-    arrays = [*table.columns, *theirs.columns]
-    return pa.Table.from_arrays(arrays, [*table.column_names, *rest]).select(names)
-
-
 @cache
 def _missing() -> list[str]:
     """List the words for a missing number: pyarrow's, which are more than ours."""
@@ -213,19 +259,19 @@ def _missing() -> list[str]:
     return list({*arrow.ConvertOptions().null_values, *MISSING_WORDS})
 
 
-def _first_line(text: memoryview, format: str) -> tuple[bytes, int, str]:
-    """Give the header, where it ends, and what stands between its fields."""
-    head = bytes(text[: 1 << 16])
-    if b"\n" not in head:
-        head = bytes(text)
-    end = head.find(b"\n") + 1 or len(head)
-    while head[:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
-        end = head.find(b"\n", end) + 1
-    line = head[:end]
-    delimiter = "\t" if format == "tsv" else ","
-    if format == "csv" and b"," not in line:  # as where a comma is the decimal point
-        delimiter = ";" if b";" in line else "\t" if b"\t" in line else ","
-    return line, end, delimiter
+def _delimiter_of(line: bytes, format: str) -> str:
+    r"""Tell what stands between the fields of a header.
+
+    Examples
+    --------
+    >>> [_delimiter_of(header, "csv") for header in (b"a;b,c;d", b'"a;b;c",d', b"a|b")]
+    [';', ',', '|']
+    """
+    if format == "tsv":
+        return "\t"
+    outside = b"".join(line.split(b'"')[::2])
+    counts = {letter: outside.count(letter.encode()) for letter in ",;\t|"}
+    return max(counts, key=counts.__getitem__)  # of as many, the first
 
 
 def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
@@ -296,7 +342,7 @@ def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
 def _reason(name: str, kind: str, value: bytes) -> tuple[str, bool]:
     """Say what is wrong, and whether that still leaves the row to be shown."""
     if kind not in ("number", "boolean"):
-        return f"the column {name} is not UTF-8", True
+        return f"the column {name} is not UTF-8; encoding=latin-1 may read it", True
     was = "a number" if kind == "number" else "true or false"
     shown = repr(short(value.decode(errors="replace")))
     return (

@@ -14,7 +14,9 @@ from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
+from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
+from polyak.model.dialect import Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
 from polyak.optional_imports import pyarrow
 from polyak.rows.labels import label_text
@@ -23,13 +25,21 @@ SAMPLE_ROWS = 1000
 """How many rows are looked at: the table's first ones, however they are stored."""
 
 
-def choose_schema(sample: Any, wanted: Columns, source: str) -> Schema:
-    """Say what each column means, from the first rows of all columns."""
+def choose_schema(
+    sample: Any, wanted: Columns, source: str, dialect: Dialect | None = None, text: Any = None
+) -> Schema:
+    """Say what each column means, from the first rows of all columns.
+
+    ``text`` is the source of a table of text, whose numbers and truths may be written in any way.
+    """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{source} has two columns called {twice}")
     _check_names(names, wanted, source)
+    dialect = dialect or Dialect()
+    written = find_written(sample, wanted, dialect, source, text)
+    sample = with_plain_values(sample, written, None if text is None else text.sample_words)
     stored = dict(zip(names, map(stored_as, sample.schema.types), strict=True))
     target = None
     if wanted.target is not None:
@@ -62,7 +72,27 @@ def choose_schema(sample: Any, wanted: Columns, source: str) -> Schema:
         bits=wanted.bits,
         ngrams=wanted.ngrams,
         interactions=_interactions(columns, wanted, source),
+        written=written,
+        dialect=dialect,
     )
+
+
+def find_written(
+    sample: Any,
+    wanted: Columns,
+    dialect: Dialect,
+    source: str,
+    text: Any = None,
+    known: dict[str, str] | None = None,
+) -> dict[str, str]:
+    """Say how columns are written that are not words, though text or JSON makes words of them."""
+    words = {*wanted.categorical, *wanted.text, *wanted.drop}
+    roles = {wanted.target, wanted.weight}
+    names = [name for name in sample.column_names if name not in words]
+    names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
+    delimiter, as_words = (None, None) if text is None else (text.delimiter, text.sample_words)
+    found = Found(sample, names, dialect, delimiter, as_words)
+    return found.find(known or {}, wanted.target, source)
 
 
 def no_such_column(name: str, names: Sequence[str], source: str, role: str = "") -> DataError:

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
-from polyak.data.options import ReadOptions
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
-from polyak.data.tables.inference import choose_schema, no_such_column
+from polyak.data.tables.inference import choose_schema, find_written, no_such_column
 from polyak.data.tables.targets import numbers_of, read_targets
+from polyak.data.tables.written import Plain, without_words
 from polyak.errors import DataError
+from polyak.model.dialect import Dialect
 from polyak.model.schema import Column, Schema
 from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
@@ -122,7 +124,16 @@ class TableReader:
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
-        schema = options.schema or choose_schema(sample, options.columns, source.name)
+        text = source if source.format in ("csv", "tsv") else None
+        self._dialect = options.whole_dialect()
+        sample = without_missing(sample, self._dialect.missing)
+        schema = options.schema or choose_schema(
+            sample, options.columns, source.name, self._dialect, text
+        )
+        self._written = schema.written
+        if not self._learning:
+            self._written = _written_here(sample, schema, self._dialect, source.name, text)
+        self._plain = Plain(self._written, options.skip_bad_lines)
         self.schema: Schema = schema
         self.n_features: int | None = schema.n_features
         self._target = self._role(
@@ -137,6 +148,7 @@ class TableReader:
         types = {column.name: _stored(column) for column in schema.columns}
         if schema.target is not None and schema.target.kind == "class":
             types[schema.target.name] = "string"
+        types |= dict.fromkeys(self._written, "string")
         roles = [name for name in (self._target, self._weight) if name is not None]
         self._read = list(
             dict.fromkeys([*(column.name for column in schema.columns), *roles, *options.keep])
@@ -244,6 +256,13 @@ class TableReader:
         bad: list[BadLine] = []
         table = self._source.batch(piece, bad)
         table, not_text = self._without_odd_text(table, piece, bad)
+        table = without_missing(table, self._dialect.missing)
+        if self._written:
+            as_read = table
+            table, odd = self._plain.values(table, lambda row: self._source.where(piece, row), bad)
+            not_text += odd
+        else:
+            as_read = table
         targets = there = None
         without = 0
         if self._target is not None and self.schema.target is not None:
@@ -261,7 +280,7 @@ class TableReader:
             left = np.isin(chosen, out, invert=True)
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
-        encoded = self._with_targets(table, rows, targets, chosen, piece, bad, without)
+        encoded = self._with_targets(as_read, table, rows, targets, chosen, piece, bad, without)
         if piece.again is not None:  # many may wait to be mixed, with no need for their data
             piece.data = None
         return encoded
@@ -323,6 +342,7 @@ class TableReader:
 
     def _with_targets(
         self,
+        as_read: Any,
         table: Any,
         rows: SparseRows,
         targets: Any,
@@ -337,7 +357,7 @@ class TableReader:
         if self._weight is not None:
             weights = self._weights(table.column(self._weight), piece)
         if self._options.keep:
-            kept = self._source.kept(piece, table, list(self._options.keep))
+            kept = self._source.kept(piece, as_read, list(self._options.keep))
         if not everything:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]
@@ -398,6 +418,31 @@ class TableReader:
 def _stored(column: Column) -> str:
     """Say what a column has to be stored as where its text alone does not tell."""
     return "string" if column.kind in ("category", "date", "time", "text") else column.stored
+
+
+def _written_here(
+    sample: Any, schema: Schema, dialect: Dialect, source: str, text: Any
+) -> dict[str, str]:
+    """Say how this table is written: another than was learned from may be written otherwise."""
+    values = [column.name for column in schema.columns if column.kind in _VALUES]
+    target = None if schema.target is None else schema.target
+    numbers = [] if target is None or target.kind == "class" else [target.name]
+    names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
+    there = [name for name in names if name in sample.column_names]
+    columns = sample.select(there)
+    found = find_written(columns, Columns(), dialect, source, text, schema.written)
+    return {name: schema.written[name] for name in there if name in schema.written} | found
+
+
+_VALUES = ("number", "boolean", "date", "time")
+
+
+def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
+    """Make values missing that somebody said stand for such."""
+    for place, name in enumerate(table.schema.names if missing else ()):
+        column = table.column(place)
+        table = table.set_column(place, name, without_words(column, missing))
+    return table
 
 
 def _in_words(column: Column) -> str:

@@ -22,6 +22,7 @@ from polyak.data.sources.line_pieces import (
     has_quotes,
     lines_in,
 )
+from polyak.data.sources.translated import translated
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
@@ -51,7 +52,9 @@ class TextSource:
         self.format = text.name
         self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
         self.bytes_total = total_size(files)
-        self._files = files
+        encoding = options.whole_dialect().encoding
+        is_json = self.format == "jsonl"
+        self._files: Any = [translated(file, encoding, is_json) for file in files]
         self._text = text
         self._options = options
         self._begun: tuple[list[Block], Iterator[Block]] | None = None
@@ -59,6 +62,8 @@ class TextSource:
         self._columns: list[str] = []
         self._key_types = key_types(files)
         self._as_written: set[str] = set()
+        self._sampled: Lines | None = None
+        self.delimiter = ","
         self._twice: list[str] = []
         self._headings: dict[int, _Heading | None] = {}
         self._is_quoted = False
@@ -88,6 +93,7 @@ class TextSource:
             text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
         lines = self._lines(held[0]._replace(text=text, end=len(text)), _Place())
         lines, table = self._inferred(lines)
+        self._sampled, self.delimiter = lines, lines.delimiter
         if self._options.keep and self.format != "jsonl":
             numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
             words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
@@ -95,6 +101,12 @@ class TextSource:
         table = with_keys(table, lines.keys, self._key_types)
         later = [block for block in held if block.file > 0]
         return self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
+
+    def sample_words(self, names: list[str]) -> Any:
+        """Give columns of the sample as they are written."""
+        assert self._sampled is not None
+        types = dict.fromkeys(names, "string")
+        return self._text.parse(self._sampled, types, [], True).slice(0, SAMPLE_ROWS)
 
     def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
         """Add rows of the next files, where the first has only a few."""
@@ -330,6 +342,8 @@ class TextSource:
             names, header, delimiter = self._text.header(text, file.name)
             line += _count_newlines(text[:header])
             text = text[header:]
+        if isinstance(self._text, CsvFormat):
+            text = self._text.without_comments(text)
         return Lines(text, file.name, names, getattr(file, "keys", {}), line, delimiter)
 
     def _first_rows(self, lines: Lines) -> memoryview:

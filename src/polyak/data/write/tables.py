@@ -13,8 +13,11 @@ from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Stream
-from polyak.data.tables.reader import Piece
+from polyak.data.tables.inference import find_written
+from polyak.data.tables.reader import Piece, without_missing
+from polyak.data.tables.written import Plain
 from polyak.errors import DataError
+from polyak.model.dialect import TRUTHS
 from polyak.rows.batch import Batch
 
 
@@ -36,7 +39,13 @@ class ColumnReader:
         sample = self._source.sample()
         # What is to be read as words must not be taken for numbers on the way: 007 is not 7.
         words = dict.fromkeys((*options.columns.categorical, *options.columns.text), "string")
-        self._source.plan(words, sample.column_names)
+        text = self._source if format in ("csv", "tsv") else None
+        self._missing = options.dialect.missing
+        written = find_written(sample, options.columns, options.dialect, self.name, text)
+        # Truths stay words, which are found in every format: the target may be one of them.
+        written = {name: how for name, how in written.items() if how not in TRUTHS}
+        self._plain = Plain(written, options.skip_bad_lines)
+        self._source.plan(words | dict.fromkeys(written, "string"), sample.column_names)
         self._schema: Any = None
 
     def fingerprint(self) -> str:
@@ -59,7 +68,10 @@ class ColumnReader:
 
     def _parse(self, piece: Piece) -> tuple[Piece, Any, list[BadLine]]:
         bad: list[BadLine] = []
-        table = self._source.batch(piece, bad)
+        table = without_missing(self._source.batch(piece, bad), self._missing)
+        table, odd = self._plain.values(table, lambda row: self._source.where(piece, row), bad)
+        if odd:
+            table = table.filter(np.isin(np.arange(len(table)), odd, invert=True))
         return piece, table, sorted(bad, key=lambda line: line.line)
 
     def _alike(self, table: Any, piece: Piece) -> Any:

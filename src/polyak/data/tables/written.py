@@ -1,0 +1,314 @@
+"""Words that are numbers, dates or truths, as people write them: how, and what they are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import column_numbers, written_dates, written_numbers
+from polyak.data.position import BadLine
+from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
+from polyak.data.tables.text_rows import short
+from polyak.errors import DataError
+from polyak.model.dialect import DATES, NUMBERS, TRUTHS, Dialect
+from polyak.optional_imports import pyarrow
+
+MISSING = list(MISSING_WORDS)
+
+
+def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
+    """Give the values of words written like this, and the rows whose words are not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> plain_values(pa.array(["1.234,5", "12 %", "?", "many"]), "1.234,5")
+    (<pyarrow.lib.DoubleArray object at ...>
+    [
+      1234.5,
+      12,
+      null,
+      null
+    ], array([3]))
+    """
+    pa = pyarrow()
+    if pa.types.is_dictionary(array.type):  # each word is read once, however many rows have it
+        values, wrong = plain_values(array.dictionary, written)
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return values.take(array.indices), np.flatnonzero(np.isin(codes, wrong))
+    words = core_form(array, "category")
+    if written in TRUTHS:
+        return _truths(words, written)
+    schema, data = words.__arrow_c_array__()
+    if written in NUMBERS:
+        decimal, thousands = NUMBERS[written]
+        numbers, wrong = written_numbers(schema, data, decimal, thousands, MISSING)
+        return pa.array(numbers, from_pandas=True), wrong
+    times, wrong, has_clock = written_dates(schema, data, DATES[written], MISSING)
+    found = pa.array(times.view("datetime64[us]"))
+    return found if has_clock else found.cast(pa.date32()), wrong
+
+
+def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
+    import pyarrow.compute as pc
+
+    pa = pyarrow()
+    yes, no = written.split("/")
+    lower = pc.utf8_lower(pc.utf8_trim_whitespace(words))
+    is_yes, is_no = pc.equal(lower, yes), pc.equal(lower, no)
+    nothing = pc.is_in(lower, value_set=pa.array([word.lower() for word in MISSING], lower.type))
+    values = pc.if_else(pc.or_(is_yes, is_no), is_yes, pa.scalar(None, pa.bool_()))
+    wrong = pc.and_not(pc.is_null(values), pc.or_(pc.is_null(words), nothing))
+    return values, np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+class Found:
+    """Finds out how the columns of a table's first rows are written.
+
+    Parameters
+    ----------
+    sample : pyarrow.Table
+    names : iterable of str
+        The columns to look at.
+    dialect : Dialect
+    delimiter : str, optional
+        What stands between fields, where all is text; elsewhere words are no numbers, since these
+        have a type of their own.
+    as_words : function, optional
+        Gives columns that were taken for numbers as they are written.
+    """
+
+    def __init__(
+        self,
+        sample: Any,
+        names: Iterable[str],
+        dialect: Dialect,
+        delimiter: str | None = None,
+        as_words: Callable[[list[str]], Any] | None = None,
+    ) -> None:
+        self._sample = sample
+        self._names = list(names)
+        self._dialect = dialect
+        self._delimiter = delimiter
+        self._as_words = as_words
+        self.written: dict[str, str] = {}
+
+    def find(self, known: dict[str, str], target: str | None, source: str) -> dict[str, str]:
+        """Say how columns are written; as is known already, where they can be read like that."""
+        texts = {name: _whole(self._sample.column(name)) for name in self._names}
+        texts = {n: a for n, a in texts.items() if stored_as(a.type) == "string"}
+        texts = {n: a for n, a in texts.items() if a.null_count != len(a)}
+        self.written = {n: known[n] for n, a in texts.items() if n in known and fits(a, known[n])}
+        left = {name: array for name, array in texts.items() if name not in self.written}
+        self._find_truths({name: array for name, array in left.items() if name != target})
+        left = {name: a for name, a in left.items() if name not in self.written and _digits(a)}
+        left = {name: array for name, array in left.items() if not _is_iso(array)}
+        self._find_dates({n: a for n, a in left.items() if n != target}, source)
+        if self._delimiter is not None:
+            self._find_numbers({n: a for n, a in left.items() if n not in self.written}, source)
+        return self.written
+
+    def _find_truths(self, texts: dict[str, Any]) -> None:
+        for name, array in texts.items():
+            words = array.unique()
+            if len(words) > 8:
+                continue
+            there = {(word or "").strip().lower() for word in words.to_pylist()}
+            for written in TRUTHS:
+                pair = set(written.split("/"))
+                if pair <= there and fits(array, written):  # one alone may be anything
+                    self.written[name] = written
+
+    def _find_dates(self, texts: dict[str, Any], source: str) -> None:
+        unsure = []
+        orders = [self._dialect.dates] if self._dialect.dates else ["d/m/y", "m/d/y"]
+        for name, array in texts.items():
+            possible = [written for written in (*orders, "y/m/d") if fits(array, written)]
+            if possible:
+                self.written[name] = possible[0]
+            if len(possible) > 1:
+                unsure.append(name)
+        sure = {self.written[n] for n in texts if n in self.written and n not in unsure}
+        for name in unsure:
+            if len(sure & {"d/m/y", "m/d/y"}) == 1:
+                self.written[name] = next(iter(sure & {"d/m/y", "m/d/y"}))
+                continue
+            slashes = "/" in (_first(texts[name]) or "")
+            self.written[name] = "m/d/y" if slashes else "d/m/y"
+            other = "d/m/y" if slashes else "m/d/y"
+            warnings.warn(
+                f"the dates in column {name} of {source} are read as {self.written[name]}, but in "
+                f"the first rows they may as well be {other}: dates={other} says so",
+                stacklevel=2,
+            )
+
+    def _find_numbers(self, texts: dict[str, Any], source: str) -> None:
+        possible = {
+            name: [written for written in NUMBERS if fits(array, written)]
+            for name, array in texts.items()
+        }
+        possible = {name: several for name, several in possible.items() if several}
+        decimal = self._decimal(possible, source)
+        for name, several in possible.items():
+            right = [written for written in several if NUMBERS[written][0] == decimal]
+            if right or self._delimiter != ",":
+                self.written[name] = (right or several)[0]
+        if decimal == "," and self._as_words is not None:
+            self._read_again()
+
+    def _decimal(self, possible: dict[str, list[str]], source: str) -> str:
+        """Tell the decimal point of all columns from those that can be read in one way only."""
+        if self._dialect.decimal is not None:
+            return self._dialect.decimal
+        if self._delimiter == ",":
+            return "."
+        ways = [{NUMBERS[written][0] for written in several} for several in possible.values()]
+        sure = {point for points in ways if len(points) == 1 for point in points}
+        if len(sure) == 1:
+            return str(sure.pop())
+        unsure = [name for name, points in zip(possible, ways, strict=True) if len(points) > 1]
+        unsure = [name for name in unsure if _has_mark(self._sample.column(name))]
+        if not unsure:
+            return "."
+        decimal = "," if self._delimiter == ";" else "."
+        warnings.warn(
+            f"the numbers in column {unsure[0]} of {source} are read with the decimal point "
+            f"{decimal!r}, which the first rows do not show: decimal= says which it is",
+            stacklevel=2,
+        )
+        return decimal
+
+    def _read_again(self) -> None:
+        """With decimal commas, what looks like 1.234 is more than a thousand, and 12 may be 12,5.
+
+        So all columns of numbers are read like that, but for those that have decimal points.
+        """
+        assert self._as_words is not None
+        numbers = [n for n in self._names if stored_as(self._sample.column(n).type) == "number"]
+        words = self._as_words(numbers)
+        for name in numbers:
+            array = _whole(words.column(name))
+            if fits(array, "1.234,5") and array.null_count < len(array):
+                self.written[name] = "1.234,5"
+
+
+def with_plain_values(table: Any, written: dict[str, str], words: Any = None) -> Any:
+    """Put values in the place of words, of which all can be read."""
+    for name, how in written.items():
+        place = table.column_names.index(name)
+        column = table.column(name)
+        if stored_as(column.type) != "string":
+            column = words([name]).column(name)
+            table = table.slice(0, len(column))  # of several files, those of the first
+        table = table.set_column(place, name, plain_values(_whole(column), how)[0])
+    return table
+
+
+class Plain:
+    """Reads columns by how they are written; rows where that fails are left out, or an error."""
+
+    def __init__(self, written: dict[str, str], skip_bad_lines: bool) -> None:
+        self._written = written
+        self._skip = skip_bad_lines
+
+    def values(
+        self, table: Any, where: Callable[[int], tuple[str, int, str]], bad: list[BadLine]
+    ) -> tuple[Any, list[int]]:
+        """Put values in the place of words, and give the rows where that fails."""
+        odd: dict[int, tuple[str, str]] = {}
+        for name, written in self._written.items():
+            place = table.schema.get_field_index(name)
+            if place < 0 or stored_as(table.column(place).type) != "string":
+                continue
+            words = table.column(place)
+            values, wrong = plain_values(words, written)
+            table = table.set_column(place, name, values)
+            for row in wrong.tolist():
+                odd.setdefault(row, (name, words[row].as_py()))
+        for row, (name, value) in sorted(odd.items()):
+            file, number, unit = where(row)
+            reason = f"the column {name} was {_in_words(self._written[name])} so far"
+            if not self._skip:
+                raise DataError(
+                    f"{file}, {unit} {number}: {reason}, but here it is {short(value)!r}; "
+                    f"categorical={name} reads it as words"
+                )
+            bad.append(BadLine(file, number, short(value), reason))
+        return table, list(odd)
+
+
+def _in_words(written: str) -> str:
+    kind = "a number such as " if written in NUMBERS else "a date " if written in DATES else ""
+    return kind + written
+
+
+def without_words(array: Any, missing: tuple[str, ...]) -> Any:
+    """Make words missing that stand for a missing value, and numbers that they are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> without_words(pa.array([1.0, -999.0]), ("-999", "unknown")).to_pylist()
+    [1.0, None]
+    """
+    import pyarrow.compute as pc
+
+    pa = pyarrow()
+    stored = stored_as(array.type)
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    words: list[Any] = list(missing)
+    if stored == "number" and not pa.types.is_null(kind):
+        words = [float(word) for word in words if _is_number(word)]
+        if pa.types.is_integer(kind):
+            words = [int(number) for number in words if number == int(number)]
+    if stored not in ("string", "number") or not words or pa.types.is_null(kind):
+        return array
+    is_nothing = pc.is_in(array, value_set=pa.array(words).cast(kind))
+    return pc.if_else(is_nothing, pa.scalar(None, array.type), array)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
+
+
+def fits(array: Any, written: str) -> bool:
+    """Tell whether all words are written like this."""
+    return len(plain_values(array, written)[1]) == 0
+
+
+def _is_iso(array: Any) -> bool:
+    return bool(column_numbers(*single_column(core_form(array, "date")))[1])
+
+
+def _first(array: Any) -> str | None:
+    """Give the first word that stands for something."""
+    for word in array.to_pylist():
+        if word is not None and word.strip() not in MISSING_WORDS:
+            return str(word)
+    return None
+
+
+def _digits(array: Any) -> bool:
+    """Whether the first word has a digit: others are neither numbers nor dates."""
+    return any(letter.isdecimal() for letter in _first(array) or "")
+
+
+def _has_mark(array: Any) -> bool:
+    return any("," in (word or "") or "." in (word or "") for word in array.to_pylist())
+
+
+def _whole(array: Any) -> Any:
+    """Give a chunked array in one piece."""
+    if not hasattr(array, "num_chunks"):
+        return array
+    combined = array.unify_dictionaries().combine_chunks()
+    if not hasattr(combined, "num_chunks"):
+        return combined
+    return combined.chunk(0) if combined.num_chunks else pyarrow().array([], combined.type)
