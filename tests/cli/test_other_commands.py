@@ -102,7 +102,7 @@ class TestInspect:
     def test_words(self, model_file: Path, sgd_model_file: Path) -> None:
         shown = polyak("inspect", sgd_model_file, "--top", 3).stdout
         for words in (
-            "squared_hinge",
+            "log_loss",
             "gamma0",
             "averaging began",
             "loss since first row",
@@ -111,7 +111,7 @@ class TestInspect:
             assert words in shown
         shown = polyak("inspect", model_file, "--top", 3).stdout
         for words in (
-            "squared_hinge",
+            "log_loss",
             "block Newton steps, penalty",
             "loss since first row",
             "4,000",

@@ -50,7 +50,7 @@ def test_evaluate(model_file: Path, test_file: Path) -> None:
 
 def test_inspect(model_file: Path) -> None:
     shown = without_colours(on_terminal("inspect", model_file))
-    assert "squared_hinge" in shown
+    assert "log_loss" in shown
     assert re.search(r"feature +weight", shown)
 
 

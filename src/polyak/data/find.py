@@ -13,8 +13,8 @@ from polyak.errors import DataError
 def names_files(source: Any) -> bool:
     """Tell what names files, or is an open one, from arrays and tables in memory."""
     if isinstance(source, (list, tuple)):
-        return all(isinstance(part, (str, os.PathLike)) for part in source)
-    return isinstance(source, (str, os.PathLike, File)) or hasattr(source, "read")
+        return all(isinstance(part, (str, os.PathLike, File, Pipe)) for part in source)
+    return isinstance(source, (str, os.PathLike, File, Pipe)) or hasattr(source, "read")
 
 
 def read_once_only(source: Any) -> str | None:
@@ -43,7 +43,7 @@ def find_files(source: Any) -> list[File | Pipe]:
 
             return files_of_folder_or_url(path, SUFFIXES)
         return [File(path)]
-    if isinstance(source, File):
+    if isinstance(source, (File, Pipe)):
         return [source]
     if hasattr(source, "read"):
         name = getattr(source, "name", None)

@@ -29,7 +29,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"squared_hinge", "log_loss", "hinge"}, default="squared_hinge"
+    loss : {"log_loss", "squared_hinge", "hinge"}, default="log_loss"
         Every loss gives probabilities: the hinge losses through a calibration learned in the same
         pass, from each row's score before it was learned.
     alpha : float or "auto", default="auto"
@@ -159,7 +159,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        loss: str = "squared_hinge",
+        loss: str = "log_loss",
         alpha: Any = "auto",
         recipe: str = "auto",
         fit_intercept: bool = True,

@@ -59,8 +59,8 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--loss",
         choices=("squared_hinge", "log_loss", "hinge", "squared_error"),
-        default="squared_hinge",
-        help="what to minimise (squared_hinge)",
+        help="what to minimise (log_loss where the target is classes: words, truths, few whole "
+        "numbers; squared_error where it is numbers)",
     )
     how.add_argument(
         "--recipe",
@@ -186,6 +186,7 @@ def run(options: Namespace) -> int:
     begun = None if options.engine else begin_reading(options)  # an engine's workers read
     from polyak.storage.container import check_writable
 
+    _choose_loss(options)
     job = _job(options)
     if options.engine or options.scheduler or options.workers or options.rounds:
         from polyak.cli.distributed import check
@@ -198,6 +199,18 @@ def run(options: Namespace) -> int:
         if options.report:
             check_writable(options.report)
         return _finish(job, _train(job, options, begun), options)
+
+
+def _choose_loss(options: Namespace) -> None:
+    """Take the loss that the target asks for, if nobody named one; and say so."""
+    if options.loss is not None:
+        return
+    from polyak.cli.task import find_task
+
+    options.loss, reason = find_task(options)
+    if reason and not (options.quiet or options.json):
+        target = options.target or "the target"
+        say(f"{target} is {reason}: the loss is {options.loss}, unless --loss names another")
 
 
 def _check_files(options: Namespace) -> None:

@@ -142,7 +142,7 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
     def __init__(
         self,
         *,
-        loss: str = "squared_hinge",
+        loss: str = "log_loss",
         alpha: Any = "auto",
         recipe: str = "auto",
         fit_intercept: bool = True,

@@ -1,0 +1,102 @@
+"""Classes or numbers: without ``--loss``, the target decides, in every format alike."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import polyak, write
+
+from polyak import ASGDClassifier
+from polyak.cli import main
+from polyak.model.linear import LinearModel
+
+ROWS = 200
+RANDOM = np.random.default_rng(3)
+X = RANDOM.normal(size=(ROWS, 2)).round(3).tolist()
+TARGETS: dict[str, tuple[list[Any], str, str]] = {
+    "two numbers": ([(-1, 1)[i % 2] for i in range(ROWS)], "log_loss", "2 classes, -1 and 1"),
+    "digits": ([i % 10 for i in range(ROWS)], "log_loss", "10 classes, 0, 1, 2, 3, 4, …"),
+    "counts": ([i % 47 for i in range(ROWS)], "squared_error", "numbers from 0 to 46"),
+    "fractions": ([0.5 * (i % 2) for i in range(ROWS)], "squared_error", "numbers from 0 to 0.5"),
+}
+
+
+def svmlight(targets: list[Any]) -> str:
+    return "".join(f"{y} 1:{a} 2:{b}\n" for y, (a, b) in zip(targets, X, strict=True))
+
+
+def vw(targets: list[Any]) -> str:
+    return "".join(f"{y} | a:{a} b:{b}\n" for y, (a, b) in zip(targets, X, strict=True))
+
+
+def csv(targets: list[Any]) -> str:
+    rows = "".join(f"{a},{b},{y}\n" for y, (a, b) in zip(targets, X, strict=True))
+    return "a,b,y\n" + rows
+
+
+def jsonl(targets: list[Any]) -> str:
+    rows = zip(targets, X, strict=True)
+    return "".join(json.dumps({"a": a, "b": b, "y": y}) + "\n" for y, (a, b) in rows)
+
+
+WRITERS = {"t.svm": svmlight, "t.vw": vw, "t.csv": csv, "t.jsonl": jsonl}
+
+
+def said(*arguments: Any) -> str:
+    """Run a command in this process, and give what it says."""
+    err = io.StringIO()
+    with redirect_stderr(err), redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert ended.value.code == 0, err.getvalue()
+    return err.getvalue()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_target_decides(name: str, target: str, tmp_path: Path) -> None:
+    targets, loss, words = TARGETS[target]
+    path = write(tmp_path / name, WRITERS[name](targets))
+    column = ["--target", "y"] if name in ("t.csv", "t.jsonl") else []
+    first = said("train", path, *column, "-m", tmp_path / "m", "--recipe", "sgd").splitlines()[0]
+    assert f"is {words}: the loss is {loss}, unless --loss names another" in first
+    assert LinearModel.load(tmp_path / "m").loss == loss
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), ("true", "false"), ("a", "b")])
+def test_words_and_truths_are_classes(words: tuple[str, str], tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", csv([words[i % 2] for i in range(ROWS)]))
+    said("train", path, "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd")
+    model = LinearModel.load(tmp_path / "m")
+    assert model.loss == "log_loss"
+    assert model.classes is not None
+
+
+def test_fractions_are_classes_if_asked(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", csv(TARGETS["fractions"][0]))
+    train = ["train", path, "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd"]
+    for how in (["--loss", "log_loss"], ["--classes", "0,0.5"]):
+        said(*train, *how)
+        assert LinearModel.load(tmp_path / "m").classes.tolist() == [0.0, 0.5]  # type: ignore[union-attr]
+
+
+def test_a_pipe_is_looked_at_and_still_read_whole(tmp_path: Path) -> None:
+    text = csv(TARGETS["fractions"][0])
+    done = polyak(
+        *("train", "-", "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd"), input=text
+    )
+    assert "the loss is squared_error" in done.stderr.splitlines()[0]
+    assert LinearModel.load(tmp_path / "m").report.rows == ROWS  # type: ignore[union-attr]
+    write(tmp_path / "t.csv", text)
+    polyak("train", tmp_path / "t.csv", "--target=y", "-m", tmp_path / "n", "--recipe", "sgd")
+    one, other = (LinearModel.load(tmp_path / name).weights for name in "mn")
+    np.testing.assert_array_equal(one, other)
+
+
+def test_an_estimator_has_probabilities_by_default() -> None:
+    assert ASGDClassifier().loss == "log_loss"
