@@ -8,10 +8,13 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from polyak.cli.errors import say
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyak.data.options import ReadOptions
+    from polyak.data.stream import Stream
 
 MOST_CLASSES = 20
 """More different whole numbers than that are numbers to predict."""
@@ -58,16 +61,17 @@ def task_of(targets: NDArray[Any]) -> Task:
     return Task("log_loss", f"{len(labels)} classes, {', '.join(shown)}{last}")
 
 
-def find_task(options: Namespace) -> Task:
-    """Look at the first targets of a source, or at what the options say of them.
+def look_at_source(options: Namespace) -> None:
+    """Say how a table's columns are read, and choose the loss that the target asks for.
 
-    Where they cannot be read, whoever reads them all will say why.
+    Where the source cannot be read, whoever reads all of it will say why.
     """
-    if options.classes is not None or options.positive is not None:
-        return Task("log_loss", "classes, as the options say")
+    silent = options.quiet or options.json
+    if options.loss is not None and silent:
+        return
     from polyak.cli.columns import read_options
+    from polyak.cli.table_look import show_columns
     from polyak.data.find import find_files, read_once_only
-    from polyak.data.options import Columns
     from polyak.errors import DataError
 
     try:
@@ -76,22 +80,34 @@ def find_task(options: Namespace) -> Task:
             options.source = find_files(source)  # what was read of them is read again
             source = beginning(options.source[0])
         reading = read_options(options)
-        only = Columns(target=options.target, bits=reading.columns.bits)
-        targets = _first_targets(source, replace(reading, columns=only))
+        with _opened(source, reading) as stream:
+            look = None if silent else stream.look()
+            _choose_loss(options, stream, silent)
+            if look is not None:
+                show_columns(*look)
     except (DataError, ValueError):
-        targets = None
-    return Task("log_loss", "") if targets is None else task_of(targets[:ROWS])
+        options.loss = options.loss or "log_loss"
 
 
-def _first_targets(source: Any, reading: ReadOptions) -> NDArray[Any] | None:
+def _choose_loss(options: Namespace, stream: Stream, silent: bool) -> None:
+    if options.loss is not None:
+        return
+    targets = None
+    if options.classes is None and options.positive is None:
+        targets = next(stream).targets
+    options.loss, reason = ("log_loss", "") if targets is None else task_of(targets[:ROWS])
+    if reason and not silent:
+        target = options.target or "the target"
+        say(f"{target} is {reason}: the loss is {options.loss}, unless --loss names another")
+
+
+def _opened(source: Any, reading: ReadOptions) -> Stream:
+    """Open a source to look at how it begins, without a word about what is wrong with it."""
     from polyak.data.open import open_stream
 
     how = replace(reading, threads=0, warn_if_sorted=False, shuffle_buffer=0, skip_bad_lines=True)
-    with (
-        warnings.catch_warnings(action="ignore"),
-        open_stream(source, how, block_bytes=1 << 18) as stream,
-    ):
-        return next(stream).targets
+    with warnings.catch_warnings(action="ignore"):
+        return open_stream(source, how, block_bytes=1 << 18)
 
 
 def beginning(file: Any) -> Any:

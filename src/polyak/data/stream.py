@@ -148,6 +148,11 @@ class Stream:
         """Tells this data from other data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
 
+    def look(self) -> Any:
+        """Describe a table's columns, and say what looks wrong with them; None for other rows."""
+        look = getattr(self._reader, "look", None)
+        return None if look is None else look()
+
     def names(self) -> dict[int, str]:
         """Give the names of hashed features, by their index, if they were to be remembered."""
         return {index: name.decode(errors="replace") for index, name in self.raw_names().items()}

@@ -184,9 +184,10 @@ def run(options: Namespace) -> int:
     """Do it."""
     _check_files(options)
     begun = None if options.engine else begin_reading(options)  # an engine's workers read
+    from polyak.cli.task import look_at_source
     from polyak.storage.container import check_writable
 
-    _choose_loss(options)
+    look_at_source(options)
     job = _job(options)
     if options.engine or options.scheduler or options.workers or options.rounds:
         from polyak.cli.distributed import check
@@ -199,18 +200,6 @@ def run(options: Namespace) -> int:
         if options.report:
             check_writable(options.report)
         return _finish(job, _train(job, options, begun), options)
-
-
-def _choose_loss(options: Namespace) -> None:
-    """Take the loss that the target asks for, if nobody named one; and say so."""
-    if options.loss is not None:
-        return
-    from polyak.cli.task import find_task
-
-    options.loss, reason = find_task(options)
-    if reason and not (options.quiet or options.json):
-        target = options.target or "the target"
-        say(f"{target} is {reason}: the loss is {options.loss}, unless --loss names another")
 
 
 def _check_files(options: Namespace) -> None:

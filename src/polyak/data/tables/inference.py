@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
+from polyak.data.tables.look import counts_rows
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
@@ -47,6 +48,7 @@ def choose_schema(
     taken = {wanted.target, wanted.weight, *wanted.drop}
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
+    chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
     answers = None if wanted.target is None else _answers(sample.column(wanted.target))
     scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
     kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
@@ -93,6 +95,18 @@ def find_written(
     delimiter, as_words = (None, None) if text is None else (text.delimiter, text.sample_words)
     found = Found(sample, names, dialect, delimiter, as_words)
     return found.find(known or {}, wanted.target, source)
+
+
+def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
+    """Leave out the index that pandas writes: a column without a name that counts the rows."""
+    for name in names:
+        if name in ("", "Unnamed: 0") and name not in wanted and counts_rows(sample.column(name)):
+            called = f"called {name}" if name else "without a name"
+            warnings.warn(
+                f"the column {called} of {source} counts the rows; it is left out", stacklevel=3
+            )
+            return [other for other in names if other != name]
+    return names
 
 
 def no_such_column(name: str, names: Sequence[str], source: str, role: str = "") -> DataError:

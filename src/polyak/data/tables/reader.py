@@ -17,8 +17,9 @@ from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, find_written, no_such_column
+from polyak.data.tables.look import ColumnLook, doubts, look_at
 from polyak.data.tables.targets import numbers_of, read_targets
-from polyak.data.tables.written import Plain, without_words
+from polyak.data.tables.written import Plain, with_plain_values, without_words
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
 from polyak.model.schema import Column, Schema
@@ -124,7 +125,7 @@ class TableReader:
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
-        text = source if source.format in ("csv", "tsv") else None
+        text: Any = source if source.format in ("csv", "tsv") else None
         self._dialect = options.whole_dialect()
         sample = without_missing(sample, self._dialect.missing)
         schema = options.schema or choose_schema(
@@ -134,6 +135,8 @@ class TableReader:
         if not self._learning:
             self._written = _written_here(sample, schema, self._dialect, source.name, text)
         self._plain = Plain(self._written, options.skip_bad_lines)
+        self._sample: Any = sample  # let go once reading begins: it may be wide
+        self._text = text
         self.schema: Schema = schema
         self.n_features: int | None = schema.n_features
         self._target = self._role(
@@ -167,6 +170,15 @@ class TableReader:
             np.dtype(options.dtype or np.float32) == np.float64,
             options.columns.names,
         )
+
+    def look(self) -> tuple[list[ColumnLook], list[str]]:
+        """Describe the columns as the first rows have them, and say what looks wrong.
+
+        To be asked for before reading begins.
+        """
+        words = None if self._text is None else self._text.sample_words
+        sample = with_plain_values(self._sample, self._written, words)
+        return look_at(sample, self.schema), doubts(sample, self.schema)
 
     def names(self) -> dict[int, bytes]:
         """Give the names of hashed features seen so far, if they were to be remembered."""
@@ -220,6 +232,7 @@ class TableReader:
         return self._source
 
     def _read_all(self, pieces: Iterator[Piece], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        self._sample = None
         encoded = ordered_map(self._encode, pieces, self._options.number_of_threads())
         try:
             for part in encoded:

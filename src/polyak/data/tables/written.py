@@ -99,7 +99,7 @@ class Found:
 
     def find(self, known: dict[str, str], target: str | None, source: str) -> dict[str, str]:
         """Say how columns are written; as is known already, where they can be read like that."""
-        texts = {name: _whole(self._sample.column(name)) for name in self._names}
+        texts = {name: whole(self._sample.column(name)) for name in self._names}
         texts = {n: a for n, a in texts.items() if stored_as(a.type) == "string"}
         texts = {n: a for n, a in texts.items() if a.null_count != len(a)}
         self.written = {n: known[n] for n, a in texts.items() if n in known and fits(a, known[n])}
@@ -191,7 +191,7 @@ class Found:
         numbers = [n for n in self._names if stored_as(self._sample.column(n).type) == "number"]
         words = self._as_words(numbers)
         for name in numbers:
-            array = _whole(words.column(name))
+            array = whole(words.column(name))
             if fits(array, "1.234,5") and array.null_count < len(array):
                 self.written[name] = "1.234,5"
 
@@ -204,7 +204,7 @@ def with_plain_values(table: Any, written: dict[str, str], words: Any = None) ->
         if stored_as(column.type) != "string":
             column = words([name]).column(name)
             table = table.slice(0, len(column))  # of several files, those of the first
-        table = table.set_column(place, name, plain_values(_whole(column), how)[0])
+        table = table.set_column(place, name, plain_values(whole(column), how)[0])
     return table
 
 
@@ -262,7 +262,7 @@ def without_words(array: Any, missing: tuple[str, ...]) -> Any:
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     words: list[Any] = list(missing)
     if stored == "number" and not pa.types.is_null(kind):
-        words = [float(word) for word in words if _is_number(word)]
+        words = [number for word in words if (number := number_of(word)) is not None]
         if pa.types.is_integer(kind):
             words = [int(number) for number in words if number == int(number)]
     if stored not in ("string", "number") or not words or pa.types.is_null(kind):
@@ -271,11 +271,13 @@ def without_words(array: Any, missing: tuple[str, ...]) -> Any:
     return pc.if_else(is_nothing, pa.scalar(None, array.type), array)
 
 
-def _is_number(word: str) -> bool:
+def number_of(word: str) -> float | None:
+    """Read a number as programs write it."""
     try:
-        return bool(np.isfinite(float(word)))
+        number = float(word)
     except ValueError:
-        return False
+        return None
+    return number if np.isfinite(number) else None
 
 
 def fits(array: Any, written: str) -> bool:
@@ -304,7 +306,7 @@ def _has_mark(array: Any) -> bool:
     return any("," in (word or "") or "." in (word or "") for word in array.to_pylist())
 
 
-def _whole(array: Any) -> Any:
+def whole(array: Any) -> Any:
     """Give a chunked array in one piece."""
     if not hasattr(array, "num_chunks"):
         return array

@@ -1,0 +1,57 @@
+"""How the columns of a table were read, on the screen: a line each, and what looks wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polyak.cli.errors import say
+
+if TYPE_CHECKING:
+    from polyak.data.tables.look import ColumnLook
+
+MOST_COLUMNS = 40
+WIDEST = 32
+
+
+def show_columns(columns: Sequence[ColumnLook], doubts: Sequence[str]) -> None:
+    """Print a line a column, cut to the width of the terminal, and warnings."""
+    print(*block([column.cells() for column in columns], _width()), sep="\n", file=sys.stderr)
+    for doubt in doubts:
+        say(f"warning: {_spelled(doubt)}")
+
+
+def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Lay cells out in columns, of which the first is cut where it is too long.
+
+    Examples
+    --------
+    >>> block([("age", "number", "1 to 99"), ("city of birth", "words", "3 different")], 34)
+    ['  age            number  1 to 99', '  city of birth  words   3 differ…']
+    """
+    shown = [(_cut(row[0], WIDEST), *row[1:]) for row in rows[:MOST_COLUMNS]]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = [
+        "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()
+        for row in shown
+    ]
+    if len(rows) > MOST_COLUMNS:
+        lines.append(f"  … and {len(rows) - MOST_COLUMNS:,} columns more")
+    return [_cut(line, width) for line in lines]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _width() -> int:
+    try:
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(2).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def _spelled(text: str) -> str:
+    return text.replace("drop=", "--drop ").replace("missing=", "--missing ")

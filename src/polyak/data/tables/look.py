@@ -1,0 +1,158 @@
+"""How columns were read, in a line each, and what looks wrong with them: for people to see."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.data.tables.arrow_types import stored_as
+from polyak.data.tables.targets import numbers_of, words_of
+from polyak.data.tables.written import number_of, whole
+from polyak.model.schema import Schema
+from polyak.optional_imports import pyarrow
+
+READ_AS = {
+    "number": "number",
+    "boolean": "truth",
+    "category": "words",
+    "text": "text",
+    "bag": "lists of words",
+    "date": "date",
+    "time": "time",
+    "clock": "time of day",
+}
+MANY_WORDS = 50
+NEARLY_ALL = 0.9
+"""Columns of at least so many different words, of which so many are numbers, are suspicious."""
+LEAST_ROWS = 50
+"""Of fewer rows nothing is suspected."""
+
+
+class ColumnLook(NamedTuple):
+    """A column of the first rows: what it is read as, its values, and how many are missing."""
+
+    name: str
+    read_as: str
+    values: str
+    missing: float
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """Give what to show."""
+        missing = f"{self.missing:.0%} missing" if self.missing else ""
+        return self.name or "(no name)", self.read_as, self.values, missing
+
+
+def look_at(sample: Any, schema: Schema) -> list[ColumnLook]:
+    """Describe the columns of the first rows, in their order; the target is one of them."""
+    kinds = {column.name: column.kind for column in schema.columns}
+    looks = []
+    for name in sample.column_names:
+        array = whole(sample.column(name))
+        read_as = READ_AS[kinds[name]] if name in kinds else "left out"
+        if schema.target is not None and name == schema.target.name:
+            read_as = "target"
+        elif name == schema.weight:
+            read_as = "weight"
+        written = schema.written.get(name)
+        read_as = f"{read_as} {written}" if written else read_as
+        values, missing = _values(array, kinds.get(name, ""))
+        looks.append(ColumnLook(name, read_as, values, missing))
+    return looks
+
+
+def _values(array: Any, kind: str) -> tuple[str, float]:
+    """Say from where to where values go, or how many different ones there are."""
+    pa = pyarrow()
+    rows = max(len(array), 1)
+    stored = stored_as(array.type)
+    if stored is None or stored == "strings":
+        return str(array.type), array.null_count / rows
+    if kind == "category" or stored == "string":
+        words, there = words_of(array)
+        different = len(set(words[there].tolist()))
+        return f"{different:,} different", 1.0 - np.count_nonzero(there) / rows
+    if pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type):
+        import pyarrow.compute as pc
+
+        ends = pc.min_max(array).as_py()
+        return f"{ends['min']} to {ends['max']}", array.null_count / rows
+    numbers = numbers_of(array)
+    known = numbers[~np.isnan(numbers)]
+    missing = 1.0 - len(known) / rows
+    if not len(known):
+        return "", missing
+    if stored == "boolean":
+        return f"{known.mean():.0%} true", missing
+    return f"{known.min():.6g} to {known.max():.6g}", missing
+
+
+def doubts(sample: Any, schema: Schema) -> list[str]:
+    """Say what looks wrong with columns: a sentence each."""
+    if len(sample) < LEAST_ROWS:
+        return []
+    answers = _answers(sample, schema)
+    found = []
+    for column in schema.columns:
+        array = whole(sample.column(column.name))
+        if column.kind == "category" and (odd := _odd_words(array)):
+            shown = ", ".join(repr(word) for word in odd[:3])
+            found.append(
+                f"the column {column.name} is read as words because of {shown}, though nearly all "
+                f"of it is numbers: missing={','.join(odd[:3])} reads these as missing values"
+            )
+        if column.kind == "number" and counts_rows(array):
+            found.append(
+                f"the column {column.name} counts the rows: drop={column.name} leaves it out"
+            )
+        elif answers is not None and _tells(array, column.kind, answers):
+            target = "" if schema.target is None else f" {schema.target.name}"
+            found.append(
+                f"the column {column.name} alone tells the target{target} in the first rows: if it "
+                f"is not known beforehand, drop={column.name} leaves it out"
+            )
+    return found
+
+
+def counts_rows(array: Any) -> bool:
+    """Tell whether numbers are those of the rows, such as the index that pandas writes."""
+    if stored_as(array.type) != "number" or len(array) < 2:
+        return False
+    numbers = numbers_of(array)
+    return bool((np.diff(numbers) == 1).all() and numbers[0] in (0, 1))
+
+
+def _odd_words(array: Any) -> list[str]:
+    words = sorted({word for word in words_of(array)[0].tolist() if word is not None})
+    if stored_as(array.type) != "string" or len(words) < MANY_WORDS:
+        return []
+    odd = [word for word in words if number_of(word) is None]
+    return odd if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+
+
+def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
+    if schema.target is None:
+        return None
+    array = whole(sample.column(schema.target.name))
+    if schema.target.kind == "number" and stored_as(array.type) in ("number", "boolean"):
+        return numbers_of(array)
+    return words_of(array)[0]
+
+
+def _tells(array: Any, kind: str, answers: NDArray[Any]) -> bool:
+    """Tell whether a column determines the target, or lies on a line with it."""
+    if kind in ("category", "boolean"):
+        pairs = list(zip(words_of(array)[0].tolist(), answers.tolist(), strict=True))
+        words, values = {word for word, _ in pairs}, {value for _, value in pairs}
+        few = len(words) <= len(pairs) // 10 and 2 <= len(values) <= len(words)
+        return few and len(set(pairs)) == len(words)
+    if kind != "number" or answers.dtype.kind != "f":
+        return False
+    numbers = numbers_of(array)
+    both = np.isfinite(numbers) & np.isfinite(answers)
+    x, y = numbers[both], answers[both]
+    if len(x) < LEAST_ROWS or not np.ptp(x) or not np.ptp(y):
+        return False
+    with np.errstate(all="ignore"):
+        return bool(abs(np.corrcoef(x, y)[0, 1]) > 0.9999)
