@@ -30,6 +30,13 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value)))
 
 
+def print_table(heads: list[str], lines: list[list[str]]) -> None:
+    """Print columns, each as wide as it needs."""
+    widths = [max(len(text) for text in column) for column in zip(heads, *lines, strict=True)]
+    for line in (heads, *lines):
+        print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))
+
+
 def print_figures(figures: Mapping[str, Any], as_json: bool = False, title: str = "") -> None:
     """Print names and numbers, one a line; in colour on a terminal."""
     if as_json:

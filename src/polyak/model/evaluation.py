@@ -50,8 +50,13 @@ class Evaluation:
         """Score rows and compare with their targets."""
         if targets is None:
             raise DataError("the source has no targets to compare with")
+        self.add_scores(self.model.scores(rows), targets, weights)
+
+    def add_scores(
+        self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> None:
+        """Compare what the model's ``scores`` gave with targets."""
         w = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
-        scores = self.model.scores(rows)
         loss = get_loss(self.model.loss)
         if self.model.classes is None:
             self._add_values(scores, np.asarray(targets, float), w)

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import HeadStart
 
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
+    from polyak.rows.batch import Batch
+
+MOST_GROUPS = 1000
+EXAMPLE = """\
+example:
+  polyak evaluate flights.polyak tomorrow.csv --by carrier
+"""
+
 
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("evaluate", "Measure a model's loss and error on a source with targets.")
+    parser = Parser(
+        "evaluate", "Measure a model's loss and error on a source with targets.", epilog=EXAMPLE
+    )
     add_model(parser)
     add_source(parser)
+    parser.add_argument(
+        "--by", metavar="COLUMN", help="measure the rows of each value of this column apart, too"
+    )
     add_json(parser)
     return parser
 
@@ -26,23 +41,125 @@ def run(options: Namespace) -> int:
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel
 
-    figures = measure(LinearModel.load(options.model), options.source, options, begun)
-    print_figures(figures, options.json)
+    options.keep = [options.by] if options.by else []
+    measured = Measured(LinearModel.load(options.model))
+    figures = measured.read(options.source, options, begun)
+    if options.json:
+        print_figures(figures | measured.tables(), True)
+        return 0
+    print_figures(figures)
+    _print_tables(measured.tables())
     return 0
 
 
-def measure(
-    model: Any, source: Any, options: Namespace, begun: HeadStart | None = None
-) -> dict[str, Any]:
+def measure(model: Any, source: Any, options: Namespace) -> dict[str, Any]:
     """Stream a source through a model and report."""
-    from polyak.cli.source import open_for
-    from polyak.model.evaluation import Evaluation
+    return Measured(model).read(source, options)
 
-    evaluation = Evaluation(model)
-    with open_for(model, source, options, begun=begun) as stream:
-        for batch in stream:
-            evaluation.add(batch.rows, batch.targets, batch.weights)
-        for line in stream.first_bad_lines:
-            say(f"skipped {line}")
-        skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
-    return evaluation.report() | skipped
+
+class Measured:
+    """Rows compared with a model's predictions: all of them, and those of each group."""
+
+    def __init__(self, model: LinearModel) -> None:
+        from polyak.model.class_metrics import ClassMetrics
+        from polyak.model.evaluation import Evaluation
+
+        self._model = model
+        self._all = Evaluation(model)
+        self._classes = None if model.classes is None else ClassMetrics(model)
+        self._groups: dict[str, Evaluation] = {}
+
+    def read(
+        self, source: Any, options: Namespace, begun: HeadStart | None = None
+    ) -> dict[str, Any]:
+        """Take all rows of a source, and give what is one number each."""
+        from polyak.cli.source import open_for
+        from polyak.errors import DataError
+
+        with open_for(self._model, source, options, begun=begun) as stream:
+            if getattr(options, "keep", None) and stream.schema is None:
+                raise ValueError(f"{stream.format} rows have no columns: --by needs a table")
+            for batch in stream:
+                if batch.targets is None:
+                    raise DataError("the source has no targets to compare with")
+                self._add(batch)
+            for line in stream.first_bad_lines:
+                say(f"skipped {line}")
+            skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
+        figures: dict[str, Any] = self._all.report()
+        return figures | ({} if self._classes is None else self._classes.figures()) | skipped
+
+    def tables(self) -> dict[str, Any]:
+        """Give what is more than one number: confusion, calibration, groups."""
+        found: dict[str, Any] = {}
+        if self._classes is not None:
+            found["confusion"] = self._classes.confusion()
+            found["calibration"] = self._classes.calibration()
+        if self._groups:
+            found["by"] = {name: group.report() for name, group in sorted(self._groups.items())}
+        return {name: table for name, table in found.items() if table is not None}
+
+    def _add(self, batch: Batch) -> None:
+        import numpy as np
+
+        assert batch.targets is not None
+        scores = self._model.scores(batch.rows)
+        self._all.add_scores(scores, batch.targets, batch.weights)
+        weights = np.ones(len(batch)) if batch.weights is None else np.asarray(batch.weights)
+        if self._classes is not None:
+            self._classes.add(scores, batch.targets, weights)
+        if batch.kept is not None:
+            self._add_groups(scores, batch, weights)
+
+    def _add_groups(self, scores: Any, batch: Batch, weights: Any) -> None:
+        import numpy as np
+
+        from polyak.data.tables.targets import words_of
+        from polyak.errors import DataError
+        from polyak.model.evaluation import Evaluation
+
+        assert batch.kept is not None
+        assert batch.targets is not None
+        values, there = words_of(batch.kept.column(0))
+        names, group = np.unique(
+            np.where(there, values, "missing").astype(str), return_inverse=True
+        )
+        for number, name in enumerate(names.tolist()):
+            chosen = group == number
+            own = self._groups.setdefault(name, Evaluation(self._model))
+            own.add_scores(scores[chosen], batch.targets[chosen], weights[chosen])
+        if len(self._groups) > MOST_GROUPS:
+            raise DataError(
+                f"the column {batch.kept.schema.names[0]} has more than {MOST_GROUPS} different "
+                "values: too many groups"
+            )
+
+
+def _print_tables(tables: dict[str, Any]) -> None:
+    from polyak.cli.output import number, print_table
+
+    if "confusion" in tables:
+        names = list(tables["confusion"])
+        print()
+        rows = tables["confusion"].items()
+        print_table(
+            ["true \\ predicted", *names],
+            [[true, *map(number, row.values())] for true, row in rows],
+        )
+    if "calibration" in tables:
+        print()
+        print_table(
+            ["probability", "true share", "rows"],
+            [
+                [f"{row['predicted']:.3f}", f"{row['true']:.3f}", f"{row['rows']:,.0f}"]
+                for row in tables["calibration"]
+            ],
+        )
+    if "by" in tables:
+        groups = tables["by"]
+        heads = list(next(iter(groups.values())))
+        print()
+        print_table(
+            ["group", *(name.replace("_", " ") for name in heads)],
+            [[name, *(number(group[head]) for head in heads)] for name, group in groups.items()],
+        )

@@ -36,7 +36,7 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    from polyak.cli.output import print_figures, print_json
+    from polyak.cli.output import print_figures, print_json, print_table
     from polyak.cli.race import candidates_table
     from polyak.model.linear import LinearModel
     from polyak.rows.labels import label_text
@@ -62,7 +62,7 @@ def run(options: Namespace) -> int:
         _print_schema(loaded.features.schema)
     if report is not None and options.candidates:
         print()
-        _print_table(*candidates_table(report))
+        print_table(*candidates_table(report))
     elif options.theory:
         print()
         print(_theory(report))
@@ -147,6 +147,7 @@ def _heaviest(model: LinearModel, top: int) -> list[dict[str, Any]]:
 
 def _print_schema(schema: Schema) -> None:
     """Say what each column of the table is, and how its numbers are taken."""
+    from polyak.cli.output import print_table
     from polyak.model.schema import HASHED
 
     lines = []
@@ -161,7 +162,7 @@ def _print_schema(schema: Schema) -> None:
             ]
         )
     print()
-    _print_table(["column", "read as", "offset", "scale"], lines)
+    print_table(["column", "read as", "offset", "scale"], lines)
     if schema.target is not None:
         positive = "" if schema.target.positive is None else f", {schema.target.positive} or not"
         print(f"\nThe target is {schema.target.name}{positive}.", end="")
@@ -172,6 +173,7 @@ def _print_schema(schema: Schema) -> None:
 
 
 def _print_heaviest(heaviest: list[dict[str, Any]], features: FeatureMap) -> None:
+    from polyak.cli.output import print_table
     from polyak.rows.labels import label_text
 
     several = "output" in heaviest[0]
@@ -188,10 +190,4 @@ def _print_heaviest(heaviest: list[dict[str, Any]], features: FeatureMap) -> Non
             line += [f"{entry['low']:+.6g}", f"{entry['high']:+.6g}"]
             line.append("yes" if entry["excludes_zero"] else "no")
         lines.append(line)
-    _print_table(heads, lines)
-
-
-def _print_table(heads: list[str], lines: list[list[str]]) -> None:
-    widths = [max(len(text) for text in column) for column in zip(heads, *lines, strict=True)]
-    for line in (heads, *lines):
-        print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))
+    print_table(heads, lines)

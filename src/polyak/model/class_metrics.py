@@ -1,0 +1,103 @@
+"""How good a classifier is beside its loss and error: confusion, ranking, calibration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.model.linear import LinearModel
+from polyak.model.ranking import Ranking
+from polyak.rows.labels import label_text
+
+Floats = NDArray[np.float64]
+
+MOST_SHOWN = 20
+"""A confusion matrix of more classes is not shown."""
+BINS = 10
+
+
+class ClassMetrics:
+    """Sums over rows whose classes are known.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array(["no", "yes"]))
+    >>> metrics = ClassMetrics(model)
+    >>> scores = np.array([[2.0], [-1.0], [1.0]])
+    >>> metrics.add(scores, np.array(["yes", "no", "no"]), np.ones(3))
+    >>> metrics.figures()["balanced_accuracy"], metrics.confusion()
+    (0.75, {'no': {'no': 1, 'yes': 1}, 'yes': {'no': 0, 'yes': 1}})
+    """
+
+    def __init__(self, model: LinearModel) -> None:
+        assert model.classes is not None
+        self._model = model
+        self._classes = np.asarray(model.classes)
+        self._counts = np.zeros((len(self._classes), len(self._classes)))
+        self._ranking = Ranking() if len(self._classes) == 2 else None
+        self._calibration = np.zeros((3, BINS))  # weight, probabilities, positive rows
+
+    def add(self, scores: Floats, targets: NDArray[Any], weights: Floats) -> None:
+        """Take rows whose classes are all known."""
+        order = np.argsort(self._classes)
+        true = order[np.searchsorted(self._classes, targets, sorter=order)]
+        n = len(self._classes)
+        pairs = true * n + self._model.best(scores)
+        self._counts += np.bincount(pairs, weights, n * n).reshape(n, n)
+        if self._ranking is not None:
+            self._ranking.add(scores[:, 0], true == 1, weights)
+            self._calibrate(scores, true == 1, weights)
+
+    def figures(self) -> dict[str, float]:
+        """Give what is one number each."""
+        of_class = self._counts.sum(axis=1)
+        there = of_class > 0
+        found: dict[str, float] = {
+            "balanced_accuracy": float((np.diag(self._counts)[there] / of_class[there]).mean())
+        }
+        if self._ranking is not None:
+            found["roc_auc"] = self._ranking.roc_auc()
+            found["average_precision"] = self._ranking.average_precision()
+            found["calibration_error"] = self._calibration_error()
+        return found
+
+    def confusion(self) -> dict[str, dict[str, float]] | None:
+        """Give how many rows of each class were taken for which; None for too many classes."""
+        if len(self._classes) > MOST_SHOWN:
+            return None
+        names = [label_text(label) for label in self._classes]
+        rows = [[int(x) if x == int(x) else x for x in row] for row in self._counts.tolist()]
+        each = zip(names, rows, strict=True)
+        return {name: dict(zip(names, row, strict=True)) for name, row in each}
+
+    def calibration(self) -> list[dict[str, float]] | None:
+        """Give the mean probability of the second class and its true share, for ten ranges."""
+        if self._ranking is None or not self._calibration.any():
+            return None
+        weight, predicted, positive = self._calibration
+        return [
+            {
+                "rows": float(weight[i]),
+                "predicted": float(predicted[i] / weight[i]),
+                "true": float(positive[i] / weight[i]),
+            }
+            for i in range(BINS)
+            if weight[i] > 0
+        ]
+
+    def _calibrate(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
+        try:
+            chance = self._model.proba_from_scores(scores)[:, 1]
+        except ValueError:  # learned without probabilities
+            return
+        place = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+        for row, what in enumerate((weights, weights * chance, weights * positive)):
+            self._calibration[row] += np.bincount(place, what, BINS)
+
+    def _calibration_error(self) -> float:
+        weight, predicted, positive = self._calibration
+        total = weight.sum()
+        return float(np.abs(predicted - positive).sum() / total) if total > 0 else math.nan

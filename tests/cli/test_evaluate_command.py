@@ -1,0 +1,66 @@
+"""``polyak evaluate``: figures, tables and groups, on the screen and for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import fails, polyak, rows_of_text, write
+from sklearn import metrics
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluate")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(600, 2)), columns=["a", "b"])
+    frame["city"] = random.choice(["Rome", "Oslo"], 600)
+    frame.loc[::50, "city"] = None
+    frame["y"] = np.where(frame.a + random.normal(size=600) > 0, "yes", "no")
+    frame["z"] = (frame.a * 2 + random.normal(size=600)).round(3)
+    frame.to_csv(folder / "t.csv", index=False)
+    for target, other in (("y", "z"), ("z", "y")):
+        polyak(
+            *("train", folder / "t.csv", "--target", target, "--drop", other),
+            *("-m", folder / target, "-q", "--recipe", "sgd"),
+        )
+    return folder
+
+
+def test_classes(folder: Path) -> None:
+    found = json.loads(polyak("evaluate", folder / "y", folder / "t.csv", "--json").stdout)
+    frame = pd.read_csv(folder / "t.csv")
+    lines = polyak("predict", folder / "y", folder / "t.csv", "--what", "proba").stdout.split("\n")
+    chance = np.array([float(line.split()[1]) for line in lines if line])
+    is_yes = frame.y == "yes"
+    assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(is_yes, chance), abs=1e-6)
+    precision = metrics.average_precision_score(is_yes, chance)
+    assert found["average_precision"] == pytest.approx(precision, abs=1e-6)
+    confusion = metrics.confusion_matrix(is_yes, chance > 0.5).tolist()
+    assert [list(row.values()) for row in found["confusion"].values()] == confusion
+    assert found["accuracy"] == pytest.approx(sum(np.diag(confusion)) / 600)
+    assert sum(row["rows"] for row in found["calibration"]) == 600
+    shown = polyak("evaluate", folder / "y", folder / "t.csv").stdout
+    assert "true \\ predicted   no  yes" in shown
+    assert "probability  true share  rows" in shown
+
+
+def test_groups(folder: Path) -> None:
+    command = ["evaluate", folder / "z", folder / "t.csv", "--by", "city"]
+    found = json.loads(polyak(*command, "--json").stdout)
+    assert set(found["by"]) == {"Rome", "Oslo", "missing"}
+    assert sum(group["rows"] for group in found["by"].values()) == found["rows"] == 600
+    squares = sum(group["rows"] * group["rmse"] ** 2 for group in found["by"].values())
+    assert squares / 600 == pytest.approx(found["rmse"] ** 2)
+    assert "group  rows" in polyak(*command).stdout
+
+
+def test_groups_need_a_column(folder: Path, tmp_path: Path) -> None:
+    error = fails("evaluate", folder / "z", folder / "t.csv", "--by", "town")
+    assert "has no column town" in error
+    rows = write(tmp_path / "t.svm", rows_of_text(100))
+    polyak("train", rows, "-m", tmp_path / "m", "-q", "--recipe", "sgd")
+    assert "--by needs a table" in fails("evaluate", tmp_path / "m", rows, "--by", "x")
