@@ -137,7 +137,7 @@ def test_what_cannot_be_written_is_a_sentence_that_lists_what_can(
         assert "must end with .svm, .svmlight, .libsvm, .npz, .parquet or .pq" in said
     said = fails("predict", model, source, "-o", tmp_path / "out.npz", code=2)
     assert "out.npz cannot be written" in said
-    assert "called .csv, .jsonl, .ndjson, .parquet or .pq" in said
+    assert "called .csv, .tsv, .jsonl, .ndjson, .json, .parquet or .pq" in said
     assert not list(tmp_path.iterdir())
     assert "choose from" in fails("train", source, "--format", "xlsx", "-m", "m", code=2)
 

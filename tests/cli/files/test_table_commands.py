@@ -45,7 +45,8 @@ def test_what_makes_no_sense(table: Path, tmp_path: Path) -> None:
     model = ["-m", tmp_path / "m", "-q"]
     assert "name it with --target" in fails("train", table, *model)
     assert "did you mean delay?" in fails("train", table, "--target", "delays", *model)
-    assert "too many for classes" in fails("train", table, "--target", "delay", *model)
+    loss = ["--loss", "log_loss"]
+    assert "too many for classes" in fails("train", table, "--target", "delay", *loss, *model)
     numbers = ["--loss", "squared_error"]
     assert "names classes" in fails("train", table, "--target", "carrier", *numbers, *model)
     assert "bits" in fails("train", table, "--target", "delay", "--bits", "99", *model, code=2)

@@ -38,7 +38,13 @@ def parser() -> Parser:
         type=lambda text: text.split(","),
         default=[],
         metavar="COLUMNS",
-        help="columns of the source to write beside the predictions, apart by commas",
+        help="columns of the source to write beside the predictions, separated by commas, or '*' "
+        "for all",
+    )
+    parser.add_argument(
+        "--row-number",
+        action="store_true",
+        help="write the number of each row beside its prediction, from 1 on",
     )
     parser.add_argument(
         "--what",
@@ -83,11 +89,14 @@ def _format(options: Namespace) -> str:
         format: str = options.to or table_format(options.output) or "lines"
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if not options.keep or format != "lines":
+    if options.row_number and options.skip_bad_lines:
+        raise UsageError("--row-number cannot count the rows that --skip-bad-lines leaves out")
+    if not (options.keep or options.row_number) or format != "lines":
         return format
     if options.output == "-" and options.to is None:
         return "csv"
-    raise UsageError("lines of text have no columns beside them: --keep needs a table, say .csv")
+    asked = "--keep" if options.keep else "--row-number"
+    raise UsageError(f"lines of text have no columns beside them: {asked} needs a table, say .csv")
 
 
 @contextmanager
@@ -95,23 +104,32 @@ def _written(
     model: LinearModel, options: Namespace, format: str
 ) -> Iterator[Callable[[Batch], None]]:
     """Open what is written, and give what writes a batch."""
-    from polyak.storage.container import check_writable, replacing
+    from polyak.storage.container import check_writable
 
     if options.output != "-":
         check_writable(options.output)
     if format == "lines":
+        from polyak.data.write.prediction_tables import written_file
         from polyak.data.write.predictions import line_writer
 
         lines = line_writer(model, options.what)
-        with replacing(options.output) as file:
+        with written_file(options.output) as file:
 
             def write_lines(batch: Batch) -> None:
                 file.write(lines(batch.rows))
 
             yield write_lines
         return
-    from polyak.data.write.prediction_tables import table_maker, table_sink
+    from polyak.data.write.prediction_tables import table_maker, table_sink, with_row_numbers
 
     table = table_maker(model, options.what)
+    rows = 0
     with table_sink(options.output, format) as write:
-        yield lambda batch: write(table(batch.rows, batch.kept))
+
+        def write_table(batch: Batch) -> None:
+            nonlocal rows
+            kept = with_row_numbers(batch, rows) if options.row_number else batch.kept
+            rows += len(batch)
+            write(table(batch.rows, kept))
+
+        yield write_table

@@ -64,7 +64,7 @@ FORMATS = {
         "read",
     ),
     "csv": Format((".csv",), _TABLE, is_table=True, sink=f"{_SINKS}:CsvSink"),
-    "tsv": Format((".tsv",), _TABLE, is_table=True),
+    "tsv": Format((".tsv",), _TABLE, is_table=True, sink=f"{_SINKS}:TsvSink"),
     "jsonl": Format(
         (".jsonl", ".ndjson", ".json"), _TABLE, is_table=True, sink=f"{_SINKS}:JsonLinesSink"
     ),

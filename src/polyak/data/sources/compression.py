@@ -85,6 +85,29 @@ def chosen_member(archive: Any, name: str, member: str | None) -> str:
     return member or names[0]
 
 
+def compressed(file: BinaryIO, kind: str) -> BinaryIO:
+    """Write to ``file`` through the compression ``kind``; closing ends the data, not the file."""
+    if kind == "gz":
+        import gzip
+
+        return cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    if kind == "bz2":
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(file, "wb"))
+    if kind == "xz":
+        import lzma
+
+        return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DataError(
+            "to write zstandard files, install the package: pip install 'polyak[zstd]'"
+        ) from error
+    return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(file, closefd=False))
+
+
 class _Zstandard(io.RawIOBase):
     """Frames of zstandard, one after the other.
 

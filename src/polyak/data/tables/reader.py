@@ -145,7 +145,9 @@ class TableReader:
         self._weight = self._role(schema.weight, sample, "weight ")
         if not self._learning:
             self._check_columns(sample)
-        for name in options.keep:
+        everything = list(options.keep) == ["*"]
+        self._keep = list(sample.column_names if everything else options.keep)
+        for name in self._keep:
             if name not in sample.column_names:
                 raise no_such_column(name, sample.column_names, self.name)
         types = {column.name: _stored(column) for column in schema.columns}
@@ -154,7 +156,7 @@ class TableReader:
         types |= dict.fromkeys(self._written, "string")
         roles = [name for name in (self._target, self._weight) if name is not None]
         self._read = list(
-            dict.fromkeys([*(column.name for column in schema.columns), *roles, *options.keep])
+            dict.fromkeys([*(column.name for column in schema.columns), *roles, *self._keep])
         )
         source.plan(types, self._read)
         numbers = {column.name: number for number, column in enumerate(schema.columns)}
@@ -369,8 +371,8 @@ class TableReader:
         weights = kept = None
         if self._weight is not None:
             weights = self._weights(table.column(self._weight), piece)
-        if self._options.keep:
-            kept = self._source.kept(piece, as_read, list(self._options.keep))
+        if self._keep:
+            kept = self._source.kept(piece, as_read, self._keep)
         if not everything:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]

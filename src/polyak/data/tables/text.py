@@ -95,7 +95,9 @@ class TextSource:
         lines, table = self._inferred(lines)
         self._sampled, self.delimiter = lines, lines.delimiter
         if self._options.keep and self.format != "jsonl":
-            numbers = [name for name in self._options.keep if self._types.get(name) == "number"]
+            keep = list(self._options.keep)
+            keep = table.column_names if keep == ["*"] else keep
+            numbers = [name for name in keep if self._types.get(name) == "number"]
             words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
             self._as_written = {name for name in numbers if _loses(words.column(name))}
         table = with_keys(table, lines.keys, self._key_types)

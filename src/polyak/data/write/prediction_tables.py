@@ -1,4 +1,4 @@
-"""Predictions as tables: CSV, JSON lines or Parquet, a batch at a time.
+"""Predictions as tables: CSV, JSON or Parquet, a batch at a time.
 
 A table has the columns of the source that were asked for, then ``prediction``, then scores or
 probabilities if they were asked for. pyarrow writes it, and is imported only for that.
@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
+from polyak.data.sources.compression import SUFFIXES as COMPRESSIONS
+from polyak.data.sources.compression import compressed, without_suffix
 from polyak.data.write.predictions import What
 from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels, label_text
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
+    from polyak.rows.batch import Batch
 
 ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 """A Parquet file's row group is as long as the first of these allows."""
@@ -30,21 +33,48 @@ def table_format(path: str) -> str | None:
 
     Examples
     --------
-    >>> table_format("out.csv"), table_format("OUT.PQ"), table_format("out"), table_format("-")
+    >>> table_format("out.csv.gz"), table_format("OUT.PQ"), table_format("out"), table_format("-")
     ('csv', 'parquet', None, None)
     >>> table_format("out.npz")
     Traceback (most recent call last):
     ...
-    ValueError: out.npz cannot be written: predictions are tables called .csv, .jsonl, .ndjson,
-    .parquet or .pq, or lines of text called anything else
+    ValueError: out.npz cannot be written: predictions are tables called .csv, .tsv, .jsonl,
+    .ndjson, .json, .parquet or .pq, or lines of text called .txt or without an ending
     """
-    format = SUFFIXES.get(PurePath(path).suffix.lower())
-    if format is not None and format not in PREDICTED:
+    suffix = _suffix(path)
+    format = SUFFIXES.get(suffix)
+    if compression_of_name(path) == "zip" or (format or "csv") not in PREDICTED:
+        format, suffix = None, "."
+    if format is None and suffix not in ("", ".txt"):
         raise ValueError(
             f"{path} cannot be written: predictions are tables called {suffixes_of(PREDICTED)}, "
-            "or lines of text called anything else"
+            "or lines of text called .txt or without an ending"
         )
     return format
+
+
+def _suffix(path: str) -> str:
+    return PurePath(without_suffix(path)).suffix.lower()
+
+
+def compression_of_name(path: str) -> str | None:
+    """Tell from a file's name how it is to be compressed."""
+    return COMPRESSIONS.get(PurePath(path).suffix.lower())
+
+
+@contextmanager
+def written_file(path: str) -> Iterator[Any]:
+    """Open a file that takes its place when the block ends well, compressed as its name says."""
+    from polyak.storage.container import replacing
+
+    kind = compression_of_name(path)
+    with replacing(path) as file:
+        if kind is None:
+            yield file
+            return
+        inside = compressed(file, kind)
+        yield inside
+        inside.close()
 
 
 def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
@@ -84,6 +114,16 @@ def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
     return make
 
 
+def with_row_numbers(batch: Batch, before: int) -> Any:
+    """Give the columns kept of rows, behind one of their numbers."""
+    pa = needed("pyarrow", "tables")
+    kept = batch.kept
+    names, columns = ([], []) if kept is None else (kept.schema.names, kept.columns)
+    _check_names(names, ["row"])
+    numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+    return pa.RecordBatch.from_arrays([numbers, *columns], ["row", *names])
+
+
 def _names(model: LinearModel, what: What) -> list[str]:
     outputs = len(model.intercept)
     if model.classes is None:
@@ -114,18 +154,20 @@ def table_sink(path: str, format: str) -> Iterator[Callable[[Any], None]]:
 
     The file is put in place when the block ends well, and not at all when it does not.
     """
-    from polyak.storage.container import replacing
-
     if format == "parquet" and path == "-":
         raise ValueError("a Parquet file cannot go to standard output; name a file with -o")
-    with replacing(path) as file:
-        writer = load(FORMATS[format].sink)(file)
+    is_array = format == "jsonl" and _suffix(path) == ".json"
+    sink = JsonArraySink if is_array else load(FORMATS[format].sink)
+    with written_file(path) as file:
+        writer = sink(file)
         yield writer.write
         writer.close()
 
 
 class CsvSink:
     """Strings are quoted, and so differ from what is missing."""
+
+    delimiter = ","
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -138,15 +180,23 @@ class CsvSink:
 
         if not self._begun:
             self._begun = True
-            self._file.write((",".join(map(_quoted, batch.schema.names)) + "\n").encode())
+            heads = self.delimiter.join(map(_quoted, batch.schema.names))
+            self._file.write((heads + "\n").encode())
         columns = [_flat(column) for column in batch.columns]
         flat = pa.RecordBatch.from_arrays(columns, batch.schema.names)
         sink = pa.BufferOutputStream()
-        csv.write_csv(flat, sink, csv.WriteOptions(include_header=False))
+        how = csv.WriteOptions(include_header=False, delimiter=self.delimiter)
+        csv.write_csv(flat, sink, how)
         self._file.write(sink.getvalue())
 
     def close(self) -> None:
         """Write what is left."""
+
+
+class TsvSink(CsvSink):
+    """The same with tabs."""
+
+    delimiter = "\t"
 
 
 def _quoted(name: str) -> str:
@@ -157,7 +207,7 @@ def _quoted(name: str) -> str:
     >>> _quoted("origin"), _quoted('5" or more, so')
     ('origin', '"5"" or more, so"')
     """
-    plain = not any(cursor in name for cursor in ',"\r\n') and name.strip() == name and name
+    plain = not any(letter in name for letter in ',"\t\r\n') and name.strip() == name and name
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
@@ -179,6 +229,9 @@ class JsonLinesSink:
 
     def write(self, batch: Any) -> None:
         """Add a record batch."""
+        self._file.write(self._lines(batch))
+
+    def _lines(self, batch: Any) -> memoryview:
         import pyarrow.compute as pc
 
         parts: list[Any] = []
@@ -187,10 +240,29 @@ class JsonLinesSink:
         lines = pc.binary_join_element_wise(*parts, "}\n", "")
         _, offsets, data = lines.buffers()
         ends = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
-        self._file.write(memoryview(data)[ends[0] : ends[-1]])
+        return memoryview(data)[ends[0] : ends[-1]]
 
     def close(self) -> None:
         """Write what is left."""
+
+
+class JsonArraySink(JsonLinesSink):
+    """Writes an array of objects, each on a line of its own."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self._before = b"[\n"
+
+    def write(self, batch: Any) -> None:
+        """Add a record batch."""
+        if len(batch):
+            rows = bytes(self._lines(batch)).removesuffix(b"\n").replace(b"}\n{", b"},\n{")
+            self._file.write(self._before + rows)
+            self._before = b",\n"
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
 
 
 _OTHER_LINE_ENDS = "\x85\u2028\u2029"

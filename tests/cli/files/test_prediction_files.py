@@ -1,0 +1,85 @@
+"""``polyak predict`` to files of every name: compressed, as arrays of JSON, with rows' numbers."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zstandard
+from commands import fails, polyak
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("predict")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=120).round(3), "id": range(120)})
+    frame["price"] = [f"{x:.2f}".replace(".", ",") for x in frame.a * 2 + 1]
+    frame.to_csv(folder / "t.csv", index=False, sep=";")
+    polyak(
+        *("train", folder / "t.csv", "--target", "price", "--drop", "id"),
+        *("-m", folder / "m", "-q", "--recipe", "sgd"),
+    )
+    return folder
+
+
+def predicted(folder: Path, name: str, *options: str) -> bytes:
+    polyak("predict", folder / "m", folder / "t.csv", "-o", folder / name, *options)
+    return (folder / name).read_bytes()
+
+
+OPENED: dict[str, Any] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("csv", ".gz"), ("jsonl", ".zst"), ("txt", ".bz2")])
+def test_compressed_as_the_name_says(folder: Path, kind: str, suffix: str) -> None:
+    plain = predicted(folder, f"out.{kind}")
+    assert OPENED[suffix](predicted(folder, f"out.{kind}{suffix}")) == plain
+
+
+def test_tabs(folder: Path) -> None:
+    lines = predicted(folder, "out.tsv", "--keep", "id").decode().splitlines()
+    assert lines[0] == "id\tprediction"
+    assert [line.split("\t")[0] for line in lines[1:3]] == ["0", "1"]
+
+
+def test_an_array(folder: Path) -> None:
+    rows = json.loads(predicted(folder, "out.json", "--keep", "id"))
+    lines = predicted(folder, "out.jsonl", "--keep", "id").splitlines()
+    assert rows == [json.loads(line) for line in lines]
+    assert len(rows) == 120
+
+
+def test_all_columns_as_they_are_written_and_the_rows_numbers(folder: Path) -> None:
+    rows = json.loads(predicted(folder, "out.json", "--keep", "*", "--row-number"))
+    source = pd.read_csv(folder / "t.csv", sep=";")
+    assert list(rows[0]) == ["row", "a", "id", "price", "prediction"]
+    assert [row["row"] for row in rows] == list(range(1, 121))
+    assert [row["price"] for row in rows] == source["price"].tolist()
+
+
+def test_an_ending_that_nobody_knows_is_refused(folder: Path) -> None:
+    for name in ("out.xlsx", "out.cvs", "out.csv.zip", "out.npz"):
+        error = fails("predict", folder / "m", folder / "t.csv", "-o", folder / name, code=2)
+        assert f"{name} cannot be written: predictions are tables called .csv" in error
+        assert not (folder / name).exists()
+    polyak("predict", folder / "m", folder / "t.csv", "-o", folder / "out.xyz", "--to", "csv")
+
+
+def test_rows_that_are_left_out_cannot_be_counted(folder: Path) -> None:
+    error = fails(
+        *("predict", folder / "m", folder / "t.csv", "--row-number", "--skip-bad-lines"), code=2
+    )
+    assert "--row-number cannot count the rows that --skip-bad-lines leaves out" in error
