@@ -187,7 +187,6 @@ def run(options: Namespace) -> int:
     from polyak.cli.task import look_at_source
     from polyak.storage.container import check_writable
 
-    look_at_source(options)
     job = _job(options)
     if options.engine or options.scheduler or options.workers or options.rounds:
         from polyak.cli.distributed import check
@@ -199,6 +198,8 @@ def run(options: Namespace) -> int:
         check_writable(options.model)
         if options.report:
             check_writable(options.report)
+        look_at_source(options)  # once it is known that all makes sense: it may wait for rows
+        job = _job(options)
         return _finish(job, _train(job, options, begun), options)
 
 
@@ -225,7 +226,7 @@ def _job(options: Namespace) -> Job:
         return Job(
             source=options.source,
             recipe=Recipe(
-                loss=options.loss,
+                loss=options.loss or "log_loss",
                 recipe=options.recipe,
                 alpha=options.alpha,
                 eta0=options.eta0,

@@ -99,8 +99,9 @@ class Found:
 
     def find(self, known: dict[str, str], target: str | None, source: str) -> dict[str, str]:
         """Say how columns are written; as is known already, where they can be read like that."""
-        texts = {name: whole(self._sample.column(name)) for name in self._names}
-        texts = {n: a for n, a in texts.items() if stored_as(a.type) == "string"}
+        types = dict(zip(self._sample.column_names, self._sample.schema.types, strict=True))
+        words = [name for name in self._names if stored_as(types[name]) == "string"]
+        texts = {name: whole(self._sample.column(name)) for name in words}
         texts = {n: a for n, a in texts.items() if a.null_count != len(a)}
         self.written = {n: known[n] for n, a in texts.items() if n in known and fits(a, known[n])}
         left = {name: array for name, array in texts.items() if name not in self.written}
