@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from polyak.cli.errors import say
 
 if TYPE_CHECKING:
-    from polyak.data.tables.look import ColumnLook
+    from polyak.data.tables.look import TableLook
 
-MOST_COLUMNS = 40
 WIDEST = 32
 
 
-def show_columns(columns: Sequence[ColumnLook], doubts: Sequence[str]) -> None:
+def show_columns(look: TableLook) -> None:
     """Print a line a column, cut to the width of the terminal, and warnings."""
-    print(*block([column.cells() for column in columns], _width()), sep="\n", file=sys.stderr)
-    for doubt in doubts:
+    print(*block([column.cells() for column in look.columns], _width()), sep="\n", file=sys.stderr)
+    if look.others:
+        print(f"  … and {look.others:,} columns more", file=sys.stderr)
+    for doubt in look.doubts:
         say(f"warning: {_spelled(doubt)}")
 
 
@@ -31,14 +32,12 @@ def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     >>> block([("age", "number", "1 to 99"), ("city of birth", "words", "3 different")], 34)
     ['  age            number  1 to 99', '  city of birth  words   3 differ…']
     """
-    shown = [(_cut(row[0], WIDEST), *row[1:]) for row in rows[:MOST_COLUMNS]]
+    shown = [(_cut(row[0], WIDEST), *row[1:]) for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = [
         "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()
         for row in shown
     ]
-    if len(rows) > MOST_COLUMNS:
-        lines.append(f"  … and {len(rows) - MOST_COLUMNS:,} columns more")
     return [_cut(line, width) for line in lines]
 
 

@@ -84,7 +84,7 @@ def look_at_source(options: Namespace) -> None:
             look = None if silent else stream.look()
             _choose_loss(options, stream, silent)
             if look is not None:
-                show_columns(*look)
+                show_columns(look)
     except (DataError, ValueError):
         options.loss = options.loss or "log_loss"
 

@@ -28,6 +28,8 @@ NEARLY_ALL = 0.9
 """Columns of at least so many different words, of which so many are numbers, are suspicious."""
 LEAST_ROWS = 50
 """Of fewer rows nothing is suspected."""
+MOST_SHOWN, MOST_DOUBTED = 40, 400
+"""How many columns are described, and how many are looked at for what may be wrong."""
 
 
 class ColumnLook(NamedTuple):
@@ -44,11 +46,24 @@ class ColumnLook(NamedTuple):
         return self.name or "(no name)", self.read_as, self.values, missing
 
 
-def look_at(sample: Any, schema: Schema) -> list[ColumnLook]:
+class TableLook(NamedTuple):
+    """The first columns as they are read, how many others there are, and what looks wrong."""
+
+    columns: list[ColumnLook]
+    others: int
+    doubts: list[str]
+
+
+def look_at(sample: Any, schema: Schema) -> TableLook:
     """Describe the columns of the first rows, in their order; the target is one of them."""
+    others = max(0, sample.num_columns - MOST_SHOWN)
+    return TableLook(_looks(sample, schema), others, doubts(sample, schema))
+
+
+def _looks(sample: Any, schema: Schema) -> list[ColumnLook]:
     kinds = {column.name: column.kind for column in schema.columns}
     looks = []
-    for name in sample.column_names:
+    for name in sample.column_names[:MOST_SHOWN]:
         array = whole(sample.column(name))
         read_as = READ_AS[kinds[name]] if name in kinds else "left out"
         if schema.target is not None and name == schema.target.name:
@@ -94,7 +109,7 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
         return []
     answers = _answers(sample, schema)
     found = []
-    for column in schema.columns:
+    for column in schema.columns[:MOST_DOUBTED]:
         array = whole(sample.column(column.name))
         if column.kind == "category" and (odd := _odd_words(array)):
             shown = ", ".join(repr(word) for word in odd[:3])

@@ -17,7 +17,7 @@ from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.inference import choose_schema, find_written, no_such_column
-from polyak.data.tables.look import ColumnLook, doubts, look_at
+from polyak.data.tables.look import TableLook, look_at
 from polyak.data.tables.targets import numbers_of, read_targets
 from polyak.data.tables.written import Plain, with_plain_values, without_words
 from polyak.errors import DataError
@@ -173,14 +173,14 @@ class TableReader:
             options.columns.names,
         )
 
-    def look(self) -> tuple[list[ColumnLook], list[str]]:
+    def look(self) -> TableLook:
         """Describe the columns as the first rows have them, and say what looks wrong.
 
         To be asked for before reading begins.
         """
         words = None if self._text is None else self._text.sample_words
         sample = with_plain_values(self._sample, self._written, words)
-        return look_at(sample, self.schema), doubts(sample, self.schema)
+        return look_at(sample, self.schema)
 
     def names(self) -> dict[int, bytes]:
         """Give the names of hashed features seen so far, if they were to be remembered."""
