@@ -14,6 +14,7 @@ NAMES = (
     "text-1gb",
     "vw",
     "tables",
+    "badlines",
     "parser",
     "formats",
     "predict",

@@ -9,6 +9,7 @@
 #include "table/arrow_export.hpp"
 #include "table/csv_numbers.hpp"
 #include "text/json_objects.hpp"
+#include "text/json_kinds.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;
@@ -39,6 +40,18 @@ nb::tuple rows_of_csv(nb::handle text, char delimiter) {
 
 nb::tuple rows_of_json(nb::handle text) {
   return found_in(text, [](std::string_view all) { return json_rows(all); });
+}
+
+nb::tuple misfits_of_json(nb::handle source, const std::vector<std::string> &names,
+                          const std::string &kinds) {
+  if (names.size() != kinds.size()) throw nb::value_error("there must be a kind a name");
+  const Text text(source);
+  Misfits found;
+  {
+    nb::gil_scoped_release release;
+    found = json_misfits({text.data(), text.size()}, JsonKinds(names, kinds));
+  }
+  return nb::make_tuple(to_numpy(std::move(found.rows)), to_numpy(std::move(found.columns)));
 }
 
 nb::tuple end_of_csv(nb::handle source, char delimiter, int state) {
@@ -178,6 +191,10 @@ void bind_records(nb::module_ &m) {
         "Write objects of an array, or spread over several lines, as an object a line, byte for\n"
         "byte; and give the state behind the text, to go on with: depth, in a string, behind a\n"
         "backslash, in an array.");
+  m.def(
+      "json_misfits", misfits_of_json, nb::arg("text"), nb::arg("names"), nb::arg("kinds"),
+      "Of lines that are an object each, tell which hold a value that is neither null nor of its\n"
+      "column's kind (n: number, s: string, b: boolean, l: list), and in which column.");
   m.def("csv_end", end_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("state") = 0,
         "Find the end of the last whole row, 0 if there is none, and the state behind the text,\n"
         "to go on with.");
