@@ -20,12 +20,12 @@ PIECE = 1 << 18
 
 def line(rng: np.random.Generator, size: int) -> bytes:
     """One row of exactly so many characters, its newline counted, that says something."""
-    text = b"1" if rng.random() < 0.5 else b"-1"
+    text = bytearray(b"1" if rng.random() < 0.5 else b"-1")  # grows in place
     feature = 0
     while len(text) + 20 < size:
         feature += int(rng.integers(1, 9))
         text += b" %d:%.5f" % (feature, rng.uniform(0, 9))
-    return text + b" " * (size - 1 - len(text)) + b"\n"
+    return bytes(text.ljust(size - 1) + b"\n")
 
 
 def sizes(rng: np.random.Generator, which: str) -> list[int]:
