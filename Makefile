@@ -73,7 +73,7 @@ tsan: .venv-tsan/.installed
 	test -d .venv-tsan || python3 -m venv .venv-tsan
 	.venv-tsan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
 	.venv-tsan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=thread \
-	  -C build-dir=build/tsan -e ".[test]"
+	  -C cmake.define.POLYAK_SCALAR=OFF -C build-dir=build/tsan -e ".[test]"
 	@touch $@
 
 # Coverage-guided fuzzing: the parsers under the sanitizers, then the readers of our own files.
