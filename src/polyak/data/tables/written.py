@@ -26,14 +26,9 @@ def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> plain_values(pa.array(["1.234,5", "12 %", "?", "many"]), "1.234,5")
-    (<pyarrow.lib.DoubleArray object at ...>
-    [
-      1234.5,
-      12,
-      null,
-      null
-    ], array([3]))
+    >>> values, wrong = plain_values(pa.array(["1.234,5", "12 %", "?", "many"]), "1.234,5")
+    >>> values.to_pylist(), wrong.tolist()
+    ([1234.5, 12.0, None, None], [3])
     """
     pa = pyarrow()
     if pa.types.is_dictionary(array.type):  # each word is read once, however many rows have it
