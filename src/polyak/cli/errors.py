@@ -22,6 +22,19 @@ _SPELLINGS = {
     "encoding=": "--encoding ",
     "dates=": "--dates ",
     "decimal= says": "--decimal says",
+    **{
+        f": {name}= is for tables": f": --{name} is for tables"
+        for name in [
+            "target",
+            "positive",
+            "weight",
+            "drop",
+            "only",
+            "categorical",
+            "text",
+            "interact",
+        ]
+    },
     "member= says": "--member says",
     "name it with format=": "name it with --format",
     "header=False": "--no-header",

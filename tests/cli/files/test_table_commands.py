@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import fails, polyak
+from commands import fails, polyak, rows_of_text
 from tests.data.made_tables import flights, write
 
 
@@ -50,3 +50,13 @@ def test_what_makes_no_sense(table: Path, tmp_path: Path) -> None:
     numbers = ["--loss", "squared_error"]
     assert "names classes" in fails("train", table, "--target", "carrier", *numbers, *model)
     assert "bits" in fails("train", table, "--target", "delay", "--bits", "99", *model, code=2)
+
+
+@pytest.mark.parametrize("option", ["--target", "--drop", "--weight", "--text", "--positive"])
+def test_options_of_tables_are_refused_for_other_rows(option: str, tmp_path: Path) -> None:
+    rows = tmp_path / "t.svm"
+    rows.write_text(rows_of_text(50))
+    target = ["--target", "y"] if option == "--positive" else []
+    said = fails("train", rows, *target, option, "y", "-m", tmp_path / "m")
+    expected = "--target" if target else option
+    assert f"svmlight rows have no columns with names: {expected} is for tables" in said

@@ -15,7 +15,7 @@ from polyak.data.sources.compression import without_suffix
 from polyak.errors import DataError
 
 if TYPE_CHECKING:
-    from polyak.data.options import ReadOptions
+    from polyak.data.options import Columns, ReadOptions
     from polyak.data.sources.files import File, Pipe
     from polyak.data.stream import Reader
 
@@ -145,6 +145,13 @@ def _format_within(file: Any) -> str | None:
     return (member and format_named(member)) or format_within(first_bytes(file))
 
 
+def _refuse_columns(format: str, columns: Columns) -> None:
+    """Refuse what would do nothing: rows without columns have none to choose from."""
+    for name in ("target", "positive", "weight", "drop", "only", "categorical", "text", "interact"):
+        if getattr(columns, name):
+            raise DataError(f"{format} rows have no columns with names: {name}= is for tables")
+
+
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files in the format given, or in that of their names."""
     from dataclasses import replace
@@ -155,5 +162,7 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    if not FORMATS[format].is_table:
+        _refuse_columns(format, options.columns)
     reader: Reader = load(FORMATS[format].opener)(files, replace(options, format=format))
     return reader
