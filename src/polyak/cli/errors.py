@@ -11,6 +11,7 @@ from typing import Any
 
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
+_OF_TABLES = ("target", "positive", "weight", "drop", "only", "categorical", "text", "interact")
 # How the options are called in Python, where most sentences come from, and how here.
 _SPELLINGS = {
     "shuffle_buffer=": "--shuffle-buffer ",
@@ -22,19 +23,7 @@ _SPELLINGS = {
     "encoding=": "--encoding ",
     "dates=": "--dates ",
     "decimal= says": "--decimal says",
-    **{
-        f": {name}= is for tables": f": --{name} is for tables"
-        for name in [
-            "target",
-            "positive",
-            "weight",
-            "drop",
-            "only",
-            "categorical",
-            "text",
-            "interact",
-        ]
-    },
+    **{f": {name}= is for tables": f": --{name} is for tables" for name in _OF_TABLES},
     "member= says": "--member says",
     "name it with format=": "name it with --format",
     "header=False": "--no-header",

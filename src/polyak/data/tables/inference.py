@@ -97,6 +97,23 @@ def find_written(
     return found.find(known or {}, wanted.target, source)
 
 
+def written_here(
+    sample: Any, schema: Schema, dialect: Dialect, source: str, text: Any
+) -> dict[str, str]:
+    """Say how this table is written: another than was learned from may be written otherwise."""
+    values = [column.name for column in schema.columns if column.kind in _VALUES]
+    target = None if schema.target is None else schema.target
+    numbers = [] if target is None or target.kind == "class" else [target.name]
+    names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
+    there = [name for name in names if name in sample.column_names]
+    columns = sample.select(there)
+    found = find_written(columns, Columns(), dialect, source, text, schema.written)
+    return {name: schema.written[name] for name in there if name in schema.written} | found
+
+
+_VALUES = ("number", "boolean", "date", "time")
+
+
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
     """Leave out the index that pandas writes: a column without a name that counts the rows."""
     for name in names:

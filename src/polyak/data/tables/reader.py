@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
-from polyak.data.options import Columns, ReadOptions
+from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
-from polyak.data.tables.inference import choose_schema, find_written, no_such_column
+from polyak.data.tables.inference import choose_schema, no_such_column, written_here
 from polyak.data.tables.look import TableLook, look_at
 from polyak.data.tables.targets import numbers_of, read_targets
-from polyak.data.tables.written import Plain, with_plain_values, without_words
+from polyak.data.tables.written import Plain, with_plain_values, without_missing
 from polyak.errors import DataError
-from polyak.model.dialect import Dialect
 from polyak.model.schema import Column, Schema
 from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
@@ -133,7 +132,7 @@ class TableReader:
         )
         self._written = schema.written
         if not self._learning:
-            self._written = _written_here(sample, schema, self._dialect, source.name, text)
+            self._written = written_here(sample, schema, self._dialect, source.name, text)
         self._plain = Plain(self._written, options.skip_bad_lines)
         self._sample: Any = sample  # let go once reading begins: it may be wide
         self._text = text
@@ -433,31 +432,6 @@ class TableReader:
 def _stored(column: Column) -> str:
     """Say what a column has to be stored as where its text alone does not tell."""
     return "string" if column.kind in ("category", "date", "time", "text") else column.stored
-
-
-def _written_here(
-    sample: Any, schema: Schema, dialect: Dialect, source: str, text: Any
-) -> dict[str, str]:
-    """Say how this table is written: another than was learned from may be written otherwise."""
-    values = [column.name for column in schema.columns if column.kind in _VALUES]
-    target = None if schema.target is None else schema.target
-    numbers = [] if target is None or target.kind == "class" else [target.name]
-    names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
-    there = [name for name in names if name in sample.column_names]
-    columns = sample.select(there)
-    found = find_written(columns, Columns(), dialect, source, text, schema.written)
-    return {name: schema.written[name] for name in there if name in schema.written} | found
-
-
-_VALUES = ("number", "boolean", "date", "time")
-
-
-def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
-    """Make values missing that somebody said stand for such."""
-    for place, name in enumerate(table.schema.names if missing else ()):
-        column = table.column(place)
-        table = table.set_column(place, name, without_words(column, missing))
-    return table
 
 
 def _in_words(column: Column) -> str:

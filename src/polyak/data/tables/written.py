@@ -242,6 +242,14 @@ def _in_words(written: str) -> str:
     return kind + written
 
 
+def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
+    """Make values missing that somebody said stand for such."""
+    for place, name in enumerate(table.schema.names if missing else ()):
+        column = table.column(place)
+        table = table.set_column(place, name, without_words(column, missing))
+    return table
+
+
 def without_words(array: Any, missing: tuple[str, ...]) -> Any:
     """Make words missing that stand for a missing value, and numbers that they are.
 
