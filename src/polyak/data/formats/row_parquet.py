@@ -23,7 +23,7 @@ from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, total_size
-from polyak.data.tables.row_groups import GroupPiece, OpenGroups, cut_groups
+from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
@@ -209,17 +209,17 @@ def _metadata(file: Any) -> dict[bytes, bytes]:
     return found
 
 
-def _parquet(source: Any) -> Any:
+def _parquet(source: Any, buffer: int = 0) -> Any:
     """Open a file."""
     from pyarrow import parquet
 
     with _in_words(source):
-        return parquet.ParquetFile(_source(source))
+        return parquet.ParquetFile(_source(source), buffer_size=buffer)
 
 
 def _group(source: Any, group: int) -> Iterator[Any]:
     """Read one row group."""
-    with _in_words(source), _parquet(source) as file:
+    with _in_words(source), _parquet(source, BUFFER_BYTES) as file:
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group])
 
 

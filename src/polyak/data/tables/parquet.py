@@ -15,7 +15,7 @@ from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.reader import Piece
-from polyak.data.tables.row_groups import GroupPiece, OpenGroups, cut_groups
+from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -127,7 +127,7 @@ class BinarySource:
         for number, file in enumerate(self._files):
             count = self._asked(file, lambda opened: opened.record_batches)
             share = (file.size or 0) // max(count, 1)
-            units += [[GroupPiece(number, n, 0, 0, 0, share)] for n in range(count)]
+            units += [[GroupPiece(number, n, 0, 0, 0, share, True)] for n in range(count)]
         size = max(1, (self.bytes_total or 0) // max(len(units), 1))
         return Pieces.of_units(units, size, MOST_BATCHES)
 
@@ -242,11 +242,14 @@ class _Opened:
         from pyarrow import parquet
 
         metadata = self._file.metadata
+        buffer = 0 if groups is None else BUFFER_BYTES  # 0 reads all of a column of a group
         groups = list(range(metadata.num_row_groups)) if groups is None else groups
         while groups and skip >= metadata.row_group(groups[0]).num_rows:
             skip -= metadata.row_group(groups.pop(0)).num_rows
         coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
-        file = parquet.ParquetFile(self._source, read_dictionary=coded) if coded else self._file
+        file = self._file
+        if coded or buffer:
+            file = parquet.ParquetFile(self._source, read_dictionary=coded, buffer_size=buffer)
         for batch in file.iter_batches(size, row_groups=groups, columns=columns):
             left = batch.slice(min(skip, batch.num_rows))
             skip -= batch.num_rows - left.num_rows

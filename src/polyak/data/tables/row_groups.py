@@ -13,8 +13,10 @@ from polyak.data.random_order import Pieces
 
 MOST_OPEN = 8
 """How many row groups are read at the same time."""
-PIECE_BYTES = 1 << 18
+PIECE_BYTES = 1 << 20
 """About how much a piece takes once it is read."""
+BUFFER_BYTES = 1 << 16
+"""How much of a column is read at a time, where several row groups are open."""
 
 
 class GroupPiece(NamedTuple):
@@ -29,6 +31,8 @@ class GroupPiece(NamedTuple):
         Which row of the file the group's first is.
     bytes : int
         Its share of the file's size.
+    is_last : bool
+        Whether these are the last rows of the group.
     """
 
     file: int
@@ -37,6 +41,7 @@ class GroupPiece(NamedTuple):
     end: int
     first: int
     bytes: int
+    is_last: bool
 
 
 def cut_groups(metadata: Sequence[Any], sizes: Sequence[int | None]) -> Pieces:
@@ -57,7 +62,7 @@ def cut_groups(metadata: Sequence[Any], sizes: Sequence[int | None]) -> Pieces:
             for begin in range(0, count, step):
                 end = min(begin + step, count)
                 share = (sizes[number] or 0) * (end - begin) // file.num_rows
-                unit.append(GroupPiece(number, group, begin, end, first, share))
+                unit.append(GroupPiece(number, group, begin, end, first, share, end == count))
             units.append(unit)
             first += count
     return Pieces.of_units([unit for unit in units if unit], step * row_bytes, MOST_OPEN)
@@ -78,7 +83,7 @@ class OpenGroups:
             group = self._groups[key] = _Group(self._open(*key))
         group.take(piece.begin - group.at)
         rows = group.take(piece.end - piece.begin)
-        if group.is_over:
+        if piece.is_last:
             del self._groups[key]
         return rows
 
@@ -90,7 +95,6 @@ class _Group:
         self._batches = batches
         self._rest: Any = None
         self.at = 0
-        self.is_over = False
 
     def take(self, rows: int) -> list[Any]:
         """Read so many more rows."""
@@ -98,7 +102,6 @@ class _Group:
         while rows > 0:
             batch = self._rest if self._rest is not None else next(self._batches, None)
             if batch is None:
-                self.is_over = True
                 break
             some = batch.slice(0, rows)
             self._rest = batch.slice(rows) if batch.num_rows > rows else None
