@@ -125,7 +125,7 @@ def windows(pieces: Pieces, seed: int) -> list[list[Any]]:
     --------
     >>> units = [[n] for n in range(12)]
     >>> [sorted(window) for window in windows(Pieces(units, in_window=4, strata=4), seed=1)]
-    [[1, 3, 7, 11], [2, 4, 6, 10], [0, 5, 8, 9]]
+    [[2, 4, 7, 9], [0, 5, 8, 11], [1, 3, 6, 10]]
     """
     number_of_units = len(pieces.units)
     strata = max(1, min(number_of_units, pieces.strata))
