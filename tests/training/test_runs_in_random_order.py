@@ -84,6 +84,14 @@ def run(source: Path, model: Path, checkpoints: Path | None) -> None:
     save_model(outcome.model, model)
 
 
+def written(path: Path) -> int:
+    """Say when a file was written; 0 while there is none, as when the next takes its place."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
 def survives(tmp_path: Path, rows: int, kills: int) -> int:
     """Kill a run so many times, let it end, and compare with one never killed."""
     source, folder = tmp_path / "rows.svm", tmp_path / "checkpoints"
@@ -99,11 +107,9 @@ def survives(tmp_path: Path, rows: int, kills: int) -> int:
     command = [sys.executable, "-c", script]
     alive = 0
     for _ in range(kills):
-        before = (folder / NEWEST).stat().st_mtime_ns if (folder / NEWEST).exists() else 0
+        before = written(folder / NEWEST)
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while process.poll() is None and not (
-            (folder / NEWEST).exists() and (folder / NEWEST).stat().st_mtime_ns > before
-        ):
+        while process.poll() is None and written(folder / NEWEST) <= before:
             time.sleep(0.002)
         time.sleep(random.uniform(0, 0.03))
         process.send_signal(signal.SIGKILL)
