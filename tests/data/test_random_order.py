@@ -37,7 +37,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         (line_pieces, "HEAD_PIECES", 20),
         (line_pieces, "HEAD_BYTES", 1 << 7),
         (random_order, "WINDOW_BYTES", 1 << 12),
-        (random_order, "TABLE_WINDOW_BYTES", 1 << 13),
+        (random_order, "TABLE_WINDOW_BYTES", 1 << 14),
         (row_groups, "PIECE_BYTES", 1 << 10),
         (numpy_arrays, "PIECE_BYTES", 1 << 10),
     ):

@@ -98,15 +98,16 @@ def lines_in(files: Sequence[File | Pipe], size: int) -> int:
 class LinePieces:
     """The pieces of plain files, which have every line once.
 
-    How they are cut depends on the sizes of the files alone. What is added to a file later is not
+    How they are cut depends on the sizes of the files alone; they are so many times as large as
+    others. What is added to a file later is not
     read.
     """
 
-    def __init__(self, files: Sequence[File | Pipe], longest: int, largest: int = LARGEST) -> None:
+    def __init__(self, files: Sequence[File | Pipe], longest: int, times: int = 1) -> None:
         self._names = [file.name for file in files]
         self._sizes = [file.size or 0 for file in files]
         self._longest = longest
-        self.size = min(max(sum(self._sizes) // PIECES, SMALLEST), largest)
+        self.size = min(max(sum(self._sizes) // PIECES, SMALLEST), LARGEST) * times
         self._known: list[list[tuple[int, int]]] = [[(0, 0)] for _ in files]
         self._counting = threading.Lock()
         self._rooms: list[_Room] = []

@@ -36,9 +36,9 @@ from polyak.optional_imports import pyarrow
 LEAST_ROWS = 256
 """How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
 each column of a block costs is more than what its rows do."""
-LARGEST_PIECE = 1 << 18
-"""How large pieces are at most that are read in any order: what each column costs is the same for
-smaller ones."""
+LARGER_PIECES = 4
+"""How many times as large as those of other text pieces are that are read in any order: what each
+column costs is the same for small ones."""
 SAMPLE_BYTES = 1 << 20
 """How much text is looked at to find the types of columns, whatever the size of blocks."""
 
@@ -259,7 +259,7 @@ class TextSource:
             every.close()
 
     def _line_pieces(self) -> LinePieces:
-        return LinePieces(self._files, self._options.longest_line, LARGEST_PIECE)
+        return LinePieces(self._files, self._options.longest_line, LARGER_PIECES)
 
     def _lines_of(self, every: LinePieces, piece: LinePiece) -> Lines:
         heading = self._heading(piece.file)
