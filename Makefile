@@ -67,7 +67,7 @@ asan: .venv-asan/.installed
 # are not watched; fuzz/tsan.txt says what is passed over, and why.
 tsan: .venv-tsan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=fuzz/tsan.txt exitcode=66" \
-	  .venv-tsan/bin/python -m pytest -p no:cacheprovider tests/core/bank/test_threads.py \
+	  .venv-tsan/bin/python -m pytest -p no:cacheprovider --capture=no tests/core/bank/test_threads.py \
 	  tests/estimators/test_while_learning.py tests/data/test_readahead.py tests/data/test_head_start.py
 .venv-tsan/.installed: $(CORE)
 	test -d .venv-tsan || python3 -m venv .venv-tsan
