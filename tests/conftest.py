@@ -1,7 +1,8 @@
-"""What all tests share: large tables of cases, of which a default run has a part."""
+"""What all tests share: large tables of cases, of which a default run has a part, and signals."""
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 
 import pytest
@@ -18,3 +19,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[name] % mark.args[0]:
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_hear_signals() -> None:
+    """Let commands hear Ctrl-C though whoever runs the tests, in the background, does not."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

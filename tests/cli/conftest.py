@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -43,10 +42,3 @@ def real_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("POLYAK_DATA does not name a folder with the real data sets")
     return Path(folder)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _commands_hear_signals() -> None:
-    """Let commands hear Ctrl-C though whoever runs the tests, in the background, does not."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
