@@ -212,3 +212,33 @@ def test_an_exported_table_model_predicts_the_columns(tmp_path: Path) -> None:
     terms = np.nan_to_num(x) @ [weights["year"], weights["rate"]]
     terms += np.isnan(x[:, 1]) * weights["rate is missing"] + weights[""]
     np.testing.assert_allclose(terms, ours, rtol=1e-5, atol=1e-5)
+
+
+def test_intervals_beside_predictions(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"])
+    table["y"] = 2 * table["a"] - table["b"] + rng.normal(size=3000)
+    table["late"] = np.where(table["y"] > 0, "yes", "no")
+    table.to_csv(tmp_path / "all.csv", index=False)
+    train = ("train", tmp_path / "all.csv", "--no-progress")
+    model, without = tmp_path / "m.polyak", tmp_path / "without.polyak"
+    numbers = ("--target", "y", "--drop", "late", "--loss", "squared_error")
+    polyak(*train, *numbers, "--intervals", "--model", model)
+    polyak("predict", model, tmp_path / "all.csv", "--intervals", "-o", tmp_path / "out.csv")
+    out = pandas.read_csv(tmp_path / "out.csv")
+    assert list(out) == ["prediction", "prediction_low", "prediction_high"]
+    truth = 2 * table["a"] - table["b"]
+    held = ((out["prediction_low"] < truth) & (truth < out["prediction_high"])).mean()
+    assert held > 0.7
+    assert ((out["prediction_high"] - out["prediction_low"]) < 0.5).mean() > 0.95
+
+    words = ("--target", "late", "--drop", "y", "--loss", "log_loss")
+    polyak(*train, *words, "--intervals", "--model", model)
+    shown = polyak("predict", model, tmp_path / "all.csv", "--intervals", "--what", "proba").stdout
+    rows = list(csv.DictReader(shown.splitlines()))
+    assert all(0 < float(r["proba_yes_low"]) < float(r["proba_yes_high"]) < 1 for r in rows)
+    said = fails("predict", model, tmp_path / "all.csv", "--intervals", code=2)
+    assert "labels have no intervals: add --what proba or --what scores" in said
+    polyak(*train, *numbers, "--model", without)
+    said = fails("predict", without, tmp_path / "all.csv", "--intervals")
+    assert "without.polyak has no intervals: train it with --intervals" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import UsageError, say
@@ -52,6 +52,11 @@ def parser() -> Parser:
         default="labels",
         help="what to write for each row (labels, or the value in regression)",
     )
+    parser.add_argument(
+        "--intervals",
+        action="store_true",
+        help="write the ends of the 95% intervals too, of a model that was trained with intervals",
+    )
     return parser
 
 
@@ -91,12 +96,29 @@ def _format(options: Namespace) -> str:
         raise UsageError(str(error)) from error
     if options.row_number and options.skip_bad_lines:
         raise UsageError("--row-number cannot count the rows that --skip-bad-lines leaves out")
-    if not (options.keep or options.row_number) or format != "lines":
+    wishes = {"--keep": options.keep, "--row-number": options.row_number}
+    asked = next(
+        (name for name, on in (wishes | {"--intervals": options.intervals}).items() if on), None
+    )
+    if asked is None or format != "lines":
         return format
     if options.output == "-" and options.to is None:
         return "csv"
-    asked = "--keep" if options.keep else "--row-number"
     raise UsageError(f"lines of text have no columns beside them: {asked} needs a table, say .csv")
+
+
+def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any, Any]] | None:
+    """Give what finds the ends of intervals, if they are asked for."""
+    if not options.intervals:
+        return None
+    from polyak.model.intervals import interval_kind, proba_interval, score_interval
+
+    if interval_kind(model) is None:
+        raise ValueError(f"{options.model} has no intervals: train it with --intervals")
+    if model.classes is not None and options.what == "labels":
+        raise UsageError("labels have no intervals: add --what proba or --what scores")
+    ends = proba_interval if options.what == "proba" else score_interval
+    return lambda rows: ends(model, rows)
 
 
 @contextmanager
@@ -122,7 +144,7 @@ def _written(
         return
     from polyak.data.write.prediction_tables import table_maker, table_sink, with_row_numbers
 
-    table = table_maker(model, options.what)
+    table = table_maker(model, options.what, _bounds(model, options))
     rows = 0
     with table_sink(options.output, format) as write:
 

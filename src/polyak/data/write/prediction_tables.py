@@ -1,7 +1,8 @@
 """Predictions as tables: CSV, JSON or Parquet, a batch at a time.
 
 A table has the columns of the source that were asked for, then ``prediction``, then scores or
-probabilities if they were asked for. pyarrow writes it, and is imported only for that.
+probabilities if they were asked for, then the ends of their intervals if those were. pyarrow
+writes it, and is imported only for that.
 """
 
 from __future__ import annotations
@@ -77,8 +78,12 @@ def written_file(path: str) -> Iterator[Any]:
         inside.close()
 
 
-def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
+def table_maker(
+    model: LinearModel, what: What, bounds: Callable[[Any], tuple[Any, Any]] | None = None
+) -> Callable[[Any, Any], Any]:
     """Give a function from rows, and the columns kept of them or None, to a record batch.
+
+    ``bounds`` gives the ends of the intervals of rows, a column a value.
 
     Examples
     --------
@@ -89,6 +94,9 @@ def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
     """
     pa = needed("pyarrow", "tables")
     names = _names(model, what)
+    if bounds is not None:
+        values = names if model.classes is None else names[1:]
+        names = names + [f"{name}_{end}" for end in ("low", "high") for name in values]
     labels = None if model.classes is None else pa.array(exact_labels(model.classes).tolist())
     if what == "proba":
         model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
@@ -104,6 +112,8 @@ def table_maker(model: LinearModel, what: What) -> Callable[[Any, Any], Any]:
             columns += list(model.proba_from_scores(scores).T)
         elif what == "scores" and labels is not None:
             columns += list(scores.T)
+        for end in () if bounds is None else bounds(rows):
+            columns += list(end.T)
         arrays = [pa.array(column) for column in columns]
         if kept is None:
             return pa.RecordBatch.from_arrays(arrays, names)
