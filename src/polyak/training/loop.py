@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.data.head_start import HeadStart
@@ -57,6 +58,8 @@ def train(
     >>> outcome.progress.rows, outcome.model.predict([[2.0, 0.0, 0.0, 0.0]])
     (3000, array([1]))
     """
+    if job.order == "auto" and not job.reading.shuffle_buffer:
+        job = replace(job, reading=replace(job.reading, random_order=True))
     with Interrupts() as interrupts:
         run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():

@@ -83,7 +83,7 @@ def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
 
 
 def _open(job: Job, begun: HeadStart | None, schema: Schema | None = None) -> Stream:
-    reading = replace(job.reading, warn_if_sorted=False)
+    reading = replace(job.reading, warn_if_sorted=False, random_order=False)
     if schema is not None:
         reading = replace(reading, schema=schema, dtype=np.float64)
     return open_stream(job.source, reading, begun=begun)
