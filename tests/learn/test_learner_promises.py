@@ -233,7 +233,7 @@ def test_recent_losses_and_errors_are_never_negative():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(16_000, 5)) + 3
     y = X @ rng.normal(size=5) + 0.1 * rng.standard_t(1.2, size=len(X))
-    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
+    learner = Learner(Recipe(loss="squared_error", recipe="sgd"))
     total, fell = 0.0, False
     for begin in range(0, len(X), 250):
         learner.learn(X[begin : begin + 250], y[begin : begin + 250])

@@ -8,6 +8,7 @@ before it summed up by a quadratic: see `polyak.learn.newton.step`. Squared erro
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -128,17 +129,17 @@ class NewtonLane(BlockLearning):
         with one_blas_thread():
             return sandwich_of(standard, W, known.G, known.M, shrink, rows, times)
 
-    def age(self, since: float) -> Floats:
+    def age(self, since: float, loss: float) -> Floats:
         """Say what each penalty's scores since so many rows have lost by the age of the weights.
 
-        See `polyak.learn.newton.age`.
+        ``loss`` is the best one's mean loss since then, which says how much noise there is. See
+        `polyak.learn.newton.age`.
         """
         known, columns = self._known, len(self._known)
         lost = np.zeros(len(self.penalties))
-        weight, losses = self.sums().reshape(len(SUMS), len(lost), -1)[:2]
         first, block = first_fit(len(self.standard)), self._held.block
         age = mean_age(since, self.clock - self._learned_again, first, block)
-        if not (age > 0 and known.W.any() and weight.all()):
+        if not (age > 0 and known.W.any() and math.isfinite(loss)):
             return lost
         ridge = np.maximum(self._shrink(self.standard)[:columns, 0] / self.penalties[0], INTERCEPT)
         with one_blas_thread():
@@ -147,8 +148,7 @@ class NewtonLane(BlockLearning):
                 if not G.any():  # all rows are still held
                     G = self._held_hessian(k)
                 bend = float(G[0, 0]) / self.clock if self.fit_intercept else 1.0
-                mean = float((losses[:, k] / weight[:, k]).min())
-                scale = noise(self.loss, mean, bend)
+                scale = noise(self.loss, loss / self.outputs, bend)
                 lost += 0.5 * scale * age * degrees(G, ridge, self.penalties)
         return lost
 

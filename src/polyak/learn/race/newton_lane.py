@@ -192,11 +192,11 @@ class NewtonRacer:
             sums: Floats = self._summed(self.newton.sums()[None])[0]
         return sums
 
-    def age(self, since: float) -> Floats:
+    def age(self, since: float, loss: float) -> Floats:
         """Say what its candidates have lost since so many rows by the age of their weights."""
         if self._age is None or self._age[:2] != (self.clock, since):
             with np.errstate(all="ignore"):
-                self._age = self.clock, since, self.newton.age(since)
+                self._age = self.clock, since, self.newton.age(since, loss)
         return self._age[2]
 
     def _summed(self, notes: Floats) -> Floats:

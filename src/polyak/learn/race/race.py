@@ -302,7 +302,8 @@ class Race:
         if fresh and self.running_sgd:
             for lane in self.lanes:
                 if isinstance(lane, NewtonRacer):
-                    losses[lane.numbers] -= lane.age(since)
+                    own = losses[lane.numbers]
+                    losses[lane.numbers] = own - lane.age(since, float(own.min()))
         return sorted(numbers, key=lambda number: (losses[number], number))
 
     def drop_all_but(self, chosen: set[int]) -> None:
