@@ -47,7 +47,7 @@ def test_the_paper_has_no_race(train_file: Path, tmp_path: Path) -> None:
 
 def test_candidates_are_listed(model_file: Path) -> None:
     lines = polyak("inspect", model_file, "--candidates").stdout.split("\n\n")[1].splitlines()
-    assert len(lines) == 16
+    assert len(lines) == 18
     assert lines[0].split()[:3] == ["rows", "loss", "method"]
     assert lines[1].split()[:2] == ["winner", "4,000"]
     words = [line.replace("running", "").split() for line in lines[2:]]
@@ -117,7 +117,7 @@ def test_intervals_are_for_one_pass_of_the_race(train_file: Path, tmp_path: Path
 
 def test_one_class(tmp_path: Path) -> None:
     source = write(tmp_path / "one.svm", "1 1:1\n" * 50)
-    assert "are all of class 1" in fails("train", source, "--model", tmp_path / "m")
+    assert "is 1 in all 50 rows" in fails("train", source, "--model", tmp_path / "m")
 
 
 def test_a_row_far_longer_than_the_others(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_row_far_longer_than_the_others(tmp_path: Path) -> None:
     long = " ".join(f"{pair.split(':')[0]}:{float(pair.split(':')[1]) * 1e6}" for pair in pairs)
     rows[9] = f"{label} {long}\n"
     source = write(tmp_path / "long.svm", "".join(rows))
-    done = polyak("train", source, "-q", "--model", tmp_path / "m")
+    done = polyak("train", source, "--order", "as-is", "-q", "--model", tmp_path / "m")
     assert done.stderr.count("row 10 is more than ten thousand times as long") == 1
 
 

@@ -81,6 +81,10 @@ class CheckpointFolder:
         """Name the files that are kept there."""
         return [self.newest, self.previous, FolderLock(self.folder).path]
 
+    def has_any(self) -> bool:
+        """Tell whether there is a checkpoint."""
+        return os.path.exists(self.newest) or os.path.exists(self.previous)
+
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Have the folder for oneself; OSError says why it cannot be had, or not be written."""

@@ -123,7 +123,7 @@ class TrainingLoop:
 
     def has_begun(self) -> bool:
         """Tell whether there is a checkpoint to go on from."""
-        return self._folder is not None and bool(self._folder.files())
+        return self._folder is not None and self._folder.has_any()
 
     def hand_over(self) -> HeadStart | None:
         """Let another read on what has been begun."""

@@ -19,6 +19,7 @@ from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
+from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.labels import label_text
@@ -29,11 +30,11 @@ from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import Known, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
 from polyak.training.job import Job, Outcome, Progress
-from polyak.training.plain_numbers import PlainNumbers
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
     from polyak.training.interrupts import Interrupts
+    from polyak.training.plain_numbers import PlainNumbers
 
 TIMES_AS_LARGE = 2
 """A file so many times as large as the memory there is for its rows is not even tried."""
@@ -70,6 +71,9 @@ def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
     if schema is None:
         return _read(job, stream)
     stream.close()  # tables are read as estimators read frames: in 64 bits
+    classes_of(schema, get_loss(job.recipe.loss))  # is there a target, and can it be learned?
+    from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
+
     plain = None if job.recipe.intervals else PlainNumbers.of(schema)
     if plain is not None:
         taken = _read(job, _open(job, None, plain.schema))
@@ -144,16 +148,18 @@ def learn_taken_in(
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,
+        share=1.0 if stream.bytes_total else None,
         bad_lines=stream.bad_lines,
         first_bad_lines=stream.first_bad_lines,
     )
 
     def learn(learner: Learner, order: Order | None, number: int) -> None:
         learner.learn(*data, order=order, again=number > 0)
-        progress.learner, progress.rows = learner, learner.rows_seen
+        progress.learner, progress.rows = learner, min(learner.rows_seen, rows)
         progress.seconds = time.monotonic() - began
         watch(progress)
 
+    rows = len(data.targets) * (job.passes or 1)
     passes = job.passes or passes_wanted(recipe, len(data.targets))
     try:
         with interrupts.held(), naming_far_features(job, stream, None):
@@ -164,8 +170,11 @@ def learn_taken_in(
         raise DataError(_named(job, error, stream)) from error
     except KeyboardInterrupt:
         taken.interrupted = True
-    progress.rows = progress.learner.rows_seen
+    progress.rows = rows
     model = finished(progress.learner, replace(taken.known, passes=made))
+    assert model.report is not None
+    asked = model.report.recipe | {"seed": job.recipe.seed}
+    model = replace(model, report=replace(model.report, recipe=asked))
     if taken.plain is not None:
         model = taken.plain.model(model, data.rows.mean(axis=0))
     return Outcome(model, progress, interrupted=taken.interrupted)
@@ -175,11 +184,11 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
     """Find out which classes there are; or that there is nothing to learn."""
     targets, schema = taken.data.targets, taken.stream.schema
     first = targets[0]
-    if len(targets) > 1 and (targets == first).all():
-        column = "" if schema is None or schema.target is None else schema.target.name
-        what = f"the target column {column} of {taken.stream.name}" if column else "the target"
+    if job.classes is None and len(targets) > 1 and (targets == first).all():
+        column = "" if schema is None or schema.target is None else f"column {schema.target.name} "
         raise DataError(
-            f"{what} is {label_text(first)} in all {len(targets)} rows: there is nothing to learn"
+            f"the target {column}of {taken.stream.name} is {label_text(first)} in all "
+            f"{len(targets)} rows: there is nothing to learn"
         )
     by_schema = None if schema is None else classes_of(schema, learner.loss)
     if not learner.loss.classifies:

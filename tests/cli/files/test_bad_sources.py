@@ -16,6 +16,8 @@ from polyak.storage.container import read_file, write_file
 from polyak.storage.model_file import FORMAT
 from polyak.training.checkpoint import NEWEST, PREVIOUS
 
+AS_IS = ("--order", "as-is")
+
 
 def limited(size: int) -> Callable[[], None]:
     """Let no file grow beyond a size, as on a disk that is full."""
@@ -25,7 +27,7 @@ def limited(size: int) -> Callable[[], None]:
 def stop_early(source: Path, folder: Path, *options: object) -> None:
     """Leave a checkpoint behind, and a source whose last line cannot be read."""
     broken = write(source.with_name("broken.svm"), source.read_text()[:-1] + "x\n")
-    command = ("train", broken, "--model", folder.parent / "m", "--checkpoint", folder)
+    command = ("train", broken, *AS_IS, "--model", folder.parent / "m", "--checkpoint", folder)
     fails(*command, "-q", "--block-bytes", 2000, "--checkpoint-every", 100, *options)
     os.replace(broken, source)
     assert (folder / NEWEST).exists()
@@ -59,7 +61,7 @@ class TestSources:
     def test_cut_short(self, tmp_path: Path) -> None:
         cut = tmp_path / "cut.svm.gz"
         cut.write_bytes(gzip.compress(rows_of_text(5000).encode())[:-2000])
-        message = self.train(cut, "--checkpoint", tmp_path / "c", "--block-bytes", 5000,
+        message = self.train(cut, *AS_IS, "--checkpoint", tmp_path / "c", "--block-bytes", 5000,
                              "--checkpoint-every", 500, "-q")  # fmt: skip
         assert f"{cut} is cut short" in message
         page, _ = read_file(tmp_path / "c" / NEWEST, "checkpoint", 1)
@@ -67,18 +69,23 @@ class TestSources:
 
     def test_one_class_only(self, tmp_path: Path) -> None:
         message = self.train(write(tmp_path / "one.svm", "1 1:2\n" * 50))
-        assert "the first 50 rows are all of class 1; say which classes there are" in message
+        assert "one.svm is 1 in all 50 rows: there is nothing to learn" in message
+
+    def test_one_class_in_the_first_rows(self, tmp_path: Path) -> None:
+        source = write(tmp_path / "one.svm", "1 1:2\n" * 1000 + "2 1:3\n")
+        message = self.train(source, *AS_IS)
+        assert "the first 1000 rows are all of class 1; say which classes there are" in message
         assert "--classes" in message
 
     def test_a_new_label(self, tmp_path: Path) -> None:
         text = rows_of_text(2000) + "7 1:1\n" + rows_of_text(100)
         source = write(tmp_path / "new.svm", text)
-        message = self.train(source, "-q")
+        message = self.train(source, "-q", *AS_IS)
         assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
 
     def test_a_new_label_in_a_resumed_run(self, tmp_path: Path) -> None:
         source = write(tmp_path / "new.svm", rows_of_text(2000) + "7 1:1\n" + rows_of_text(100))
-        options = ("-q", "--checkpoint", tmp_path / "c", "--block-bytes", 2000,
+        options = ("-q", *AS_IS, "--checkpoint", tmp_path / "c", "--block-bytes", 2000,
                    "--checkpoint-every", 100)  # fmt: skip
         for _ in range(2):  # the second run goes on from the first one's checkpoint
             message = self.train(source, *options)
@@ -87,7 +94,7 @@ class TestSources:
     def test_a_new_label_of_a_table(self, tmp_path: Path) -> None:
         rows = [f"{i % 7},{'yes' if i % 3 else 'no'}" for i in range(2000)]
         source = write(tmp_path / "t.csv", "\n".join(["a,y", *rows, "", "1,maybe", *rows]))
-        message = self.train(source, "-q", "--target", "y")
+        message = self.train(source, "-q", "--target", "y", *AS_IS)
         assert f"{source}, line 2003, has the label maybe, which is not among no, yes" in message
         assert "--classes" in message
 
@@ -133,8 +140,8 @@ class TestSources:
 
 class TestCheckpoints:
     def train(self, source: Path, folder: Path, *options: object) -> tuple[object, ...]:
-        return ("train", source, "--model", folder.parent / "m", "--checkpoint", folder, "-q",
-                *options)  # fmt: skip
+        return ("train", source, *AS_IS, "-q", "--model", folder.parent / "m",
+                "--checkpoint", folder, *options)  # fmt: skip
 
     def test_of_other_data(self, source: Path, tmp_path: Path) -> None:
         stop_early(source, tmp_path / "c")
@@ -207,7 +214,16 @@ class TestDisk:
     def test_a_checkpoint_that_does_not_fit(self, source: Path, tmp_path: Path) -> None:
         stop_early(source, tmp_path / "c")
         before = {path.name: path.read_bytes() for path in (tmp_path / "c").iterdir()}
-        command = ("train", source, "-q", "--model", tmp_path / "m", "--checkpoint", tmp_path / "c")
+        command = (
+            "train",
+            source,
+            *AS_IS,
+            "-q",
+            "--model",
+            tmp_path / "m",
+            "--checkpoint",
+            tmp_path / "c",
+        )
         message = fails(*command, "--checkpoint-every", 1, "--block-bytes", 500,
                         preexec_fn=limited(500))  # fmt: skip
         assert "cannot be written: file too large" in message
@@ -221,7 +237,16 @@ class TestDisk:
             pytest.skip("this needs the right to mount a file system")
         try:
             wide = write(tmp_path / "wide.svm", rows_of_text(2000).replace(" ", " 1", 1))
-            command = ("train", wide, "-q", "--model", tmp_path / "m", "--checkpoint", small)
+            command = (
+                "train",
+                wide,
+                *AS_IS,
+                "-q",
+                "--model",
+                tmp_path / "m",
+                "--checkpoint",
+                small,
+            )
             options = ("--checkpoint-every", 100, "--classes=-1,1", "--block-bytes", 2000)
             done = polyak(*command, *options)
             assert "cannot be written: no space left on device" in done.stderr

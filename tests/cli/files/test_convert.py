@@ -41,7 +41,7 @@ def test_vw_text_from_a_pipe(tmp_path: Path) -> None:
     assert "rows/s" in said.stderr
     models = [tmp_path / "a", tmp_path / "b"]
     polyak("train", "-", "--model", models[0], "-q", *with_bits, input=text)
-    polyak("train", path, "--model", models[1], "-q")
+    polyak("train", path, "--order", "as-is", "--model", models[1], "-q")
     assert models[0].read_bytes() == models[1].read_bytes()
     # What was learned from numbers predicts from names too.
     rows = write(tmp_path / "rows.vw", "|a w0\n|a w1\n")

@@ -162,7 +162,8 @@ class TestCheckpointsThatFailLater:
         wide = few.replace("100:", "40000:")  # after the first rows, so that the model grows
         text = few + "".join(line + " 30000:1\n" for line in wide.splitlines())
         source = write(tmp_path / "a.svm", text)
-        command = ["train", source, "--recipe", "paper", "-q", "--block-bytes", "4000"]
+        as_is = ("--order", "as-is", "--recipe", "paper", "-q")
+        command = ["train", source, *as_is, "--block-bytes", "4000"]
         command += ["--checkpoint-every", "100", "--checkpoint", tmp_path / "c"]
 
         def small_files() -> None:
@@ -171,7 +172,7 @@ class TestCheckpointsThatFailLater:
         done = polyak(*command, "-m", tmp_path / "m", preexec_fn=small_files)
         assert "warning" in done.stderr
         assert "cannot be written: file too large; learning goes on without it" in done.stderr
-        polyak("train", source, "--recipe", "paper", "-q", "-m", tmp_path / "whole")
+        polyak("train", source, *as_is, "-m", tmp_path / "whole")
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
         assert not list((tmp_path / "c").iterdir())
 

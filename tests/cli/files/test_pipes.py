@@ -82,6 +82,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     format = request.param
     (folder / "rows").write_text(TEXTS[format]())
     command = ["train", folder / "rows", "--format", format, *OPTIONS[format], "-q"]
+    command += ["--order", "as-is"]  # as rows of pipes come
     polyak(*command, "-m", folder / "model")
     if "--names" in OPTIONS[format]:
         assert len(LinearModel.load(folder / "model").features.names) > 100
@@ -180,7 +181,8 @@ def test_bash_hands_a_pipe_over(tmp_path: Path) -> None:
     rows.write_text(delimited(","))
     options = f"--format csv --target y {' '.join(STEPS)} --checkpoint {tmp_path / 'checkpoints'}"
     train = f"exec {' '.join(POLYAK)} train {options} -m"
-    polyak("train", rows, "--format", "csv", "--target", "y", "-q", "-m", tmp_path / "whole")
+    as_is = ("--order", "as-is", "-q", "-m", tmp_path / "whole")
+    polyak("train", rows, "--format", "csv", "--target", "y", *as_is)
     part = feeding(rows, int(rows.stat().st_size * KILLED_AFTER))
     killed = ["bash", "-c", f"{train} {tmp_path / 'model'} <({part})"]
     kill_in_the_middle(killed, tmp_path / "checkpoints")
