@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.cache import FOLDER, cached
 from benchmarks.contestant import Job
 from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, Target, job, speedup
-from benchmarks.scenarios.commands import MODELS, POLYAK
+from benchmarks.scenarios.files.commands import MODELS, POLYAK
 
 EVERY = 100
 FIRST = 1000  # rows by which the columns are judged: there a bad cell would make words of numbers
@@ -63,6 +63,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
 
 def _train(source: Path) -> tuple[str, ...]:
     options = ("--target", "y", "--recipe", "paper", "--skip-bad-lines", "--no-progress")
+    options += ("--order", "as-is")
     return (POLYAK, "train", str(source), *options, "--model", str(MODELS / "badlines.polyak"))
 
 
