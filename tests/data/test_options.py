@@ -42,7 +42,7 @@ def test_a_checkpoint_is_of_the_rows_and_not_of_how_fast_they_come() -> None:
     assert job.options() == other.options()
     assert job.options().keys() - Recipe.__dataclass_fields__.keys() == {
         *("classes", "passes", "format", "n_features", "zero_based"),
-        *("skip_bad_lines", "shuffle_buffer", "columns"),
+        *("skip_bad_lines", "shuffle_buffer", "columns", "order"),
     }
     changed = Job(source="x", reading=ReadOptions(columns=columns, skip_bad_lines=True))
     assert changed.options() != job.options()

@@ -81,7 +81,7 @@ class TestShuffled:
 
     def test_no_rows(self) -> None:
         with pytest.raises(DataError, match="has no rows but 1 bad lines"):
-            read_all(io.BytesIO(b"bad\n"), shuffle_buffer=4, skip_bad_lines=True)
+            read_all(io.BytesIO(b"bad\n"), format="svmlight", shuffle_buffer=4, skip_bad_lines=True)
 
 
 class TestSortedByClass:

@@ -13,7 +13,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from polyak.errors import DivergenceError
 
-TOO_FAST = [PaperRegressor(eta0=100.0, alpha=0.0), PaperClassifier(eta0=1e4, alpha=0.0)]
+TOO_FAST = [
+    PaperRegressor(eta0=100.0, alpha=0.0),
+    PaperClassifier(loss="squared_hinge", eta0=1e4, alpha=0.0),
+]
 
 
 def diverge(learn):

@@ -157,7 +157,7 @@ def _is_at_its_optimum(learner: Learner) -> bool:
 
 def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
     """Say how many passes a new learner should make, by holding every row back once."""
-    folds = [order[begin::FOLDS] for begin in range(FOLDS)]
+    folds = [order[begin::FOLDS] for begin in range(min(FOLDS, len(order)))]
     rest = [np.setdiff1d(order, fold, assume_unique=True) for fold in folds]
     learners = [copy.deepcopy(new) for _ in folds]
     lowest = np.inf

@@ -159,7 +159,7 @@ class TestWhatIsRefused:
 
     def test_invalid_utf8(self) -> None:
         with pytest.raises(DataError, match="line 1"):
-            parse(b"\xff\xfe 1:1")
+            parse(b"\xff\xfe 1:1", format="svmlight")
 
     def test_features_beyond_the_number_given(self) -> None:
         assert parse("1 3:1", n_features=3).rows.n_features == 3
@@ -171,7 +171,10 @@ class TestWhatIsRefused:
     def test_skipped_and_counted(self) -> None:
         lines = [b"1 1:1" if i % 3 else b"bad%d 1:1" % i for i in range(100)]
         with open_stream(
-            io.BytesIO(b"\n".join(lines)), skip_bad_lines=True, block_bytes=64
+            io.BytesIO(b"\n".join(lines)),
+            format="svmlight",
+            skip_bad_lines=True,
+            block_bytes=64,
         ) as stream:
             rows = sum(map(len, stream))
         assert (rows, stream.rows_read, stream.bad_lines) == (66, 66, 34)

@@ -55,7 +55,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--intervals",
         action="store_true",
-        help="write the ends of the 95% intervals too, of a model that was trained with intervals",
+        help="write the ends of the 95%% intervals too, of a model that was trained with intervals",
     )
     return parser
 

@@ -36,7 +36,7 @@ def format_within(head: bytes) -> str | None:
     if text.startswith((b"{", b"[")):
         return "jsonl"
     lines = [line.strip(b"\r\n ") for line in text.split(b"\n")[:20]]
-    lines = [line for line in lines if line and not line.startswith(b"#")]
+    lines = [line for line in lines if line.split() and not line.startswith(b"#")]
     return "svmlight" if not lines else _of_lines(lines)
 
 

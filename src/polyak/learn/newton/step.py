@@ -28,6 +28,8 @@ ENOUGH = 1e-3
 
 What it leaves undone is less by far, and the next block makes up for it.
 """
+BY_AN_OLD_MATRIX = 0.01
+"""The share of that for a step by a matrix of other weights, after which more is left undone."""
 MOST_STEPS = 25
 SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
@@ -121,7 +123,8 @@ def learn_block(
         GD = GD - length * GD_step
         gradient = times_transposed(Z, slopes, threads)
         whole = values * rows / len(Z)  # about what all rows lose
-        if line.promised[lead] <= 2.0 * ENOUGH * whole[lead] and not safe:
+        enough = ENOUGH * (BY_AN_OLD_MATRIX if good else 1.0)
+        if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
             break
         safe = not safe and length[lead] < SHORT
         far = far or bool(line.promised[lead] > MOVED * whole[lead])

@@ -351,12 +351,11 @@ class Race:
         lane = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
         losses = lane.newton.losses_left_out(rows, targets, weights)
         numbers = list(lane.numbers)
+        usual = proportionate(losses.min(axis=1))  # one absurd row must not decide
         if self.constant is not None and self.constant_may_win:
             constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
             alone = constant.losses_left_out(targets, weights)
             losses, numbers = np.column_stack([alone, losses]), [self.constant, *numbers]
-        # One absurd row must not decide.
-        usual = proportionate(losses.min(axis=1))
         means = losses[usual].mean(axis=0)
         if np.isfinite(means).any():
             self.preferred = numbers[int(np.nanargmin(means))]
