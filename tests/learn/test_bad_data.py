@@ -128,8 +128,9 @@ def test_duplicated_columns(model):
     fitted = fit(model, np.hstack([X, X, X]), y)
     assert fitted.score(np.hstack([X, X, X]), y) > plain - 0.02
     coef = np.ravel(fitted.coef_).reshape(3, 4)
-    # With intervals, all penalties but the smallest are solved by a few conjugate gradients.
-    np.testing.assert_allclose(coef[0], coef[1], atol=1e-4 if model.intervals else 1e-9)
+    # All penalties but the leading one, which with intervals is the smallest, are solved by a few
+    # conjugate gradients; and it need not be the leading one that wins in the end.
+    np.testing.assert_allclose(coef[0], coef[1], atol=1e-4 if model.intervals else 1e-7)
 
 
 @parametrize_models

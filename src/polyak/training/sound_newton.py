@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
-from polyak.learn.newton.limits import most_features
+from polyak.learn.newton.learning import SEGMENT
+from polyak.learn.newton.limits import first_fit, most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.storage.shapes import flag, many, maybe, record, whole, word
 
@@ -66,7 +67,7 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
         if (get(f"column.{name}", (width,)) < 0).any():
             raise ValueError(f"its newton.column.{name} is negative")
     _check_information(recipe, outputs, penalties, first + width, get)
-    _check_held(page, outputs, first + width, get)
+    _check_held(page, recipe, outputs, width, get)
     for number in range(len(page.get("earlier", ()))):
         if len(get(f"earlier.{number}", (None, outputs))) > width:
             raise ValueError("its Newton steps had more features than they have")
@@ -90,12 +91,19 @@ def _check_information(
     get("spreads", (outputs if recipe["intervals"] else 0, known, known))
 
 
-def _check_held(page: dict[str, Any], outputs: int, columns: int, get: Any) -> None:
+def _check_held(
+    page: dict[str, Any], recipe: dict[str, Any], outputs: int, width: int, get: Any
+) -> None:
+    columns = int(recipe["fit_intercept"]) + width
     held = len(get("held.rows", (None, columns), ("float32", "float64")))
     get("held.targets", (held, outputs))
     if (get("held.weights", (held,)) < 0).any():
         raise ValueError("its held rows have negative weights")
     get("held.fresh", (held,))
-    inside = page["_counted"] <= held <= page["block"] and page["_solved"] <= held
-    if not inside or (held == page["block"]) or held > page["clock"]:
+    inside = page["_counted"] <= held <= page["clock"] and page["_solved"] <= held
+    least = 2 * page["_solved"] if page["_first_block"] else page["block"]
+    if recipe["loss"] == "squared_error" and not recipe["intervals"]:
+        least = page["clock"] - held
+    end = min(max(least, first_fit(width)), page["block"], page["_counted"] + SEGMENT)
+    if not inside or held >= end:  # then they would have been learned
         raise ValueError("its held rows and its block do not fit each other")

@@ -243,8 +243,8 @@ class NewtonLane(BlockLearning):
         signs = [1.0] * (1 + len(others)) + ([] if base is None else [-float(len(others))])
         lanes = [lane._finished() for lane in everyone]
         standard = copy.deepcopy(lanes[0].standard)
-        for lane in lanes[1:]:
-            standard.take_in(lane.standard)
+        for lane, sign in zip(lanes[1:], signs[1:], strict=True):
+            standard.take_in(lane.standard, sign)
         if len(standard) > self.widest:
             self._leave("there are too many features")
             return

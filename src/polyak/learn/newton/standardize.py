@@ -197,8 +197,11 @@ class Standard:
             matrix[1 + known, 0] = shift / self.units[known]
         return matrix
 
-    def take_in(self, other: Standard) -> None:
-        """Make another's features columns too, with its centres and spreads where none is known."""
+    def take_in(self, other: Standard, times: float = 1.0) -> None:
+        """Make another's features columns too, with its centres and spreads where none is known.
+
+        Its rows count so many times: below zero if they were counted too often.
+        """
         places = self._places(other.features)
         new = places < 0
         before = len(self)
@@ -207,8 +210,9 @@ class Standard:
         places = self._places(other.features)
         unknown = self.spread[places] == 0
         self.spread[places[unknown]] = other.spread[unknown]
-        self.squares[places] += other.squares * np.square(other.units / self.units[places])
-        self.varied[places] += other.varied
+        per_unit = np.square(other.units / self.units[places])
+        self.squares[places] += times * other.squares * per_unit
+        self.varied[places] += times * other.varied
 
     # -- inside --------------------------------------------------------------------------------
 
