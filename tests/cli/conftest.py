@@ -25,7 +25,7 @@ def test_file(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def model_file(folder: Path, train_file: Path) -> Path:
     path = folder / "model.polyak"
-    polyak("train", train_file, "--model", path, "-q")
+    polyak("train", train_file, "--loss", "squared_hinge", "--model", path, "-q")
     return path
 
 

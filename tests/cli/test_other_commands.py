@@ -111,7 +111,7 @@ class TestInspect:
             assert words in shown
         shown = polyak("inspect", model_file, "--top", 3).stdout
         for words in (
-            "log_loss",
+            "squared_hinge",
             "block Newton steps, penalty",
             "loss since first row",
             "4,000",

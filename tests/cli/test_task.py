@@ -93,7 +93,8 @@ def test_a_pipe_is_looked_at_and_still_read_whole(tmp_path: Path) -> None:
     assert "the loss is squared_error" in done.stderr.splitlines()[0]
     assert LinearModel.load(tmp_path / "m").report.rows == ROWS  # type: ignore[union-attr]
     write(tmp_path / "t.csv", text)
-    polyak("train", tmp_path / "t.csv", "--target=y", "-m", tmp_path / "n", "--recipe", "sgd")
+    as_is = ("--order", "as-is", "--recipe", "sgd")
+    polyak("train", tmp_path / "t.csv", "--target=y", "-m", tmp_path / "n", *as_is)
     one, other = (LinearModel.load(tmp_path / name).weights for name in "mn")
     np.testing.assert_array_equal(one, other)
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.readahead import ordered_map
 from polyak.data.shuffle import joined, part_of, random_permutation
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -220,6 +219,8 @@ def mixed_windows(
         window, parts = part
         batches = [batch for batch, _ in parts]
         return joined(batches, window.permutation(sum(map(len, batches)))), parts[-1][1]
+
+    from polyak.data.readahead import ordered_map  # not where a file is read as it stands
 
     mixed = ordered_map(shuffled, together(), min(threads, 1), ahead=1)
     try:

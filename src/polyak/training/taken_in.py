@@ -22,7 +22,7 @@ from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.rows.batch import Batch, join_batches
-from polyak.rows.labels import label_text
+from polyak.rows.labels import distinct, label_text
 from polyak.rows.sparse import SparseRows
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
@@ -140,6 +140,7 @@ def learn_taken_in(
 ) -> Outcome:
     """Learn all rows as ``fit`` does: in random order, as many times as it pays."""
     began = time.monotonic()
+    job = replace(job, reading=replace(job.reading, random_order=False))  # as it was read
     data, stream = taken.data, taken.stream
     rng = np.random.RandomState(job.recipe.seed)
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
@@ -195,7 +196,7 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
         return None
     if job.classes is not None:
         return job.classes
-    return np.unique(targets) if by_schema is None else by_schema
+    return distinct(targets) if by_schema is None else by_schema
 
 
 def _named(job: Job, error: RowError, stream: Stream) -> str:

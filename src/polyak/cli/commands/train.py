@@ -198,6 +198,11 @@ def run(options: Namespace) -> int:
         check_writable(options.model)
         if options.report:
             check_writable(options.report)
+        if options.checkpoint:
+            from polyak.training.checkpoint import CheckpointFolder
+
+            with CheckpointFolder(options.checkpoint).held():
+                pass
         look_at_source(options)  # once it is known that all makes sense: it may wait for rows
         job = _job(options)
         return _finish(job, _train(job, options, begun), options)

@@ -14,7 +14,6 @@ from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, HeadStart, Text, T
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
-from polyak.data.readahead import ordered_map
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
 from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
@@ -127,6 +126,8 @@ class LineReader:
         reader = reader or text.read(file, offset, bytes_before)
         if not plain:
             fed = self._fed(reader, file, offset, bytes_before)
+            from polyak.data.readahead import ordered_map  # not where a file is read as it stands
+
             for _ in ordered_map(lambda _: None, fed, min(threads, 1), ahead=threads):
                 block = reader.next()
                 assert block is not None
@@ -231,6 +232,8 @@ class LineReader:
             return some.without_text(), block
 
         threads = self._options.number_of_threads()
+        from polyak.data.readahead import ordered_map  # not where a file is read as it stands
+
         blocks = ordered_map(parsed, _read_windows(every, windows), threads, ahead=2)
         try:
             for some, block in blocks:
