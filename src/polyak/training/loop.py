@@ -60,13 +60,14 @@ def train(
     """
     if job.order == "auto" and not job.reading.shuffle_buffer:
         job = replace(job, reading=replace(job.reading, random_order=True))
+    began = time.monotonic()
     with Interrupts() as interrupts:
         run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():
             if can_be_taken_in(job) and not run.has_begun():
                 taken = take_in(job, run.hand_over())
                 if taken is not None:
-                    return learn_taken_in(job, taken, watch, interrupts)
+                    return learn_taken_in(job, taken, watch, interrupts, began)
             try:
                 run.all_passes()
             except KeyboardInterrupt:

@@ -136,10 +136,13 @@ def _bytes(batch: Batch) -> int:
 
 
 def learn_taken_in(
-    job: Job, taken: TakenIn, watch: Callable[[Progress], None], interrupts: Interrupts
+    job: Job,
+    taken: TakenIn,
+    watch: Callable[[Progress], None],
+    interrupts: Interrupts,
+    began: float,
 ) -> Outcome:
     """Learn all rows as ``fit`` does: in random order, as many times as it pays."""
-    began = time.monotonic()
     job = replace(job, reading=replace(job.reading, random_order=False))  # as it was read
     data, stream = taken.data, taken.stream
     rng = np.random.RandomState(job.recipe.seed)
