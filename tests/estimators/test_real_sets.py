@@ -41,9 +41,16 @@ def costs(name):
         (X, y), (X_test, y_test) = load(name)
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
-    ours = ASGDClassifier(recipe="paper", alpha=ALPHA[name], shuffle=False).fit(X, y)
+    ours = ASGDClassifier(
+        loss="squared_hinge", recipe="paper", alpha=ALPHA[name], shuffle=False
+    ).fit(X, y)
     plain = ASGDClassifier(
-        recipe="paper", alpha=ALPHA[name], shuffle=False, average=False, power_t=1
+        loss="squared_hinge",
+        recipe="paper",
+        alpha=ALPHA[name],
+        shuffle=False,
+        average=False,
+        power_t=1,
     ).fit(X, y)
     loss = get_loss("squared_hinge")
 

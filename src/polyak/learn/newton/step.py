@@ -28,7 +28,7 @@ ENOUGH = 1e-3
 
 What it leaves undone is less by far, and the next block makes up for it.
 """
-BY_AN_OLD_MATRIX = 0.01
+BY_AN_OLD_MATRIX = 0.1
 """The share of that for a step by a matrix of other weights, after which more is left undone."""
 MOST_STEPS = 25
 SHORT = 0.25
