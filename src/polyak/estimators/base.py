@@ -220,7 +220,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             rng,
             learn,
             finish,
-            passes=self._passes(rows),
+            passes=self._passes(X, rows),
             shuffle=self.shuffle,
         )
         self._learn(run)
@@ -228,7 +228,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = passes
         self._run = run
 
-    def _passes(self, rows: int) -> int | None:
+    def _passes(self, X: Any, rows: int) -> int | None:
         """Say how many passes to make; None where the rows themselves will tell."""
         if self.max_iter != "auto":
             if self.intervals and self.max_iter > 1:
@@ -238,7 +238,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
                     stacklevel=4,
                 )
             return int(self.max_iter)
-        return passes_wanted(self._recipe(0), rows)
+        return passes_wanted(self._recipe(0), X, rows)
 
     def _partial_fit(self, run: Run, X: Any, targets: Any, weights: Floats | None) -> None:
         self._learn(run, X, targets, weights)

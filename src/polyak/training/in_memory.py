@@ -28,6 +28,8 @@ Finish = Callable[[Learner], None]
 
 FEW_ROWS = 30_000
 """From so many rows on, one pass will do."""
+MANY_VALUES = 10_000_000
+"""Nor are rows of so many values few."""
 MOST_PASSES = 30
 LEAST_GAIN = 1e-3
 """A pass that lowers the loss by a smaller share than this is the last."""
@@ -49,9 +51,10 @@ class Data(NamedTuple):
         return np.flatnonzero(self.weights)
 
 
-def passes_wanted(recipe: Recipe, rows: int) -> int | None:
+def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:
     """Say how many passes to make; None where the rows themselves will tell."""
-    return 1 if recipe.recipe == "paper" or recipe.intervals or rows >= FEW_ROWS else None
+    many = rows >= FEW_ROWS or getattr(X, "nnz", getattr(X, "size", 0)) > MANY_VALUES
+    return 1 if recipe.recipe == "paper" or recipe.intervals or many else None
 
 
 def learn_in_memory(

@@ -164,7 +164,8 @@ def learn_taken_in(
         watch(progress)
 
     rows = len(data.targets) * (job.passes or 1)
-    passes = job.passes or passes_wanted(recipe, len(data.targets))
+    values = data.rows.values if isinstance(data.rows, SparseRows) else data.rows
+    passes = job.passes or passes_wanted(recipe, values, len(data.targets))
     try:
         with interrupts.held(), naming_far_features(job, stream, None):
             progress.learner, made = learn_in_memory(
