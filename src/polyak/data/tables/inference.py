@@ -105,7 +105,8 @@ def written_here(
     target = None if schema.target is None else schema.target
     numbers = [] if target is None or target.kind == "class" else [target.name]
     names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
-    there = [name for name in names if name in sample.column_names]
+    known = set(sample.column_names)  # which pyarrow makes anew each time it is asked
+    there = [name for name in names if name in known]
     columns = sample.select(there)
     found = find_written(columns, Columns(), dialect, source, text, schema.written)
     return {name: schema.written[name] for name in there if name in schema.written} | found
