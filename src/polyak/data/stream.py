@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from numpy.typing import DTypeLike
+
 from polyak.data.order import ROWS_TO_TELL, sorted_by_class
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import RandomOrder
@@ -147,6 +149,11 @@ class Stream:
     def fingerprint(self) -> str:
         """Tells this data from other data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
+
+    def read_as(self, schema: Schema, dtype: DTypeLike) -> None:
+        """Read a table's columns in other units, as long as no batch was asked for."""
+        self._reader.read_as(schema, dtype)  # type: ignore[attr-defined]
+        self.schema, self.n_features = schema, schema.n_features
 
     def look(self) -> Any:
         """Describe a table's columns, and say what looks wrong with them; None for other rows."""

@@ -49,10 +49,12 @@ class PlainNumbers:
         features = rows.indices[span]
         if (features % 2).any():
             return None
-        found = np.zeros((len(rows), len(self.schema.columns)))
-        row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-        found[row, features // 2] = rows.values[span]
-        return found
+        columns = len(self.schema.columns)
+        found = np.zeros(len(rows) * columns)
+        found[np.repeat(np.arange(len(rows)) * columns, np.diff(rows.indptr)) + features // 2] = (
+            rows.values[span]
+        )
+        return found.reshape(len(rows), columns)
 
     def model(self, model: LinearModel, means: NDArray[np.float64]) -> LinearModel:
         """Make a model of matrices one of tables."""

@@ -32,7 +32,6 @@ from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wante
 from polyak.training.job import Job, Outcome, Progress
 
 if TYPE_CHECKING:
-    from polyak.model.schema import Schema
     from polyak.training.interrupts import Interrupts
     from polyak.training.plain_numbers import PlainNumbers
 
@@ -70,26 +69,26 @@ def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
         return None
     if schema is None:
         return _read(job, stream)
-    stream.close()  # tables are read as estimators read frames: in 64 bits
     classes_of(schema, get_loss(job.recipe.loss))  # is there a target, and can it be learned?
     from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
 
     plain = None if job.recipe.intervals else PlainNumbers.of(schema)
-    if plain is not None:
-        taken = _read(job, _open(job, None, plain.schema))
-        if taken is None:
-            return None
-        matrix = plain.matrix(taken.data.rows)
-        if matrix is not None:
-            taken.data, taken.plain = taken.data._replace(rows=matrix), plain
-            return taken
-    return _read(job, _open(job, None, schema))
+    # Tables are read as estimators read frames: in 64 bits.
+    stream.read_as(schema if plain is None else plain.schema, np.float64)
+    taken = _read(job, stream)
+    if taken is None or plain is None:
+        return taken
+    matrix = plain.matrix(taken.data.rows)
+    if matrix is None:  # a value is missing
+        stream = _open(job, None)
+        stream.read_as(schema, np.float64)
+        return _read(job, stream)
+    taken.data, taken.plain = taken.data._replace(rows=matrix), plain
+    return taken
 
 
-def _open(job: Job, begun: HeadStart | None, schema: Schema | None = None) -> Stream:
+def _open(job: Job, begun: HeadStart | None) -> Stream:
     reading = replace(job.reading, warn_if_sorted=False, random_order=False)
-    if schema is not None:
-        reading = replace(reading, schema=schema, dtype=np.float64)
     return open_stream(job.source, reading, begun=begun)
 
 
@@ -206,7 +205,7 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
 def _named(job: Job, error: RowError, stream: Stream) -> str:
     """Say of which file and line a row is, which takes reading up to it once more."""
     before = 0
-    with _open(job, None, stream.schema) as again:
+    with _open(job, None) as again:
         for batch in again:
             if error.row < before + len(batch):
                 own = RowError(error.row - before, error.what)

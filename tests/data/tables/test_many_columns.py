@@ -18,9 +18,10 @@ from polyak.data.find import find_files
 from polyak.data.formats.tables import open_source
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
-from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.reader import TableReader
-from polyak.data.tables.text_rows import Lines
+from polyak.data.tables.text.csv import CsvFormat
+from polyak.data.tables.text.lines import Lines
+from polyak.model.schema import Schema
 
 FEW, MANY = 300, 1200
 
@@ -73,9 +74,9 @@ class Asked:
         return getattr(self._table, name)
 
 
-def lists_asked_for(path: Path) -> Counter[str]:
+def lists_asked_for(path: Path, schema: Schema | None = None) -> Counter[str]:
     """Count how often all names or types of a table were listed to find out what it holds."""
-    options = ReadOptions(threads=0, columns=Columns(target="y"))
+    options = ReadOptions(threads=0, columns=Columns(target="y"), schema=schema)
     source = open_source("csv", find_files(path), options)
     counts: Counter[str] = Counter()
     sample = source.sample
@@ -86,6 +87,14 @@ def lists_asked_for(path: Path) -> Counter[str]:
 
 def test_names_are_not_listed_once_for_every_column(tmp_path: Path) -> None:
     few, many = (lists_asked_for(wide(tmp_path / f"{n}.csv", n)) for n in (FEW, MANY))
+    assert few["column_names"] > 0
+    assert many == few
+
+
+def test_nor_where_the_schema_is_known(tmp_path: Path) -> None:
+    paths = [wide(tmp_path / f"{n}.csv", n) for n in (FEW, MANY)]
+    schemas = [open_stream(path, target="y").schema for path in paths]
+    few, many = map(lists_asked_for, paths, schemas)
     assert few["column_names"] > 0
     assert many == few
 

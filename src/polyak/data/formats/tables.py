@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Reader
-from polyak.data.tables.reader import Source, TableReader
+from polyak.data.tables.reader import TableReader
+from polyak.data.tables.source import Source
 from polyak.optional_imports import pyarrow
 
 
@@ -38,9 +39,9 @@ def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions)
         from polyak.data.tables.parquet import BinarySource
 
         return BinarySource(files, format, options)
-    from polyak.data.tables.csv import CsvFormat
-    from polyak.data.tables.jsonl import JsonFormat
-    from polyak.data.tables.text import TextSource
+    from polyak.data.tables.text.csv import CsvFormat
+    from polyak.data.tables.text.jsonl import JsonFormat
+    from polyak.data.tables.text.source import TextSource
 
     text = JsonFormat() if format == "jsonl" else CsvFormat(format, options.whole_dialect())
     return TextSource(files, text, options)

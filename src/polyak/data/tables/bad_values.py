@@ -153,3 +153,8 @@ def _is_number(word: bytes) -> bool:
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return False
     return True
+
+
+def short(text: str) -> str:
+    """Cut what is too long to be shown."""
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -10,7 +10,8 @@ from typing import Any
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
-from polyak.data.tables.reader import Piece, TableReader
+from polyak.data.tables.reader import TableReader
+from polyak.data.tables.source import Piece
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 

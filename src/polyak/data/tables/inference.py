@@ -98,11 +98,11 @@ def find_written(
 
 
 def written_here(
-    sample: Any, schema: Schema, dialect: Dialect, source: str, text: Any
+    sample: Any, schema: Schema, source: str, dialect: Dialect, text: Any
 ) -> dict[str, str]:
     """Say how this table is written: another than was learned from may be written otherwise."""
     values = [column.name for column in schema.columns if column.kind in _VALUES]
-    target = None if schema.target is None else schema.target
+    target = schema.target
     numbers = [] if target is None or target.kind == "class" else [target.name]
     names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
     known = set(sample.column_names)  # which pyarrow makes anew each time it is asked

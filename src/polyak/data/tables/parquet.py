@@ -14,8 +14,8 @@ from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
-from polyak.data.tables.reader import Piece
 from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
+from polyak.data.tables.source import Piece
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import column_numbers, written_dates, written_numbers
 from polyak.data.position import BadLine
 from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
-from polyak.data.tables.text_rows import short
+from polyak.data.tables.bad_values import short
 from polyak.errors import DataError
 from polyak.model.dialect import DATES, NUMBERS, TRUTHS, Dialect
 from polyak.optional_imports import pyarrow

@@ -14,7 +14,7 @@ from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Stream
 from polyak.data.tables.inference import find_written
-from polyak.data.tables.reader import Piece
+from polyak.data.tables.source import Piece
 from polyak.data.tables.written import Plain, without_missing
 from polyak.errors import DataError
 from polyak.model.dialect import TRUTHS

@@ -14,14 +14,13 @@ from polyak._core import csv_end, csv_numbers, csv_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
 from polyak.data.tables.arrow_types import MISSING_WORDS
-from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8
-from polyak.data.tables.text_rows import (
+from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8, short
+from polyak.data.tables.text.lines import (
     OLD_LINE_ENDS,
     BadRow,
     Lines,
     has_old_line_ends,
     leave_out,
-    short,
     without,
 )
 from polyak.errors import DataError

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from polyak.data.head_start import BLOCK_BYTES
 from polyak.data.options import ReadOptions
@@ -24,12 +22,13 @@ from polyak.data.sources.line_pieces import (
 )
 from polyak.data.sources.translated import translated
 from polyak.data.tables.arrow_types import stored_as
-from polyak.data.tables.csv import CsvFormat
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
-from polyak.data.tables.jsonl import JsonFormat
 from polyak.data.tables.partitions import key_types, with_keys
-from polyak.data.tables.reader import Piece
-from polyak.data.tables.text_rows import Lines
+from polyak.data.tables.source import Piece
+from polyak.data.tables.text.csv import CsvFormat
+from polyak.data.tables.text.jsonl import JsonFormat
+from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.place import Heading, Place, count_newlines
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -65,7 +64,7 @@ class TextSource:
         self._sampled: Lines | None = None
         self.delimiter = ","
         self._twice: list[str] = []
-        self._headings: dict[int, _Heading | None] = {}
+        self._headings: dict[int, Heading | None] = {}
         self._is_quoted = False
 
     def fingerprint(self) -> str:
@@ -80,7 +79,7 @@ class TextSource:
         while (block := self._next(blocks, held)) is not None:
             held.append(block)
             size += len(block.text)
-            rows += _count_newlines(block.text) - (block.end == len(block.text))
+            rows += count_newlines(block.text) - (block.end == len(block.text))
             if size >= SAMPLE_BYTES or (block.file > 0 and rows > SAMPLE_ROWS):
                 break
         self._begun = (held, blocks)
@@ -91,7 +90,7 @@ class TextSource:
             ends = self._text.ends("")
             ends.begin_file(text)
             text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
-        lines = self._lines(held[0]._replace(text=text, end=len(text)), _Place())
+        lines = self._lines(held[0]._replace(text=text, end=len(text)), Place())
         lines, table = self._inferred(lines)
         self._sampled, self.delimiter = lines, lines.delimiter
         if self._options.keep and self.format != "jsonl":
@@ -112,7 +111,7 @@ class TextSource:
 
     def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
         """Add rows of the next files, where the first has only a few."""
-        place = _Place()
+        place = Place()
         for block in blocks:
             if table.num_rows >= SAMPLE_ROWS:
                 break
@@ -241,7 +240,7 @@ class TextSource:
         longest = self._options.longest_line
         blocks = read_blocks(self._files, every.size, number, begin, longest=longest, ends=ends)
         cut = []
-        while (block := self._next(blocks, _Place(number))) is not None and block.file == number:
+        while (block := self._next(blocks, Place(number))) is not None and block.file == number:
             cut.append(LinePiece(number, begin, block.end))
             begin = block.end
         return cut
@@ -287,24 +286,24 @@ class TextSource:
         """Say about how many rows have so many bytes."""
         return lines_in(self._files, size)
 
-    def _heading(self, number: int) -> _Heading | None:
+    def _heading(self, number: int) -> Heading | None:
         """Read the header of a file; None if it has not even that."""
         if number not in self._headings:
             file = self._files[number]
             longest = self._options.longest_line
             ends = self._text.ends("")
             blocks = read_blocks([file], SAMPLE_BYTES >> 4, longest=longest, ends=ends)
-            block = self._next(blocks, _Place(number))
+            block = self._next(blocks, Place(number))
             heading = None if block is None else self._text.header(block.text, file.name)
-            self._headings[number] = None if heading is None else _Heading(*heading)
+            self._headings[number] = None if heading is None else Heading(*heading)
         return self._headings[number]
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _place(self, place: dict[str, Any]) -> _Place:
+    def _place(self, place: dict[str, Any]) -> Place:
         """Make a place of what a position holds, which may have been written by anybody."""
         try:
-            at = _Place(**place)
+            at = Place(**place)
             sound = 0 <= at.file < len(self._files) and at.offset >= 0 and len(at.delimiter) <= 1
         except TypeError:
             sound = False
@@ -324,25 +323,25 @@ class TextSource:
             ends=self._text.ends(delimiter),
         )
 
-    def _next(self, blocks: Iterator[Block], before: _Place | list[Block]) -> Block | None:
+    def _next(self, blocks: Iterator[Block], before: Place | list[Block]) -> Block | None:
         """Give the next block, behind a place or some blocks."""
         try:
             return next(blocks, None)
         except LongLineError as error:
-            if isinstance(before, _Place):
+            if isinstance(before, Place):
                 line = before.of_file(error.file).line
             else:
                 texts = [block.text for block in before if block.file == error.file]
-                line = 1 + sum(map(_count_newlines, texts))
+                line = 1 + sum(map(count_newlines, texts))
             name, longest = self._files[error.file].name, self._options.longest_line
             raise DataError(error.sentence(name, line, longest)) from error
 
-    def _lines(self, block: Block, at: _Place) -> Lines:
+    def _lines(self, block: Block, at: Place) -> Lines:
         file = self._files[block.file]
         text, line, names, delimiter = block.text, at.line, at.names, at.delimiter
         if names is None:
             names, header, delimiter = self._text.header(text, file.name)
-            line += _count_newlines(text[:header])
+            line += count_newlines(text[:header])
             text = text[header:]
         if isinstance(self._text, CsvFormat):
             text = self._text.without_comments(text)
@@ -351,33 +350,6 @@ class TextSource:
     def _first_rows(self, lines: Lines) -> memoryview:
         ends = self._text.rows(lines)[1]
         return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
-
-
-class _Heading(NamedTuple):
-    """What the header of a file says, and where it ends."""
-
-    names: list[str]
-    end: int
-    delimiter: str
-
-
-class _Place(NamedTuple):
-    """Where a block begins: the file, the byte, the line's number, and what its header says."""
-
-    file: int = 0
-    offset: int = 0
-    line: int = 1
-    names: list[str] | None = None
-    delimiter: str = ","
-
-    def of_file(self, file: int) -> _Place:
-        """Begin a file, unless this is in it."""
-        return self if file == self.file else _Place(file)
-
-    def behind(self, block: Block, lines: Lines) -> _Place:
-        """Go on behind a block."""
-        line = self.line + _count_newlines(block.text)
-        return _Place(self.file, block.end, line, lines.names, lines.delimiter)
 
 
 def _loses(words: Any) -> bool:
@@ -395,7 +367,3 @@ def _loses(words: Any) -> bool:
         if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
             return True
     return False
-
-
-def _count_newlines(text: memoryview) -> int:
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))

@@ -9,8 +9,8 @@ import numpy as np
 from polyak._core import json_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.tables.jsonl_bad_lines import Sorting, not_utf8_rows, parse_json
-from polyak.data.tables.text_rows import Lines, leave_out
+from polyak.data.tables.text.jsonl_bad_lines import Sorting, not_utf8_rows, parse_json
+from polyak.data.tables.text.lines import Lines, leave_out
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from polyak.data.position import BadLine
+from polyak.data.tables.bad_values import short
 from polyak.errors import DataError
 
 
@@ -84,11 +85,6 @@ def without(text: memoryview, rows: list[BadRow]) -> memoryview:
         parts += [text[place : row.begin], b"\n" * inside]
         place = row.end
     return memoryview(b"".join([*parts, text[place:]]))
-
-
-def short(text: str) -> str:
-    """Cut what is too long to be shown."""
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 OLD_LINE_ENDS = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyak._core import json_misfits, json_rows
 from polyak.data.tables.bad_values import not_utf8
-from polyak.data.tables.text_rows import OLD_LINE_ENDS, BadRow, Lines, has_old_line_ends
+from polyak.data.tables.text.lines import OLD_LINE_ENDS, BadRow, Lines, has_old_line_ends
 from polyak.optional_imports import pyarrow
 
 _ROW = re.compile(r"in row (\d+)")
