@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, cast
 
 from polyak.data.sources.compression import (
@@ -73,19 +73,23 @@ class Opened:
 
     def skip(self, n: int) -> None:
         """Go on by ``n`` bytes: by a leap where the file allows it, otherwise by reading."""
-        if not self._compression and self._counted.leap(n):
-            return
-        buffer = memoryview(bytearray(min(n, 1 << 20)))
-        while n > 0:
-            got = self.fill(buffer[: min(n, len(buffer))])
-            if not got:
-                raise DataError(f"{self._name} ends before the place to go on from")
-            n -= got
+        if self._compression or not self._counted.leap(n):
+            read_past(self.fill, n, self._name)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
         self._counted.close()
+
+
+def read_past(fill: Callable[[memoryview], int], n: int, name: str) -> None:
+    """Read so many bytes that nobody wants."""
+    buffer = memoryview(bytearray(min(n, 1 << 20)))
+    while n > 0:
+        got = fill(buffer[: min(n, len(buffer))])
+        if not got:
+            raise DataError(f"{name} ends before the place to go on from")
+        n -= got
 
 
 class _Counted(io.RawIOBase):

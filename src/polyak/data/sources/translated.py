@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from polyak._core import json_objects
-from polyak.data.sources.files import File, Opened, Pipe
+from polyak.data.sources.files import File, Opened, Pipe, read_past
 from polyak.data.sources.first_bytes import first_bytes
 from polyak.errors import DataError
 
@@ -104,12 +104,7 @@ class _Translating:
 
     def skip(self, n: int) -> None:
         """Go on by ``n`` bytes."""
-        buffer = memoryview(bytearray(min(n, 1 << 20)))
-        while n > 0:
-            got = self.fill(buffer[: min(n, len(buffer))])
-            if not got:
-                raise DataError(f"{self._name} ends before the place to go on from")
-            n -= got
+        read_past(self.fill, n, self._name)
 
     def close(self) -> None:
         """Close the file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -250,11 +250,7 @@ class _Opened:
         file = self._file
         if coded or buffer:
             file = parquet.ParquetFile(self._source, read_dictionary=coded, buffer_size=buffer)
-        for batch in file.iter_batches(size, row_groups=groups, columns=columns):
-            left = batch.slice(min(skip, batch.num_rows))
-            skip -= batch.num_rows - left.num_rows
-            if left.num_rows:
-                yield left
+        yield from _behind(skip, file.iter_batches(size, row_groups=groups, columns=columns))
 
     def _arrow(
         self,
@@ -267,12 +263,8 @@ class _Opened:
         count = self.record_batches if groups is None else None
         chosen = range(count) if count is not None else groups
         every = self._file if chosen is None else map(self._file.get_batch, chosen)
-        for batch in every:
-            batch.validate(full=True)  # the core trusts what it is given
-            left = batch.slice(min(skip, batch.num_rows))
-            skip -= batch.num_rows - left.num_rows
-            if left.num_rows:
-                yield left if columns is None else left.select(columns)
+        for batch in _behind(skip, map(_validated, every)):
+            yield batch if columns is None else batch.select(columns)
 
     @property
     def metadata(self) -> Any:
@@ -294,3 +286,18 @@ class _Opened:
         kind = "Parquet" if self._format == "parquet" else "Arrow"
         what = str(error).split("\n")[0].rstrip(".")
         return DataError(f"{self._name} is not a sound {kind} file, or cut short: {what}")
+
+
+def _behind(skip: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Leave out the first rows."""
+    for batch in batches:
+        left = batch.slice(min(skip, batch.num_rows))
+        skip -= batch.num_rows - left.num_rows
+        if left.num_rows:
+            yield left
+
+
+def _validated(batch: Any) -> Any:
+    """Look at every value: the core trusts what it is given."""
+    batch.validate(full=True)
+    return batch
