@@ -27,6 +27,7 @@ KINDS = {
     "shuffled": ("--shuffle-buffer", "100"),
     "passes": ("--passes", "2"),
     "classes": ("--loss", "log_loss"),
+    "late class": ("--loss", "log_loss"),
     "values": ("--loss", "squared_error", "--average", "200"),
     "preconditioned": ("--step", "implicit", "--precondition", "0.5"),
 }
@@ -34,6 +35,8 @@ KINDS = {
 
 def make_source(folder: Path, kind: str, rows: int) -> Path:
     text = rows_of_text(rows, labels=(1, 2, 5) if kind == "classes" else (-1, 1))
+    if kind == "late class":
+        text = rows_of_text(rows // 2) + rows_of_text(rows - rows // 2, labels=(-1, 1, 7))
     if kind == "gz":
         (folder / "rows.svm.gz").write_bytes(gzip.compress(text.encode()))
         return folder / "rows.svm.gz"

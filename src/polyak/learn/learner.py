@@ -16,19 +16,27 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
 from polyak.learn.first_rows import FirstRows
+from polyak.learn.late_classes import learn_rows
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
-from polyak.learn.targets import classes_of, encode, in_units, mean_weight
+from polyak.learn.targets import (
+    check_finite,
+    check_weighted_rows,
+    classes_of,
+    encode,
+    in_units,
+    mean_weight,
+)
 from polyak.learn.warm_up import new_race, usual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import IntervalReport, TrainingReport
 from polyak.rows.huge_values import huge_value
 from polyak.rows.labels import labels_from_json, labels_to_json
-from polyak.rows.sparse import Rows, as_rows, check_rows, take_rows
+from polyak.rows.sparse import Rows, as_rows, take_rows
 from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
@@ -44,7 +52,8 @@ class Learner:
     ----------
     recipe : Recipe
     classes : array, optional
-        The labels there can be. Without it they are those of the first 1000 rows.
+        The labels there can be. Without it they are those of the first 1000 rows, and others join
+        when they come up: see `polyak.learn.race.new_class`.
     n_features : int, optional
         Refuse features beyond; without it the model grows as features appear.
     outputs : int
@@ -75,6 +84,7 @@ class Learner:
         self.n_features = n_features
         self.outputs = outputs
         self.race: Race | None = None
+        self.classes_may_join = False  # nobody has said which there are
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
         self._first = FirstRows()
@@ -134,11 +144,13 @@ class Learner:
                 order = order[weights[order] != 0]
         if self.race is not None:
             self.race.threads = self.threads
-            self.race.learn(
-                rows,
-                encode(targets, self.classes, self.loss),
-                in_units(weights, len(rows), self.weight_unit),
-                order,
+            relative = in_units(weights, len(rows), self.weight_unit)
+            self.race, self.classes = learn_rows(
+                self.race,
+                self.classes,
+                self.recipe,
+                (rows, targets, relative, order),
+                may_join=self.classes_may_join and not again,
                 again=again,
             )
             return
@@ -250,6 +262,7 @@ class Learner:
             "outputs": self.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "weight_unit": self.weight_unit,
+            "classes_may_join": self.classes_may_join,
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
@@ -271,6 +284,7 @@ class Learner:
         if "race" in page:
             learner.race = race_from_state(page["race"], arrays, learner.recipe, page["n_features"])
         learner.weight_unit = float(page.get("weight_unit", 1.0))
+        learner.classes_may_join = bool(page.get("classes_may_join", False))
         learner._moments = arrays.get("moments")
         learner._first = FirstRows.from_state(page, arrays)
         return learner
@@ -305,6 +319,7 @@ class Learner:
             if first is not self:
                 copied = Learner.from_state(*first.state())
                 self.classes, self.race = copied.classes, copied.race
+                self.classes_may_join = copied.classes_may_join
                 self._moments, self.weight_unit = copied._moments, copied.weight_unit
             assert self.race is not None
             merge_races(
@@ -317,20 +332,6 @@ class Learner:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _check(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
-        """Refuse rows that could never be learned from, before they are kept back."""
-        if not len(rows):
-            return
-        check_rows(rows, self.n_features)
-        if not self.loss.classifies or self.classes is not None:
-            finite = np.isfinite(encode(targets, self.classes, self.loss)).reshape(len(rows), -1)
-            if not finite.all():
-                row = int(np.argmin(finite.all(axis=1)))
-                raise DataError(f"row {row} has the target {targets[row]}")
-        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
-            row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
-            raise DataError(f"row {row} has the weight {weights[row]}")
-
     def _keep_back(
         self,
         rows: Rows,
@@ -339,7 +340,10 @@ class Learner:
         taken: NDArray[np.int64],
     ) -> None:
         """Wait with rows until calibration has as many as it looks at, then learn them all."""
-        self._check(rows, targets, weights)
+        if len(rows):
+            check_weighted_rows(rows, weights, self.n_features)
+            if not self.loss.classifies or self.classes is not None:
+                check_finite(encode(targets, self.classes, self.loss), targets)
         before = len(self._first)
         together = copy.copy(self._first)
         together.add(rows, targets, weights, taken)
@@ -378,10 +382,11 @@ class Learner:
             n_features=self.n_features,
         )
         race.threads = self.threads
-        relative = in_units(weights, len(rows), unit)
-        race.learn(rows, encode(targets, classes, self.loss), relative, order)
-        self.race, self.classes, self.weight_unit = race, classes, unit
-        self._moments, self._first = moments, FirstRows()
+        relative, may_join = in_units(weights, len(rows), unit), self.classes is None
+        given = (rows, targets, relative, order)
+        self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
+        self.classes_may_join = may_join
+        self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
 
 
 def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from polyak.errors import DataError, RowError
 from polyak.losses import Loss
 from polyak.rows.labels import distinct, label_text
+from polyak.rows.sparse import Rows, check_rows
 
 Floats = NDArray[np.float64]
 
@@ -34,17 +35,49 @@ def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> N
         positive, negative = targets == classes[1], targets == classes[0]
         if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
             return np.where(positive, 1.0, -1.0)
+    number = _places(targets, classes)
+    if (refused := _unknown(targets, classes, number)) is not None:
+        raise refused
+    return number if len(classes) > 2 else 2.0 * number - 1.0
+
+
+def unknown_label(targets: NDArray[Any], classes: NDArray[Any]) -> RowError | None:
+    """Find the first target that is none of the classes, and what there is to say of it."""
+    return _unknown(targets, classes, _places(targets, classes))
+
+
+def _places(targets: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     order = np.argsort(classes)  # they may be in an order that someone asked for
     number = np.searchsorted(classes, targets, sorter=order)
     number[number == len(classes)] = 0
-    number = order[number]
-    unknown = classes[number] != targets
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        known = ", ".join(label_text(label) for label in classes[:10])
-        label = label_text(targets[row])
-        raise RowError(row, f" has the label {label}, which is not among {known}")
-    return number if len(classes) > 2 else 2.0 * number - 1.0
+    return np.asarray(order[number])
+
+
+def _unknown(
+    targets: NDArray[Any], classes: NDArray[Any], places: NDArray[np.int64]
+) -> RowError | None:
+    unknown = classes[places] != targets
+    if not unknown.any():
+        return None
+    row = int(np.argmax(unknown))
+    known = ", ".join(label_text(label) for label in classes[:10])
+    return RowError(row, f" has the label {label_text(targets[row])}, which is not among {known}")
+
+
+def check_weighted_rows(rows: Rows, weights: Floats | None, n_features: int | None) -> None:
+    """Refuse rows that could never be learned from, before any of them is."""
+    check_rows(rows, n_features)
+    if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+        row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+        raise DataError(f"row {row} has the weight {weights[row]}")
+
+
+def check_finite(encoded: NDArray[Any], targets: NDArray[Any]) -> None:
+    """Refuse targets that are not finite, once they are encoded."""
+    finite = np.isfinite(encoded).reshape(len(targets), -1)
+    if not finite.all():
+        row = int(np.argmin(finite.all(axis=1)))
+        raise DataError(f"row {row} has the target {targets[row]}")
 
 
 def mean_weight(weights: Floats) -> float:

@@ -106,6 +106,7 @@ LEARNER = record(
     kept_width=whole(),
     kept_targets=LABELS,
     weight_unit=real(0),
+    classes_may_join=flag,
 )
 
 

@@ -80,13 +80,13 @@ class TestSources:
     def test_a_new_label(self, tmp_path: Path) -> None:
         text = rows_of_text(2000) + "7 1:1\n" + rows_of_text(100)
         source = write(tmp_path / "new.svm", text)
-        message = self.train(source, "-q", *AS_IS)
+        message = self.train(source, "-q", *AS_IS, "--classes=-1,1")
         assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
 
     def test_a_new_label_in_a_resumed_run(self, tmp_path: Path) -> None:
         source = write(tmp_path / "new.svm", rows_of_text(2000) + "7 1:1\n" + rows_of_text(100))
         options = ("-q", *AS_IS, "--checkpoint", tmp_path / "c", "--block-bytes", 2000,
-                   "--checkpoint-every", 100)  # fmt: skip
+                   "--checkpoint-every", 100, "--classes=-1,1")  # fmt: skip
         for _ in range(2):  # the second run goes on from the first one's checkpoint
             message = self.train(source, *options)
             assert f"{source}, line 2001, has the label 7, which is not among -1, 1" in message
@@ -94,7 +94,7 @@ class TestSources:
     def test_a_new_label_of_a_table(self, tmp_path: Path) -> None:
         rows = [f"{i % 7},{'yes' if i % 3 else 'no'}" for i in range(2000)]
         source = write(tmp_path / "t.csv", "\n".join(["a,y", *rows, "", "1,maybe", *rows]))
-        message = self.train(source, "-q", "--target", "y", *AS_IS)
+        message = self.train(source, "-q", "--target", "y", *AS_IS, "--classes", "no,yes")
         assert f"{source}, line 2003, has the label maybe, which is not among no, yes" in message
         assert "--classes" in message
 

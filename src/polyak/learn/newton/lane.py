@@ -210,6 +210,8 @@ class NewtonLane(BlockLearning):
         self.standard.set_state(columns)
         self._known = Information.from_state(arrays, exact=self.exact)
         self._held.set_state(arrays, page["block"])
+        if len(self.standard) > self.widest:  # there are more classes than there were
+            self._leave("there are too many features")
 
     def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonLane:
         """Give a lane of only these penalties, by their places, each as it stands.

@@ -1,0 +1,205 @@
+"""A class that comes up when the race is on its way: models for it join every candidate.
+
+They begin as models that have seen nothing but negative rows so far:
+
+* The weights are zero, and the intercept is the best constant for no positive row and as many
+  negative ones as there were, either side counting half a row more: for the logistic loss the
+  logarithm of the odds of half a row in all. Without an intercept the score is zero.
+* Rates, clocks and averages are those of the other classes' models, as if it had stood there from
+  the first row on; where the paper's detector is to find when averaging begins, it has not yet.
+  Its losses so far count as none: they were small, and the same for everybody.
+* To block Newton steps, the rows that they still hold are negative rows of the class. Of those they
+  have forgotten, the curvature and the slope at that constant are left: the other classes' matrices
+  tell how features vary together, so the new one is what they add up to, for as many rows.
+
+Where there were two classes, one model served both: the second class's own, and the first's is its
+mirror image, since all losses of classes are symmetric.
+
+All of it is done on what is stored of a race, in which every array that knows of classes has them
+side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak import _core
+from polyak.learn.calibration import BINS
+from polyak.learn.newton.curvature import curvature, value_and_slope
+from polyak.learn.race.race import Race
+from polyak.learn.race.sgd_lane import SgdLane
+from polyak.learn.race.storing import Arrays, Page, race_from_state, race_state
+from polyak.learn.recipes import Recipe
+from polyak.losses import get_loss
+
+Floats = NDArray[np.float64]
+
+
+def copy_of(race: Race, recipe: Recipe) -> Race:
+    """Give another race that stands where this one does."""
+    return _restored(race, recipe, *race_state(race))
+
+
+def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
+    """Give a race with one class more, which has this place among the classes.
+
+    None where that cannot be: Newton steps have no room for so many matrices, and nobody else runs.
+    """
+    page, arrays = race_state(race)
+    n_features = race.problem.n_features
+    if not page["one_vs_rest"]:
+        _mirror(page, arrays)
+    outputs, before = page["outputs"], race.problem.outputs
+    replicas = {recipe.for_averaged_sgd(k, n_features).replicas for k in (before, outputs + 1)}
+    if len(replicas) > 1:
+        return None
+    detecting = [
+        lane.bank.averaging.start == "auto" for lane in race.lanes if isinstance(lane, SgdLane)
+    ]
+    _insert(page, arrays, place, recipe, detecting)
+    page["outputs"] = outputs + 1
+    grown = _restored(race, recipe, page, arrays)
+    if all(lane.has_left for lane in grown.lanes if set(lane.numbers) & set(grown.contenders)):
+        return None
+    grown.drop_who_left()
+    return grown
+
+
+def _restored(race: Race, recipe: Recipe, page: Page, arrays: Arrays) -> Race:
+    other = race_from_state(page, arrays, recipe, race.problem.n_features)
+    other.is_part, other.threads = race.is_part, race.threads
+    return other
+
+
+# -- two classes: from one model to two --------------------------------------------------------
+
+
+def _mirror(page: Page, arrays: Arrays) -> None:
+    """Give the first class a model of its own, the second's mirror image."""
+    loss, loss_squared = 1, 2  # of the four sums, which are of all outputs together
+    arrays["history"][..., [loss, loss_squared]] *= 2.0
+    for number in range(len(page["looked"])):
+        bank = f"bank{number}."
+        arrays[bank + "lines"] = _both(arrays[bank + "lines"])
+        models = np.repeat(arrays[bank + "models"], 2, axis=1)
+        field = _core.model_fields.index
+        models[[field("bias"), field("bias_sum")], ::2] *= -1.0
+        models[field("confusion")] = models[field("error")]
+        arrays[bank + "models"] = models
+    if "newton" in page:
+        for name in ("weights", "gradients", "held.targets"):
+            arrays[f"newton.{name}"] = _both(arrays[f"newton.{name}"])
+        for number in range(len(page["newton"]["earlier"])):
+            arrays[f"newton.earlier.{number}"] = _both(arrays[f"newton.earlier.{number}"])
+        for name in ("hessians", "spreads"):
+            arrays[f"newton.{name}"] = np.concatenate([arrays[f"newton.{name}"]] * 2)
+        totals = np.repeat(arrays["newton.totals"], 2, axis=1)
+        totals[4] = totals[3]
+        arrays["newton.totals"], arrays["newton.lately"] = totals, 2.0 * arrays["newton.lately"]
+    if "constant" in page:
+        arrays["constant.total"][[loss, loss_squared]] *= 2.0
+        arrays["constant.constant"] = _both(arrays["constant.constant"])
+    for name in _histograms(arrays):
+        counts = arrays[name][:, :, None]
+        both = np.concatenate([counts[..., ::-1, ::-1], counts], axis=2)
+        arrays[name] = both.reshape(2, -1, 2, BINS)
+    page["outputs"], page["one_vs_rest"] = 2, True
+
+
+def _both(array: NDArray[Any]) -> NDArray[Any]:
+    """Put the mirror image before every column."""
+    pairs = np.stack([-array, array], axis=-1)
+    return pairs.reshape(*array.shape[:-1], -1)
+
+
+# -- from any number of classes to one more ----------------------------------------------------
+
+
+def _insert(page: Page, arrays: Arrays, place: int, recipe: Recipe, detecting: list[bool]) -> None:
+    """Make room for the models of a class, and say what they have seen: negative rows."""
+    outputs, rows = page["outputs"], float(page["clock"])
+    never, always = np.zeros(1), np.full(1, rows)
+    constant = get_loss(recipe.loss).best_constant(never, always) * float(recipe.fit_intercept)
+
+    def widened(name: str, new: Any = 0.0) -> None:
+        """Insert a column into every group of as many as there are classes."""
+        array = arrays[name]
+        groups = array.reshape(*array.shape[:-1], -1, outputs)
+        one = np.asarray(new, array.dtype)
+        one = np.broadcast_to(
+            one if one.ndim == 0 else one.reshape(groups.shape[:-1]), groups.shape[:-1]
+        )
+        groups = np.concatenate([groups[..., :place], one[..., None], groups[..., place:]], axis=-1)
+        arrays[name] = np.ascontiguousarray(groups.reshape(*array.shape[:-1], -1))
+
+    for number, detects in enumerate(detecting):
+        widened(f"bank{number}.lines")
+        models = arrays[f"bank{number}.models"][:, ::outputs]
+        new = _of_a_new_model(models, float(constant[0]), detects=detects)
+        widened(f"bank{number}.models", new)
+    if "newton" in page:
+        _insert_newton(page["newton"], arrays, place, recipe, constant, widened)
+    if "constant" in page:
+        for name in ("seen", "then"):
+            widened(f"constant.{name}")
+        widened("constant.constant", constant)
+    one_row = np.zeros((1, 2, BINS))
+    _core.count_scores(constant[None], np.zeros((1, 1), bool), np.ones(1), one_row)
+    for name in _histograms(arrays):
+        groups = arrays[name].reshape(2, -1, outputs, 2, BINS)
+        total = groups[:, :, 0].sum(axis=(2, 3))[..., None, None]
+        wider = np.insert(groups, place, total * one_row, axis=2)
+        arrays[name] = wider.reshape(2, -1, 2, BINS)
+
+
+def _of_a_new_model(sibling: Floats, constant: float, *, detects: bool) -> Floats:
+    """Give the numbers of a model that has stood at a constant for as long as its siblings ran."""
+    new, field = sibling.copy(), _core.model_fields.index
+    none = ("tau", "loss", "loss_squared", "error", "running_iterate", "running_average")
+    new[[field(name) for name in none]] = 0.0
+    new[field("scale")], new[field("bias")] = 1.0, constant
+    if detects:  # negative rows alone would not have let averaging begin
+        new[field("start")], new[field("total")], new[field("unit")] = -1.0, 1.0, 1.0
+    new[field("bias_sum")] = constant * new[field("total")]
+    return new
+
+
+def _insert_newton(
+    page: Page,
+    arrays: Arrays,
+    place: int,
+    recipe: Recipe,
+    constant: Floats,
+    widened: Any,
+) -> None:
+    weights, hessians = arrays["newton.weights"], arrays["newton.hessians"]
+    first = np.zeros(weights.shape[:2])
+    slope, gram = np.zeros(1), np.zeros(hessians.shape[1:])
+    together: Floats = hessians.sum(axis=0)
+    if recipe.fit_intercept and together[0, 0] > 0:
+        forgotten = page["clock"] - len(arrays["newton.held.targets"])
+        gram = forgotten * together / together[0, 0]
+        slope = value_and_slope(recipe.loss, constant, -np.ones(1))[1]
+    if recipe.fit_intercept:
+        first[0] = constant
+    bend = curvature(recipe.loss, constant, -np.ones(1))
+    gradient = slope * (gram[0] if len(gram) else np.zeros(0))
+    new = arrays["newton.totals"][:, :: weights.shape[2]].copy()
+    new[1:4] = 0.0  # its losses, their squares, its errors
+    widened("newton.weights", first)
+    widened("newton.gradients", np.repeat(gradient[:, None], weights.shape[1], axis=1))
+    widened("newton.held.targets", -1.0)
+    widened("newton.totals", new)
+    for number in range(len(page["earlier"])):
+        widened(f"newton.earlier.{number}")
+    arrays["newton.hessians"] = np.insert(hessians, place, bend * gram, axis=0)
+    if len(arrays["newton.spreads"]):
+        spread = slope * slope * gram
+        arrays["newton.spreads"] = np.insert(arrays["newton.spreads"], place, spread, axis=0)
+
+
+def _histograms(arrays: Arrays) -> list[str]:
+    return [name for name in arrays if name.endswith(".histogram")]
