@@ -57,7 +57,8 @@ def _settings_words(best: CandidateReport) -> str:
     if best.constant:
         return "a constant: no features told more than it"
     if rate is None:
-        return f"block Newton steps, penalty {best.penalty:g}"
+        together = " on all classes together" if best.softmax else ""
+        return f"block Newton steps{together}, penalty {best.penalty:g}"
     return (
         f"averaged SGD, preconditioner {best.precondition:g}, "
         f"learning rate {rate.gamma0:.3g}, decay {rate.a:.3g} to the power {rate.c:.3g}, "

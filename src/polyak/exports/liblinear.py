@@ -57,8 +57,10 @@ def write(given: ExportInput, path: str) -> list[str]:
     labels, remarks = _labels(model)
     # Of two classes the first is that of positive scores.
     listed = "" if labels is None else f"label {' '.join(labels if labels[2:] else labels[::-1])}\n"
+    # The solver that has a score a class and leaves it at that.
+    solver = "MCSVM_CS" if model.softmax else SOLVERS[model.loss]
     head = (
-        f"solver_type {SOLVERS[model.loss]}\nnr_class {2 if labels is None else len(labels)}\n"
+        f"solver_type {solver}\nnr_class {2 if labels is None else len(labels)}\n"
         f"{listed}nr_feature {model.n_features}\nbias 1\nw\n"
     )
     with replacing(path) as file:
@@ -69,6 +71,11 @@ def write(given: ExportInput, path: str) -> list[str]:
     remarks += given.about_rows()
     if model.features.first_id == 0:
         remarks.append("LIBLINEAR counts features from 1: feature 0 is number 1 to it, and so on")
+    if model.softmax:
+        remarks.append(
+            "LIBLINEAR knows no softmax of classes learned together: it predicts the labels, but "
+            "gives no probabilities"
+        )
     if model.loss != "log_loss" and model.sigmoids is not None:
         remarks.append("LIBLINEAR gives no probabilities for this loss: it predicts the labels")
     return remarks

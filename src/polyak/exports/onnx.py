@@ -178,6 +178,9 @@ def _add_probabilities(graph: _Graph, given: ExportInput) -> None:
         slope = graph.constant("slope", model.sigmoids[:, 0])
         scaled = graph.node("Mul", [odds, slope], "scaled")
         odds = graph.node("Add", [scaled, graph.constant("offset", model.sigmoids[:, 1])], "odds")
+    if model.softmax:
+        graph.output("probabilities", graph.node("Softmax", [odds], "shares", axis=1), classes)
+        return
     positive = graph.node("Sigmoid", [odds], "positive")
     if given.outputs == 1:
         negative = graph.node("Sigmoid", [graph.node("Neg", [odds], "against")], "negative")

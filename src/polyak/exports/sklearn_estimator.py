@@ -43,9 +43,10 @@ def write(given: ExportInput, path: str) -> list[str]:
 def to_sklearn(source: Any) -> Any:
     """Make a scikit-learn estimator that predicts and scores as a model does.
 
-    Regression becomes a ``LinearRegression``. Classification becomes an ``SGDClassifier`` of the
-    same loss, because it compares one model a class, and turns the scores of a logistic loss into
-    probabilities, exactly as polyak does; ``LogisticRegression`` would not with several classes.
+    Regression becomes a ``LinearRegression``. Several classes that were learned together become a
+    ``LogisticRegression``, whose probabilities are a softmax too. Other classification becomes an
+    ``SGDClassifier`` of the same loss, because it compares one model a class, and turns the scores
+    of a logistic loss into probabilities, exactly as polyak does.
     A model of a table whose columns are all numbers takes the columns themselves, behind an
     imputer that marks what is missing.
 
@@ -85,7 +86,7 @@ def _imputer(names: list[str]) -> Any:
 
 
 def _linear(model: LinearModel) -> Any:
-    from sklearn.linear_model import LinearRegression, SGDClassifier
+    from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 
     coefficients = np.ascontiguousarray(model.weights.T, dtype=np.float64)
     if model.classes is None:
@@ -95,7 +96,10 @@ def _linear(model: LinearModel) -> Any:
         estimator.intercept_ = float(model.intercept[0]) if one else model.intercept.copy()
     else:
         alpha = None if model.report is None else model.report.winner.alpha
-        estimator = SGDClassifier(loss=model.loss, average=True)
+        if model.softmax:
+            estimator = LogisticRegression()
+        else:
+            estimator = SGDClassifier(loss=model.loss, average=True)
         if alpha:
             estimator.set_params(alpha=alpha)
         estimator.classes_ = _words(model.classes)

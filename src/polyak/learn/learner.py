@@ -207,6 +207,7 @@ class Learner:
             loss=self.recipe.loss,
             classes=self.classes,
             sigmoids=sigmoids,
+            softmax=leader.softmax,
             replicas=replicas,
             sandwich=sandwich,
             report=report,

@@ -61,7 +61,7 @@ class Recipe:
     >>> len(Recipe(recipe="sgd").candidates(np.eye(3)))
     55
     >>> Recipe(recipe="auto").candidates(np.eye(3))[-2:]
-    [NewtonCandidate(penalty=1000.0), ConstantCandidate(constant=True)]
+    [NewtonCandidate(penalty=1000.0, softmax=False), ConstantCandidate(constant=True)]
     >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))[:-1]}
     {0.1}
     """
@@ -107,7 +107,8 @@ class Recipe:
             return [*averaged, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.
         small = () if self.intervals else SMALL_PENALTIES
-        newton = map(NewtonCandidate, (*small, *PENALTIES))
+        together = self._learns_together(_features_seen(rows), outputs, n_features)
+        newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
         return [*averaged[:BESIDE_NEWTON], *newton, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
@@ -122,6 +123,17 @@ class Recipe:
         if self.recipe != "auto" or self.loss not in WITH_CURVATURE or set_by_user:
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
+
+    def _learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:
+        """Tell whether Newton steps are to learn several classes together, in one matrix.
+
+        Where there may be more features than the first rows have, room is left for as many again.
+        Intervals are of the weights of each class against the rest.
+        """
+        if outputs < 2 or self.loss != "log_loss" or self.intervals:
+            return False
+        most = min(2 * features, 2 * features if n_features is None else n_features)
+        return most <= most_features(self.loss, outputs, together=True)
 
     @property
     def replicas(self) -> int:
@@ -244,9 +256,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class NewtonCandidate:
-    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`."""
+    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`.
+
+    With ``softmax`` all classes are learned together, without it one against the rest.
+    """
 
     penalty: float
+    softmax: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def _settings(candidate: AnyCandidate) -> dict[str, Any]:
     if isinstance(candidate, ConstantCandidate):
         return {"constant": True}
     if not isinstance(candidate, Candidate):
-        return {"penalty": candidate.penalty}
+        return {"penalty": candidate.penalty, "softmax": candidate.softmax or None}
     found = {name: getattr(candidate, name) for name in candidate.__slots__}
     schedule, averaging = candidate.schedule, candidate.averaging
     return found | {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.losses import get_loss
+from polyak.losses.softmax import odds_of_softmax
 from polyak.model.constant_loss import ConstantLoss
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
@@ -69,7 +70,8 @@ class Evaluation:
         self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
-        self.loss += float(w @ loss.value(scores, signs).sum(axis=1))
+        odds = odds_of_softmax(scores) if self.model.softmax else scores
+        self.loss += float(w @ loss.value(odds, signs).sum(axis=1))
 
     def report(self) -> dict[str, float]:
         """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R².

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
+from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import as_rows, core_arrays
@@ -33,6 +34,9 @@ class LinearModel:
         positive scores mean the second class. None for regression.
     sigmoids : array of shape (outputs, 2) or None
         For margin losses: slope and offset that turn a score into the logarithm of the odds.
+    softmax : bool
+        The classes were learned together: their probabilities are a softmax of the scores.
+        Otherwise each class's score gives its odds against the rest.
     replicas : array of shape (replicas, features + 1, outputs) or None
         The same model learned with random row weights, the intercept last: how far they spread
         is how uncertain the model is.
@@ -58,6 +62,7 @@ class LinearModel:
     loss: str
     classes: NDArray[Any] | None = None
     sigmoids: Floats | None = None
+    softmax: bool = False
     replicas: NDArray[Any] | None = None
     sandwich: Sandwich | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
@@ -139,6 +144,8 @@ class LinearModel:
         """Give probabilities from what ``scores`` gave."""
         if self.classes is None:
             raise ValueError("a regression model has no probabilities")
+        if self.softmax:
+            return softmax(scores)
         if get_loss(self.loss).name == "log_loss":
             odds = scores
         elif self.sigmoids is not None:

@@ -38,6 +38,8 @@ class CandidateReport:
     penalty : float or None
         That of block Newton steps, in rows. It is their only setting, and averaged SGD has all
         others but this.
+    softmax : bool or None
+        True where such steps learn several classes together.
     constant : bool or None
         True for the best constant so far, which has no setting.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
@@ -55,6 +57,7 @@ class CandidateReport:
     """
 
     penalty: NotNegative | None = None
+    softmax: bool | None = None
     constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None

@@ -23,18 +23,21 @@ from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
-from polyak.storage.shapes import maybe, record, whole, word
+from polyak.storage.shapes import flag, maybe, record, whole, word
 from polyak.storage.sound import CLASSES
 
 KIND = "model"
-FORMAT = 2
+FORMAT, SOFTMAX_FORMAT = 2, 3
+"""Of most models, and of those whose classes were learned together: a polyak that knows no softmax
+would take their scores for odds."""
 MODEL = record(
     {
         "loss": word(*LOSSES),
         "classes": maybe(CLASSES),
         "features": record({"count": whole()}),
         "report": maybe(record()),
-    }
+    },
+    softmax=flag,
 )
 
 
@@ -42,12 +45,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a `LinearModel` to a file."""
     page: Page = {
         "kind": KIND,
-        "format": FORMAT,
+        "format": SOFTMAX_FORMAT if model.softmax else FORMAT,
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
         "features": {"count": len(model.weights)} | plain(model.features),
         "report": plain(model.report),
     }
+    if model.softmax:
+        page["softmax"] = True
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     if model.sigmoids is not None:
         arrays["sigmoids"] = model.sigmoids
@@ -66,7 +71,7 @@ def load_model(
     What is said of its features and of its training is made into the dataclasses given.
     `ModelFileError` says in one sentence why a file cannot be read.
     """
-    page, arrays = read_file(path, KIND, FORMAT)
+    page, arrays = read_file(path, KIND, SOFTMAX_FORMAT)
     try:
         return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
@@ -84,6 +89,9 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
     outputs = weights.shape[1]
     if classes is not None and outputs != (1 if len(classes) == 2 else len(classes)):
         raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
+    softmax = page.get("softmax", False)
+    if softmax and (outputs == 1 or page["loss"] != "log_loss"):
+        raise ValueError("it has a softmax of what are not the scores of several classes")
     if "intercept" not in arrays:
         raise ValueError("it has no intercept")
     intercept, sigmoids = arrays["intercept"], arrays.get("sigmoids")
@@ -103,6 +111,7 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         "loss": page["loss"],
         "classes": classes,
         "sigmoids": sigmoids,
+        "softmax": softmax,
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
         "features": read(features, page["features"], "features"),

@@ -78,7 +78,11 @@ POSITION = record(
 RACE = record(
     {
         "candidates": many(
-            either(record(NEWTON_CANDIDATE), record(CANDIDATE), record(CONSTANT_CANDIDATE)),
+            either(
+                record(NEWTON_CANDIDATE, softmax=flag),
+                record(CANDIDATE),
+                record(CONSTANT_CANDIDATE),
+            ),
             least=1,
         ),
         "running": many(whole(), least=1),

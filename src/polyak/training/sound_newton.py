@@ -56,7 +56,8 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
     get("lately", (penalties,))
     features = get("column.features", (None,), "int64")
     first, width = int(recipe["fit_intercept"]), len(features)
-    widest = most_features(recipe["loss"], outputs, intervals=recipe["intervals"])
+    together, intervals = _learns_together(race, recipe), recipe["intervals"]
+    widest = most_features(recipe["loss"], outputs, intervals=intervals, together=together)
     if width > widest or len(np.unique(features)) < width:
         raise ValueError("its Newton steps have other features than they can have")
     most = learner["n_features"]
@@ -66,7 +67,8 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
     for name in ("spread", "squares", "varied"):
         if (get(f"column.{name}", (width,)) < 0).any():
             raise ValueError(f"its newton.column.{name} is negative")
-    _check_information(recipe, outputs, penalties, first + width, get)
+    coordinates = outputs - 1 if together else outputs
+    _check_information(recipe, coordinates, penalties, first + width, get, together=together)
     _check_held(page, recipe, outputs, width, get)
     for number in range(len(page.get("earlier", ()))):
         if len(get(f"earlier.{number}", (None, outputs))) > width:
@@ -79,15 +81,32 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
             raise ValueError("its histogram is beyond its mark")
 
 
+def _learns_together(race: dict[str, Any], recipe: dict[str, Any]) -> bool:
+    """Tell whether several classes are learned together: by all Newton steps, or by none."""
+    newton = [one for one in race["candidates"] if "penalty" in one]
+    found = {one.get("softmax", False) for one in newton}
+    several = race["one_vs_rest"] and recipe["loss"] == "log_loss" and not recipe["intervals"]
+    if len(found) > 1 or (found == {True} and not several):
+        raise ValueError("its Newton steps learn together what they cannot")
+    return found == {True}
+
+
 def _check_information(
-    recipe: dict[str, Any], outputs: int, penalties: int, columns: int, get: Any
+    recipe: dict[str, Any],
+    outputs: int,
+    penalties: int,
+    columns: int,
+    get: Any,
+    *,
+    together: bool,
 ) -> None:
     exact = recipe["loss"] == "squared_error"
     known = len(get("weights", (None, penalties, outputs)))
     if not int(recipe["fit_intercept"]) <= known <= columns:
         raise ValueError("its Newton steps have weights for features that there are not")
     get("gradients", (known, 1 if exact else penalties, outputs))
-    get("hessians", (1 if exact else outputs, known, known))
+    matrices, size = (1, outputs * known) if together else (outputs, known)
+    get("hessians", (1 if exact else matrices, size, size))
     get("spreads", (outputs if recipe["intervals"] else 0, known, known))
 
 

@@ -46,15 +46,15 @@ def fit_exactly(
     return Information(True, W, b[:, None], [G], M)
 
 
-def rows_of_matrix(standard: Standard, blocks_before: int) -> int:
+def rows_of_matrix(standard: Standard, blocks_before: int, outputs: int = 1) -> int:
     """Say that every so manieth row of a block will do for its matrix.
 
-    With many columns the matrix is what costs, and what is left of all rows is far more than a
-    block; but where features are rare, every row that has one counts. A few rows for each column
-    give a matrix that is half as large along one direction and twice as large along another; steps
-    that go by it are no good unless the blocks before make up the most of it.
+    With many columns, or many outputs together, the matrix is what costs, and what is left of all
+    rows is far more than a block; but where features are rare, every row that has one counts. A few
+    rows for each column give a matrix that is half as large along one direction and twice as large
+    along another; steps that go by it are no good unless the blocks before make up the most of it.
     """
-    often = len(standard) > WIDE and bool((standard.varied >= ROWS_FOR_SIZE).all())
+    often = len(standard) * outputs > WIDE and bool((standard.varied >= ROWS_FOR_SIZE).all())
     return min(THINNED, max(blocks_before, 1)) if often else 1
 
 

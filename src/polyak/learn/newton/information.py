@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,13 @@ class Information:
     P : array of the same shape, or (columns, 1, outputs)
         The gradient of the losses at W.
     G : list of arrays
-        The Hessian, one for all outputs of squared error and one for each otherwise.
+        The Hessian, one for all outputs of squared error and one for each otherwise; where classes
+        are learned together, a single one of all weights of all outputs, one output's after the
+        other's.
     M : list of arrays
         The sum of ``slope^2 z z'`` at the smallest penalty, one an output; empty without intervals.
+    together : bool
+        Outputs are learned together.
     """
 
     exact: bool
@@ -38,18 +42,28 @@ class Information:
     P: Floats
     G: list[Floats]
     M: list[Floats]
+    together: bool = False
 
     @classmethod
     def none(
-        cls, columns: int, penalties: int, outputs: int, *, exact: bool, intervals: bool
+        cls,
+        columns: int,
+        penalties: int,
+        outputs: int,
+        *,
+        exact: bool,
+        intervals: bool,
+        together: bool = False,
     ) -> Information:
         """Know nothing yet: the weights are zero."""
+        matrices, width = (1, outputs * columns) if together else (outputs, columns)
         return cls(
             exact,
             np.zeros((columns, penalties, outputs)),
             np.zeros((columns, 1 if exact else penalties, outputs)),
-            [np.zeros((columns, columns)) for _ in range(1 if exact else outputs)],
+            [np.zeros((width, width)) for _ in range(1 if exact else matrices)],
             [np.zeros((columns, columns)) for _ in range(outputs if intervals else 0)],
+            together,
         )
 
     def __len__(self) -> int:
@@ -61,7 +75,18 @@ class Information:
 
     def with_weights(self, W: Floats) -> Information:
         """Give the same around other weights, as good as none being known of any rows."""
-        return Information(self.exact, W, self.P, self.G, self.M)
+        return replace(self, W=W)
+
+    @property
+    def outputs_each(self) -> int:
+        """How many outputs a matrix has the weights of."""
+        return self.W.shape[2] if self.together else 1
+
+    def summed_hessian(self) -> Floats:
+        """Add up the matrices of all outputs, as if their weights were the same."""
+        each, columns = self.outputs_each, len(self)
+        blocks = [G.reshape(each, columns, each, columns) for G in self.G]
+        return np.asarray(np.sum([G[k, :, k] for G in blocks for k in range(each)], axis=0))
 
     def padded(self, columns: int) -> Information:
         """Give the same with columns that were zero in all rows so far."""
@@ -69,31 +94,35 @@ class Information:
         if not more:
             return self
         sides = ((0, more), (0, 0), (0, 0))
-        return Information(
-            self.exact,
-            np.pad(self.W, sides),
-            np.pad(self.P, sides),
-            [np.pad(G, (0, more)) for G in self.G],
-            [np.pad(M, (0, more)) for M in self.M],
+        each, before = self.outputs_each, len(self)
+        wider = ((0, 0), (0, more), (0, 0), (0, more))
+        blocks = [np.pad(G.reshape(each, before, each, before), wider) for G in self.G]
+        return replace(
+            self,
+            W=np.pad(self.W, sides),
+            P=np.pad(self.P, sides),
+            G=[G.reshape(each * columns, each * columns) for G in blocks],
+            M=[np.pad(M, (0, more)) for M in self.M],
         )
 
     def in_units(self, mine: Standard, others: Standard) -> Information:
         """Give the same in other units: of rows ``A z``, where these are of rows ``z``."""
         A = others.map_from(mine)
         back = mine.map_from(others)  # w z = w' z' for the same row, with z = back z'
-        return Information(
-            self.exact,
-            np.tensordot(back.T, self.W, axes=1),
-            np.tensordot(A, self.P, axes=1),
-            [A @ G @ A.T for G in self.G],
-            [A @ M @ A.T for M in self.M],
+        each = np.kron(np.eye(self.outputs_each), A)
+        return replace(
+            self,
+            W=np.tensordot(back.T, self.W, axes=1),
+            P=np.tensordot(A, self.P, axes=1),
+            G=[each @ G @ each.T for G in self.G],
+            M=[A @ M @ A.T for M in self.M],
         )
 
     def select(self, penalties: Sequence[int]) -> Information:
         """Give what is known for some of the penalties."""
         keep = list(penalties)
         P = self.P if self.exact else np.ascontiguousarray(self.P[:, keep])
-        return Information(self.exact, np.ascontiguousarray(self.W[:, keep]), P, self.G, self.M)
+        return replace(self, W=np.ascontiguousarray(self.W[:, keep]), P=P)
 
     @classmethod
     def added(
@@ -113,17 +142,24 @@ class Information:
         G = [total([part.G[k] for part in parts]) for k in range(len(first.G))]
         M = [total([part.M[k] for part in parts]) for k in range(len(first.M))]
         right = total([part._right() for part in parts])
-        W = np.empty_like(first.W)
-        for t, diagonal in enumerate(shrink.T):
-            for k in range(W.shape[2]):
-                own = right[:, 0 if first.exact else t, k]
-                W[:, t, k] = solve(G[0 if first.exact else k], diagonal, own)
-        P = right if first.exact else _products(G, W) - right
-        return cls(first.exact, W, P, G, M)
+        W, each = np.empty_like(first.W), first.outputs_each
+        for t, diagonal in enumerate(np.tile(shrink, (each, 1)).T):
+            for k in range(0, W.shape[2], each):
+                own = flat(right[:, [0 if first.exact else t], k : k + each])
+                found = solve(G[0 if first.exact else k // each], diagonal, own[:, 0])
+                W[:, [t], k : k + each] = unflat(found[:, None], each)
+        new = replace(first, W=W, P=right, G=G, M=M)
+        return new if first.exact else replace(new, P=new._products() - right)
 
     def _right(self) -> Floats:
         """Give the right side of the equations that W solves, but for the penalty."""
-        return self.P if self.exact else _products(self.G, self.W) - self.P
+        return self.P if self.exact else self._products() - self.P
+
+    def _products(self) -> Floats:
+        each = self.outputs_each
+        parts = [self.W[:, :, k * each : (k + 1) * each] for k in range(len(self.G))]
+        products = [unflat(G @ flat(W), each) for G, W in zip(self.G, parts, strict=True)]
+        return np.concatenate(products, axis=2)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Read out everything."""
@@ -137,11 +173,20 @@ class Information:
         }
 
     @classmethod
-    def from_state(cls, arrays: dict[str, NDArray[Any]], *, exact: bool) -> Information:
+    def from_state(
+        cls, arrays: dict[str, NDArray[Any]], *, exact: bool, together: bool
+    ) -> Information:
         """Undo ``state``."""
         W, P = arrays["weights"].copy(), arrays["gradients"].copy()
-        return cls(exact, W, P, list(arrays["hessians"].copy()), list(arrays["spreads"].copy()))
+        G, M = list(arrays["hessians"].copy()), list(arrays["spreads"].copy())
+        return cls(exact, W, P, G, M, together)
 
 
-def _products(G: list[Floats], W: Floats) -> Floats:
-    return np.stack([matrix @ W[:, :, k] for k, matrix in enumerate(G)], axis=2)
+def flat(W: Floats) -> Floats:
+    """Put the weights of outputs below each other: (columns, penalties, outputs) has two axes."""
+    return np.ascontiguousarray(W.transpose(2, 0, 1)).reshape(-1, W.shape[1])
+
+
+def unflat(W: Floats, outputs: int) -> Floats:
+    """Undo `flat`."""
+    return W.reshape(outputs, len(W) // outputs, W.shape[1]).transpose(1, 2, 0)

@@ -19,13 +19,15 @@ from polyak.learn.newton.age import degrees, mean_age, noise
 from polyak.learn.newton.algebra import gram, times
 from polyak.learn.newton.curvature import curvature
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
-from polyak.learn.newton.information import Information
+from polyak.learn.newton.information import Information, flat
 from polyak.learn.newton.learning import BlockLearning
 from polyak.learn.newton.leave_one_out import losses_left_out
 from polyak.learn.newton.limits import first_fit
 from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
+from polyak.learn.newton.softmax import ClassesBlock
+from polyak.learn.newton.softmax import losses_left_out as classes_left_out
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -53,6 +55,9 @@ class NewtonLane(BlockLearning):
     fit_intercept : bool
     intervals : bool
         Keep what standard errors at the smallest penalty need: another matrix.
+    softmax : bool
+        Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
+        odds of each class against the rest, which a softmax of the models' own gives.
     widest : int
         How many features there may be.
 
@@ -92,7 +97,8 @@ class NewtonLane(BlockLearning):
         With a place, only those of its penalty.
         """
         done = self._finished()
-        W = done._known.W if place is None else done._known.W[:, place]
+        W = done._class_weights(done._known.W)
+        W = W if place is None else W[:, place]
         flat = np.ascontiguousarray(W).reshape(len(W), -1)
         width = done.n_features if n_features is None else n_features
         return done.standard.read_out(flat, width, dtype)
@@ -113,6 +119,8 @@ class NewtonLane(BlockLearning):
         targets = self._signs(np.asarray(y))
         found = np.zeros((len(X), len(self.penalties)))
         with one_blas_thread():
+            if self.softmax:
+                return classes_left_out(Z, targets, sample_weight, done._known.W, shrink)
             for k in range(self.outputs):
                 W = done._known.W[:, :, k]
                 found += losses_left_out(self.loss, Z, targets[:, k], sample_weight, W, shrink)
@@ -143,10 +151,13 @@ class NewtonLane(BlockLearning):
             return lost
         ridge = np.maximum(self._shrink(self.standard)[:columns, 0] / self.penalties[0], INTERCEPT)
         with one_blas_thread():
-            for k in range(self.outputs):
+            for k in range(1 if self.softmax else self.outputs):
                 G = known.G[k % len(known.G)]
                 if not G.any():  # all rows are still held
                     G = self._held_hessian(k)
+                if self.softmax:
+                    lost += 0.5 * age * degrees(G, np.tile(ridge, self.outputs - 1), self.penalties)
+                    continue
                 bend = float(G[0, 0]) / self.clock if self.fit_intercept else 1.0
                 scale = noise(self.loss, loss / self.outputs, bend)
                 lost += 0.5 * scale * age * degrees(G, ridge, self.penalties)
@@ -154,6 +165,10 @@ class NewtonLane(BlockLearning):
 
     def _held_hessian(self, output: int) -> Floats:
         """Give the Hessian of the held rows, for one output at the leading penalty."""
+        if self.softmax:
+            block = ClassesBlock(self._held.rows(len(self._known)), self._held.targets(), None)
+            scores = block.scores(flat(self._known.W[:, [self.lead]]))
+            return block.hessian(self.loss, scores[..., 0], safe=False)
         Z, W = self._held.rows(len(self._known)), self._known.W[:, self.lead, output]
         bend = curvature(self.loss, times(Z, W), self._held.targets()[:, output])
         return gram(Z, bend, self.threads)
@@ -208,7 +223,7 @@ class NewtonLane(BlockLearning):
         self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
         columns = {name.removeprefix("column."): array for name, array in arrays.items()}
         self.standard.set_state(columns)
-        self._known = Information.from_state(arrays, exact=self.exact)
+        self._known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
         self._held.set_state(arrays, page["block"])
         if len(self.standard) > self.widest:  # there are more classes than there were
             self._leave("there are too many features")

@@ -26,6 +26,7 @@ from polyak.learn.newton.limits import PENALTIES, WIDEST, first_fit, most_featur
 from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS, progressive_sums
 from polyak.learn.newton.sandwich import remembered
+from polyak.learn.newton.softmax import learn_classes, odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
 
@@ -52,6 +53,7 @@ class BlockLearning:
         one_vs_rest: bool = False,
         fit_intercept: bool = True,
         intervals: bool = False,
+        softmax: bool = False,
         widest: int = WIDEST,
     ) -> None:
         if loss not in LOSSES:
@@ -61,8 +63,10 @@ class BlockLearning:
         self.loss, self.exact = loss, loss == "squared_error"
         self.penalties: Floats = np.array(penalties, dtype=np.float64)
         self.outputs, self.one_vs_rest = outputs, one_vs_rest
-        self.fit_intercept, self.intervals = fit_intercept, intervals
-        self.widest = min(widest, most_features(loss, outputs, intervals=intervals))
+        self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
+        self.widest = min(
+            widest, most_features(loss, outputs, intervals=intervals, together=softmax)
+        )
         self.left: str | None = None
         self.clock = 0
         self.threads = 1
@@ -86,6 +90,13 @@ class BlockLearning:
 
     def __len__(self) -> int:
         return len(self.penalties) * self.outputs
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many columns its matrices have, and how many there are of all penalties."""
+        if self.softmax:
+            return (self.outputs - 1) * len(self.standard), len(self.penalties)
+        return len(self.standard), len(self)
 
     @property
     def nbytes(self) -> int:
@@ -247,13 +258,18 @@ class BlockLearning:
         The weights are those of the columns there were at the last fit: others have none.
         """
         columns, end = len(self._known), self._segment_end()
-        W = self._known.W.reshape(columns, -1)
+        W = self._class_weights(self._known.W).reshape(columns, -1)
         first = begin - (begin - self._counted) % PRODUCT
         parts = [
             times(self._held.part(place, min(place + PRODUCT, end), columns), W)
             for place in range(first, self._held.count, PRODUCT)
         ]
-        return np.concatenate(parts)[begin - first : self._held.count - first]
+        scores = np.concatenate(parts)[begin - first : self._held.count - first]
+        return odds_of_classes(scores, self.outputs) if self.softmax else scores
+
+    def _class_weights(self, W: Floats) -> Floats:
+        """Give weights with a column an output, the last axis."""
+        return of_classes(W) if self.softmax else W
 
     def _segment_sums(self, scores: Floats | None = None) -> tuple[Floats, Floats]:
         """Add up what the held rows that are not in the sums would add to them."""
@@ -312,7 +328,7 @@ class BlockLearning:
             self.standard = counted
             self._begin_block()
             if self.fit_intercept:
-                G: Floats = np.sum(known.G, axis=0)
+                G = known.summed_hessian()
                 mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
                 self._move_centres(mean, square - mean * mean)
 
@@ -322,11 +338,15 @@ class BlockLearning:
         if self.exact:
             known = fit_exactly(held, before, shrink, lead, self.threads)
             return before.with_weights(known.W) if provisional else known
-        if provisional and held.count < len(before):
+        if provisional and held.count < len(before) and not self.softmax:
             W = weights_of_few(self.loss, held, before.W, shrink, self.penalties, lead)
             return before.with_weights(W)
         rows = held.count if self._first_block else self.clock
-        every = rows_of_matrix(self.standard, (rows - held.count) // held.block)
+        blocks_before = (rows - held.count) // held.block
+        every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
+        if self.softmax:
+            sizes = self.penalties, lead, rows, self.threads, every
+            return learn_classes(held, before, shrink, *sizes, provisional=provisional)
         how = (self.loss, held, before, shrink)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
         steps = newton_steps(*how, lead, rows, self.threads, every, keep)
@@ -370,7 +390,8 @@ class BlockLearning:
         self._known = Information.none(
             int(self.fit_intercept),
             len(self.penalties),
-            self.outputs,
+            self.outputs - int(self.softmax),
             exact=self.exact,
             intervals=self.intervals,
+            together=self.softmax,
         )

@@ -24,14 +24,22 @@ FEATURES_A_ROW = 16
 """With more features than so many times as that, they are first found after more rows."""
 
 
-def most_features(loss: str, outputs: int, *, intervals: bool = False) -> int:
+def most_features(
+    loss: str, outputs: int, *, intervals: bool = False, together: bool = False
+) -> int:
     """Say how many features there may be: the squares of them take memory and time.
+
+    Classes that are learned together have one matrix of all their weights but one class's.
 
     Examples
     --------
     >>> most_features("squared_error", 10), most_features("log_loss", 100)
     (1024, 102)
+    >>> most_features("log_loss", 3, together=True), most_features("log_loss", 10, together=True)
+    (511, 112)
     """
+    if together:
+        return WIDEST // (outputs - 1) - 1
     matrices = (1 if loss == "squared_error" else outputs) + (outputs if intervals else 0)
     return math.isqrt(WIDEST * WIDEST // matrices)
 

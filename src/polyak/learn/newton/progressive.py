@@ -49,3 +49,8 @@ def progressive_sums(
     if one_vs_rest:
         sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
     return sums, weights @ np.minimum(values, LARGEST_LOSS).sum(axis=2)
+
+
+def summed_losses(loss: str, scores: Floats, targets: Floats) -> Floats:
+    """Add up the losses of each row's outputs, the last axis."""
+    return np.asarray(value_and_slope(loss, scores, targets)[0].sum(axis=-1))

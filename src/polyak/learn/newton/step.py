@@ -70,7 +70,15 @@ class Block:
         """Count each row as often as its weight says."""
         if self.weights is None:
             return numbers
-        return numbers * (self.weights if numbers.ndim == 1 else self.weights[:, None])
+        return numbers * self.weights.reshape(-1, *[1] * (numbers.ndim - 1))
+
+    def scores(self, W: Floats) -> Floats:
+        """Give the rows' scores by each penalty's weights, the penalties last."""
+        return times(self.Z, W, self.threads)
+
+    def gradient(self, slopes: Floats) -> Floats:
+        """Give the gradient of the block's loss where scores have these slopes."""
+        return times_transposed(self.Z, slopes, self.threads)
 
     def losses(self, loss: str, scores: Floats) -> tuple[Floats, Floats]:
         """Give each penalty's loss of the block, and the slopes of all rows."""
@@ -79,7 +87,11 @@ class Block:
 
     def hessian(self, loss: str, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores."""
-        h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
+        return self.gram(curvature(loss, scores, self.targets, safe=safe))
+
+    def gram(self, h: Floats) -> Floats:
+        """Add up ``h z z'`` over the rows that give the matrix."""
+        h = self.weighted(h)
         if self.every > 1:
             return gram(self.Z[:: self.every], self.every * h[:: self.every], self.threads)
         return gram(self.Z, h, self.threads)
@@ -100,16 +112,16 @@ def learn_block(
     ``shrink`` is the diagonal of ``tau R``, a column a penalty; ``rows`` is how many there are now,
     those of the past and the block's.
     """
-    Z, G, W, threads = block.Z, past.G, past.W, block.threads
+    G, W = past.G, past.W
     GD = np.zeros_like(W)  # G (w - w0)
-    S = times(Z, W, threads)
+    S = block.scores(W)
     values, slopes = block.losses(loss, S)
-    gradient = times_transposed(Z, slopes, threads)
+    gradient = block.gradient(slopes)
     safe, good, far = False, False, G is None
     promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
         if not good:
-            matrix = block.hessian(loss, S[:, lead], safe=safe)
+            matrix = block.hessian(loss, S[..., lead], safe=safe)
             if G is not None:
                 matrix += G
             equations = Equations(matrix, shrink, lead)
@@ -118,11 +130,11 @@ def learn_block(
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
         line = _Line(inner(pull, D), inner(D, GD_step + shrink * D), inner(gradient + pull, D))
-        length, S, values, slopes = _search(loss, block, S, times(Z, D, threads), values, line)
+        length, S, values, slopes = _search(loss, block, S, block.scores(D), values, line)
         W = W - length * D
         GD = GD - length * GD_step
-        gradient = times_transposed(Z, slopes, threads)
-        whole = values * rows / len(Z)  # about what all rows lose
+        gradient = block.gradient(slopes)
+        whole = values * rows / len(block.Z)  # about what all rows lose
         enough = ENOUGH * (BY_AN_OLD_MATRIX if good else 1.0)
         if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
             break
@@ -135,7 +147,7 @@ def learn_block(
     P = past.P + GD + gradient
     _bring_back_the_lost(loss, block, values, lead, (W, P))
     if far and keep:
-        matrix = block.hessian(loss, S[:, lead], safe=False) + (0.0 if G is None else G)
+        matrix = block.hessian(loss, S[..., lead], safe=False) + (0.0 if G is None else G)
     return Past(matrix, P, W)
 
 
@@ -147,7 +159,7 @@ def _bring_back_the_lost(
     P is a gradient at W whatever the penalty, so they can. Where rows are few, the leading one may
     have next to no loss; nobody is lost who is better than no weights at all.
     """
-    nothing = block.losses(loss, np.zeros((len(block.Z), 1)))[0][0]
+    nothing = block.losses(loss, block.scores(np.zeros((len(arrays[0]), 1))))[0][0]
     lost = ~(values <= max(LOST * values[lead], nothing))
     for array in arrays:
         array[:, lost] = array[:, [lead]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.race.lane import Lane
-from polyak.learn.recipes import AnyCandidate
+from polyak.learn.recipes import AnyCandidate, NewtonCandidate
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,11 @@ class Leader(NamedTuple):
     def losses(self) -> Floats:
         """Give its progressive loss, an output each."""
         return self.lane.losses(self.place)
+
+    @property
+    def softmax(self) -> bool:
+        """Whether its probabilities are a softmax of its scores."""
+        return isinstance(self.candidate, NewtonCandidate) and self.candidate.softmax
 
     def sigmoids(self) -> Floats | None:
         """Give the curves from its scores to probabilities, where a loss needs any."""

@@ -23,7 +23,7 @@ from polyak.learn.race.counting import (
     with_histogram,
 )
 from polyak.learn.race.lane import Problem
-from polyak.learn.recipes import Recipe
+from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
@@ -61,17 +61,22 @@ class NewtonRacer:
 
     @classmethod
     def of(
-        cls, numbers: list[int], penalties: list[float], recipe: Recipe, problem: Problem
+        cls,
+        numbers: list[int],
+        candidates: Sequence[NewtonCandidate],
+        recipe: Recipe,
+        problem: Problem,
     ) -> NewtonRacer:
         """Make a lane of penalties; it learns nothing before it was shown the first rows."""
         newton = NewtonLane(
             recipe.loss,
             np.empty((0, 0)),
-            penalties=penalties,
+            penalties=[one.penalty for one in candidates],
             outputs=problem.outputs,
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
+            softmax=candidates[0].softmax,
         )
         sampled = recipe.loss == "log_loss"
         counts = ScoreHistogram(len(newton), sampled=sampled) if problem.classifies else None
@@ -127,6 +132,7 @@ class NewtonRacer:
             one_vs_rest=empty.one_vs_rest,
             fit_intercept=empty.fit_intercept,
             intervals=empty.intervals,
+            softmax=empty.softmax,
         )
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:

@@ -15,6 +15,8 @@ from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.newton.leave_one_out import is_cheap
 from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.dropping import most_after, require_room, widest_for
+from polyak.learn.race.entering import lanes_of
+from polyak.learn.race.given import Given, slice_of
 from polyak.learn.race.going_back import before
 from polyak.learn.race.lane import Lane, Problem
 from polyak.learn.race.leader import Leader
@@ -31,7 +33,6 @@ from polyak.learn.recipes import (
     AnyCandidate,
     Candidate,
     ConstantCandidate,
-    NewtonCandidate,
     Recipe,
     most_candidates,
 )
@@ -41,8 +42,6 @@ from polyak.storage.sandwich import Sandwich
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
-Given = tuple[Any, NDArray[Any], Floats | None, NDArray[np.int64] | None]
-"""Rows, targets, weights, and which of the rows to learn in which order."""
 
 
 class Race:
@@ -57,7 +56,7 @@ class Race:
         averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
         self.models_each = problem.outputs * (1 + averaged.replicas)
         self.entered = sum(not isinstance(c, ConstantCandidate) for c in candidates)
-        self.lanes = _lanes_of(candidates, recipe, problem)
+        self.lanes = lanes_of(candidates, recipe, problem)
         self.scored = 0  # how many rows were scored; those learned again were not
         # A part of a larger race, one of several that learn at the same time, lets nobody drop
         # out, since the others might keep him; and leaves the other processors to the others.
@@ -153,7 +152,7 @@ class Race:
         while begin < len(widest):
             self._keep_what_fits(most_candidates(int(widest[begin]), self.models_each))
             end = int(np.searchsorted(widest, self._widest(), side="right"))
-            yield _slice(rows, targets, weights, order, begin, end)
+            yield slice_of(rows, targets, weights, order, begin, end)
             begin = end
 
     def _keep_what_fits(self, keep: int) -> None:
@@ -188,8 +187,8 @@ class Race:
                 checked = lane.check(checked, targets, weights)
         while done < total:
             take = min(total - done, self._most_again() if again else self._most_rows())
-            some = _slice(checked, targets, weights, order, done, done + take)
-            raw = _slice(rows, targets, weights, order, done, done + take)[0]
+            some = slice_of(checked, targets, weights, order, done, done + take)
+            raw = slice_of(rows, targets, weights, order, done, done + take)[0]
             milestones = [] if again else self._milestones_within(take)
             sums = self._learn_slice(raw, *some, again=again, milestones=milestones)
             done += take
@@ -338,7 +337,7 @@ class Race:
         lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
         if not lanes or self.clock > self.scored:
             return False
-        return is_cheap(rows, len(lanes[0].standard), len(lanes[0]))
+        return is_cheap(rows, *lanes[0].size)
 
     def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
         """Find out who leads by leaving each of the rows, all that were learned, out in turn.
@@ -387,44 +386,3 @@ class Race:
     def recent(self, number: int) -> dict[str, float]:
         """Say how a candidate has done since half of the rows."""
         return self.measure(number, self.scored / 2)
-
-
-def _lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
-    """Put those who share a bank into one lane, then all Newton steps, and the constant last."""
-    averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
-    penalties = {n: c.penalty for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
-    banks: list[list[int]] = []
-    for number, candidate in averaged.items():
-        for bank in banks:
-            if candidate.shares_bank_with(averaged[bank[0]]):
-                bank.append(number)
-                break
-        else:
-            banks.append([number])
-    how = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-    lanes: list[Lane] = [SgdLane.of(numbers, averaged, how, problem) for numbers in banks]
-    if penalties:
-        lanes.append(NewtonRacer.of(list(penalties), list(penalties.values()), recipe, problem))
-    with_intercept = recipe.fit_intercept
-    return lanes + [
-        ConstantLane(number, recipe.loss, problem, fit_intercept=with_intercept)
-        for number, one in enumerate(candidates)
-        if isinstance(one, ConstantCandidate)
-    ]
-
-
-def _slice(
-    rows: Any,
-    targets: NDArray[Any],
-    weights: Floats | None,
-    order: NDArray[np.int64] | None,
-    begin: int,
-    end: int,
-) -> Given:
-    """Give the rows that are learned from begin to end."""
-    if order is not None:
-        return rows, targets, weights, order[begin:end]
-    if end - begin == len(rows):
-        return rows, targets, weights, None
-    some = None if weights is None else weights[begin:end]
-    return rows[begin:end], targets[begin:end], some, None

@@ -1,0 +1,203 @@
+"""Newton's step for classes that are learned together, their probabilities being a softmax.
+
+To add the same to all classes' scores changes nothing, so the weights of all classes may add up to
+zero, as those with the least penalty do. With ``B`` an orthonormal basis of the vectors that add up
+to zero, a column each, they are ``W = V B'``: K classes have K - 1 columns of ``V`` that nothing
+holds down but the penalty, ``|W|² = |V|²``, and what is to be minimised has one optimum.
+
+A row's Hessian is ``diag(p) - p p'`` in its scores, the sum over pairs of classes of ``p_c p_k`` on
+the difference of their scores. So the matrix of all weights takes a product of rows a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.algebra import definite, inner, inverse_of_factor, times, times_transposed
+from polyak.learn.newton.fewer_rows import FewerRows
+from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.information import Information, flat, unflat
+from polyak.learn.newton.leave_one_out import MOST_LEVERAGE
+from polyak.learn.newton.progressive import summed_losses
+from polyak.learn.newton.step import Block, Past, learn_block
+from polyak.losses.softmax import odds_of_softmax, softmax
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def basis(classes: int) -> Floats:
+    """Give an orthonormal basis of the vectors that add up to zero, a column each.
+
+    Examples
+    --------
+    >>> basis(3).round(3)
+    array([[ 0.707,  0.408],
+           [-0.707,  0.408],
+           [ 0.   , -0.816]])
+    """
+    B = np.zeros((classes, classes - 1))
+    for k in range(1, classes):
+        B[:k, k - 1], B[k, k - 1] = 1.0, -k
+        B[:, k - 1] /= np.sqrt(k * (k + 1))
+    return B
+
+
+def odds_of_classes(scores: Floats, classes: int) -> Floats:
+    """Give the odds that the scores of all penalties' classes, side by side, stand for."""
+    return odds_of_softmax(scores.reshape(len(scores), -1, classes)).reshape(scores.shape)
+
+
+def of_classes(V: Floats) -> Floats:
+    """Give the weights of all classes, the last axis having one less."""
+    return np.asarray(V @ basis(V.shape[-1] + 1).T)
+
+
+@dataclass(frozen=True)
+class ClassesBlock(Block):
+    """Rows whose targets have a column a class: +1 for their own, -1 for the others.
+
+    Weights have a column a penalty, those of one column of V below the others; scores have the
+    axes rows, classes, penalties.
+    """
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.targets.shape[1])
+
+    def scores(self, W: Floats) -> Floats:
+        """Give the rows' scores of all classes by each penalty's weights."""
+        B, penalties = basis(self.classes), W.shape[1]
+        V = W.reshape(B.shape[1], -1)
+        each = (B @ V).reshape(self.classes, self.Z.shape[1], penalties)
+        side_by_side = np.ascontiguousarray(each.transpose(1, 0, 2)).reshape(self.Z.shape[1], -1)
+        found = times(self.Z, side_by_side, self.threads)
+        return found.reshape(-1, self.classes, penalties)
+
+    def losses(self, loss: str, scores: Floats) -> tuple[Floats, Floats]:
+        """Give each penalty's loss of the block, and the slopes of all rows."""
+        highest = scores.max(axis=1, keepdims=True)
+        chance = np.exp(scores - highest)
+        total = chance.sum(axis=1, keepdims=True)
+        own = self.targets.argmax(axis=1)[:, None, None]
+        values = np.log(total) + highest - np.take_along_axis(scores, own, axis=1)
+        chance /= total
+        chance -= (self.targets > 0)[:, :, None]
+        return self.weighted(values[:, 0]).sum(axis=0), self.weighted(chance)
+
+    def gradient(self, slopes: Floats) -> Floats:
+        """Give the gradient of the block's loss where scores have these slopes."""
+        rows, classes, penalties = slopes.shape
+        found = times_transposed(self.Z, slopes.reshape(rows, -1), self.threads)
+        each = found.reshape(-1, classes, penalties).transpose(1, 0, 2).reshape(classes, -1)
+        return np.asarray(basis(classes).T @ each, dtype=np.float64).reshape(-1, penalties)
+
+    def hessian(self, loss: str, scores: Floats, *, safe: bool) -> Floats:
+        """Give the block's matrix where rows have these scores.
+
+        The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
+        """
+        if safe:
+            bound = self.gram(np.full(len(self.Z), 0.5))
+            return np.asarray(np.kron(np.eye(self.classes - 1), bound), dtype=np.float64)
+        chance, columns = softmax(scores), self.Z.shape[1]
+        some, others = np.triu_indices(self.classes, 1)
+        grams = [self.gram(chance[:, c] * chance[:, k]) for c, k in zip(some, others, strict=True)]
+        apart = basis(self.classes)[some] - basis(self.classes)[others]
+        between = np.einsum("na,nb->abn", apart, apart)
+        whole = between @ np.reshape(grams, (len(grams), -1))
+        size = (self.classes - 1) * columns
+        blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
+        return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
+
+
+def learn_classes(
+    held: HeldRows,
+    before: Information,
+    shrink: Floats,
+    penalties: Floats,
+    lead: int,
+    rows: int,
+    threads: int,
+    every: int,
+    *,
+    provisional: bool,
+) -> Information:
+    """Take Newton's steps for all classes at once; ``rows`` are there with those before.
+
+    Where that is provisional nothing but the weights is new.
+    """
+    if provisional and held.count < len(before):
+        return _learn_few(held, before, shrink, penalties, lead)
+    Z, classes = held.rows(len(before)), before.W.shape[2]
+    block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
+    own = None if len(Z) == rows else before.G[0]
+    past = Past(own, flat(before.P), flat(before.W))
+    penalty = np.tile(shrink, (classes, 1))
+    after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
+    W = unflat(after.W, classes)
+    if provisional:
+        return before.with_weights(W)
+    assert after.G is not None
+    return replace(before, W=W, P=unflat(after.P, classes), G=[after.G])
+
+
+def _learn_few(
+    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, lead: int
+) -> Information:
+    """Find the optimum of the held rows alone, which are fewer than their columns."""
+    W = before.W
+    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
+    start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
+    block = ClassesBlock(few.rows, held.targets(), held.weights())
+    past = Past(None, np.zeros_like(flat(start)), flat(start))
+    penalty = np.repeat(penalties[None], len(past.W), axis=0)
+    after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
+    found = few.outward(np.ascontiguousarray(unflat(after.W, W.shape[2])).reshape(len(start), -1))
+    return before.with_weights(found.reshape(W.shape))
+
+
+def losses_left_out(
+    Z: Floats, targets: Floats, weights: Floats | None, V: Floats, shrink: Floats
+) -> Floats:
+    """Give the loss of every row by weights found without it, a column a penalty.
+
+    As in `polyak.learn.newton.leave_one_out`, with matrices for numbers: where ``Q`` is a row's
+    part of the inverse Hessian and ``h`` its own Hessian, scores move by ``Q (1 - h Q)^-1 g``. The
+    loss is that of every class against the rest, as those of other candidates.
+    """
+    found = np.empty((len(Z), V.shape[1]))
+    block = ClassesBlock(Z, targets, weights)
+    for place, own in enumerate(shrink.T):
+        w = flat(V[:, [place]])
+        scores = block.scores(w)
+        _, slopes = block.losses("log_loss", scores)
+        matrix = block.hessian("log_loss", scores[..., 0], safe=False)
+        whole = definite(matrix, np.tile(own, V.shape[2]))
+        if whole is None:
+            found[:, place] = np.inf
+            continue
+        moves = _moves(block, scores[..., 0], slopes[..., 0], inverse_of_factor(whole))
+        left = odds_of_softmax(scores[..., 0] + moves)
+        found[:, place] = summed_losses("log_loss", left, targets)
+    return found if weights is None else found * weights[:, None]
+
+
+def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:
+    """Say how each row's scores move where it is left out."""
+    B, chance = basis(block.classes), softmax(scores)
+    bend = block.weighted(np.einsum("nk,ka,kb->nab", chance, B, B))
+    apart = block.weighted(chance @ B)
+    bend -= apart[:, :, None] * (chance @ B)[:, None, :]
+    covariance = (inverse.T @ inverse).reshape(B.shape[1], -1, B.shape[1], block.Z.shape[1])
+    Q = np.empty_like(bend)
+    for a, b in zip(*np.triu_indices(B.shape[1]), strict=True):
+        Q[:, a, b] = Q[:, b, a] = inner((block.Z @ covariance[a, :, b]).T, block.Z.T)
+    left = np.eye(B.shape[1]) - MOST_LEVERAGE * (bend @ Q)
+    moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
+    return np.asarray(moved[:, :, 0] @ B.T)

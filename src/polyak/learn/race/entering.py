@@ -1,0 +1,39 @@
+"""Who enters a race: candidates, in the lanes that they share."""
+
+from __future__ import annotations
+
+from polyak.learn.race.constant_lane import ConstantLane
+from polyak.learn.race.lane import Lane, Problem
+from polyak.learn.race.newton_lane import NewtonRacer
+from polyak.learn.race.sgd_lane import SgdLane
+from polyak.learn.recipes import (
+    AnyCandidate,
+    Candidate,
+    ConstantCandidate,
+    NewtonCandidate,
+    Recipe,
+)
+
+
+def lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
+    """Put those who share a bank into one lane, then all Newton steps, and the constant last."""
+    averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
+    newton = {n: c for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
+    banks: list[list[int]] = []
+    for number, candidate in averaged.items():
+        for bank in banks:
+            if candidate.shares_bank_with(averaged[bank[0]]):
+                bank.append(number)
+                break
+        else:
+            banks.append([number])
+    how = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+    lanes: list[Lane] = [SgdLane.of(numbers, averaged, how, problem) for numbers in banks]
+    if newton:
+        lanes.append(NewtonRacer.of(list(newton), list(newton.values()), recipe, problem))
+    with_intercept = recipe.fit_intercept
+    return lanes + [
+        ConstantLane(number, recipe.loss, problem, fit_intercept=with_intercept)
+        for number, one in enumerate(candidates)
+        if isinstance(one, ConstantCandidate)
+    ]

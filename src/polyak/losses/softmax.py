@@ -1,0 +1,49 @@
+"""Softmax: probabilities of several classes from scores that were learned together.
+
+One against the rest asks of every class whether a row is of it or of any other, which no line can
+tell where a class lies between two others. Learned together, scores only have to be higher or lower
+than each other's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def softmax(scores: NDArray[Any], axis: int = -1) -> Floats:
+    """Give the probability of each class, ``exp(score)`` over the sum of all classes'.
+
+    Examples
+    --------
+    >>> softmax(np.log([[1.0, 1.0, 2.0]]))
+    array([[0.25, 0.25, 0.5 ]])
+    """
+    chance = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    chance /= chance.sum(axis=axis, keepdims=True)
+    return np.asarray(chance, dtype=np.float64)
+
+
+def odds_of_softmax(scores: NDArray[Any]) -> Floats:
+    """Give the logarithm of each class's odds against all others, the classes being the last axis.
+
+    It is what one model against the rest would have as its score. So what softmax says can be
+    compared with what such models say, and added up as theirs is.
+
+    Examples
+    --------
+    >>> np.exp(odds_of_softmax(np.log([[1.0, 1.0, 2.0]])))
+    array([[0.33..., 0.33..., 1.  ]])
+    """
+    away = scores - scores.max(axis=-1, keepdims=True)
+    small, highest = np.exp(away), away == 0.0
+    others = small.sum(axis=-1, keepdims=True) - small
+    # Beside the highest score, others may be lost in rounding: they are added up by themselves.
+    lower = np.where(highest, 0.0, small).sum(axis=-1, keepdims=True)
+    equal = highest.sum(axis=-1, keepdims=True) - 1.0
+    rest = np.maximum(np.where(highest, lower + equal, others), 1e-300)
+    return np.asarray(away - np.log(rest), dtype=np.float64)
