@@ -107,7 +107,7 @@ class Recipe:
             return [*averaged, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.
         small = () if self.intervals else SMALL_PENALTIES
-        together = self._learns_together(_features_seen(rows), outputs, n_features)
+        together = self.learns_together(_features_seen(rows), outputs, n_features)
         newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
         return [*averaged[:BESIDE_NEWTON], *newton, ConstantCandidate()]
 
@@ -124,7 +124,7 @@ class Recipe:
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
 
-    def _learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:
+    def learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:
         """Tell whether Newton steps are to learn several classes together, in one matrix.
 
         Where there may be more features than the first rows have, room is left for as many again.

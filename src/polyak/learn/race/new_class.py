@@ -10,7 +10,8 @@ They begin as models that have seen nothing but negative rows so far:
   Its losses so far count as none: they were small, and the same for everybody.
 * To block Newton steps, the rows that they still hold are negative rows of the class. Of those they
   have forgotten, the curvature and the slope at that constant are left: the other classes' matrices
-  tell how features vary together, so the new one is what they add up to, for as many rows.
+  tell how features vary together, so the new one is what they add up to, for as many rows. Where
+  they learn classes together, see `polyak.learn.newton.one_class_more`.
 
 Where there were two classes, one model served both: the second class's own, and the first's is its
 mirror image, since all losses of classes are symmetric.
@@ -21,6 +22,7 @@ side by side.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,9 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.curvature import curvature, value_and_slope
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.one_class_more import with_one_class_more
+from polyak.learn.newton.softmax import basis
 from polyak.learn.race.race import Race
 from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.race.storing import Arrays, Page, race_from_state, race_state
@@ -52,6 +57,10 @@ def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
     n_features = race.problem.n_features
     if not page["one_vs_rest"]:
         _mirror(page, arrays)
+        if "newton" in page:
+            features = len(arrays["newton.weights"]) - int(recipe.fit_intercept)
+            if recipe.learns_together(features, 3, n_features):
+                _put_together(page, arrays)
     outputs, before = page["outputs"], race.problem.outputs
     replicas = {recipe.for_averaged_sgd(k, n_features).replicas for k in (before, outputs + 1)}
     if len(replicas) > 1:
@@ -115,6 +124,21 @@ def _both(array: NDArray[Any]) -> NDArray[Any]:
     return pairs.reshape(*array.shape[:-1], -1)
 
 
+def _put_together(page: Page, arrays: Arrays) -> None:
+    """Let Newton steps go on with both classes together: a softmax of two is the logistic curve.
+
+    The weights of the one model are the difference of its class's and the other's.
+    """
+    apart = basis(2)[1] - basis(2)[0]
+    second = slice(1, None, 2)
+    arrays["newton.weights"] = arrays["newton.weights"][..., second] / apart
+    arrays["newton.gradients"] = arrays["newton.gradients"][..., second] * apart
+    arrays["newton.hessians"] = arrays["newton.hessians"][second] * apart**2
+    for candidate in page["candidates"]:
+        if "softmax" in candidate:
+            candidate["softmax"] = True
+
+
 # -- from any number of classes to one more ----------------------------------------------------
 
 
@@ -141,7 +165,9 @@ def _insert(page: Page, arrays: Arrays, place: int, recipe: Recipe, detecting: l
         new = _of_a_new_model(models, float(constant[0]), detects=detects)
         widened(f"bank{number}.models", new)
     if "newton" in page:
-        _insert_newton(page["newton"], arrays, place, recipe, constant, widened)
+        together = any(candidate.get("softmax") for candidate in page["candidates"])
+        at = (page["newton"], arrays, place, recipe, constant, widened)
+        _insert_newton(*at, together=together)
     if "constant" in page:
         for name in ("seen", "then"):
             widened(f"constant.{name}")
@@ -174,31 +200,46 @@ def _insert_newton(
     recipe: Recipe,
     constant: Floats,
     widened: Any,
+    *,
+    together: bool,
 ) -> None:
     weights, hessians = arrays["newton.weights"], arrays["newton.hessians"]
+    forgotten = page["clock"] - len(arrays["newton.held.targets"])
+    new = arrays["newton.totals"][:, :: arrays["newton.held.targets"].shape[1]].copy()
+    new[1:4] = 0.0  # its losses, their squares, its errors
+    widened("newton.held.targets", -1.0)
+    widened("newton.totals", new)
+    if together:
+        chance = 1.0 / (1.0 + math.exp(-float(constant[0])))
+        _insert_together(arrays, place, chance, forgotten, fit_intercept=recipe.fit_intercept)
+        return
     first = np.zeros(weights.shape[:2])
     slope, gram = np.zeros(1), np.zeros(hessians.shape[1:])
-    together: Floats = hessians.sum(axis=0)
-    if recipe.fit_intercept and together[0, 0] > 0:
-        forgotten = page["clock"] - len(arrays["newton.held.targets"])
-        gram = forgotten * together / together[0, 0]
+    summed: Floats = hessians.sum(axis=0)
+    if recipe.fit_intercept and summed[0, 0] > 0:
+        gram = forgotten * summed / summed[0, 0]
         slope = value_and_slope(recipe.loss, constant, -np.ones(1))[1]
     if recipe.fit_intercept:
         first[0] = constant
     bend = curvature(recipe.loss, constant, -np.ones(1))
     gradient = slope * (gram[0] if len(gram) else np.zeros(0))
-    new = arrays["newton.totals"][:, :: weights.shape[2]].copy()
-    new[1:4] = 0.0  # its losses, their squares, its errors
     widened("newton.weights", first)
     widened("newton.gradients", np.repeat(gradient[:, None], weights.shape[1], axis=1))
-    widened("newton.held.targets", -1.0)
-    widened("newton.totals", new)
     for number in range(len(page["earlier"])):
         widened(f"newton.earlier.{number}")
     arrays["newton.hessians"] = np.insert(hessians, place, bend * gram, axis=0)
     if len(arrays["newton.spreads"]):
         spread = slope * slope * gram
         arrays["newton.spreads"] = np.insert(arrays["newton.spreads"], place, spread, axis=0)
+
+
+def _insert_together(
+    arrays: Arrays, place: int, chance: float, rows: float, *, fit_intercept: bool
+) -> None:
+    own = {name.removeprefix("newton."): array for name, array in arrays.items()}
+    known = Information.from_state(own, exact=False, together=True)
+    more = with_one_class_more(known, place, chance, rows, fit_intercept=fit_intercept)
+    arrays |= {f"newton.{name}": array for name, array in more.state().items()}
 
 
 def _histograms(arrays: Arrays) -> list[str]:
