@@ -17,7 +17,13 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError
-from polyak.estimators.frames import encode, find_schema, needs_schema
+from polyak.estimators.frames import (
+    encode,
+    find_schema,
+    has_missing_values,
+    needs_schema,
+    table_of,
+)
 from polyak.estimators.learned import Learned
 from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
@@ -62,16 +68,20 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     }
 
     _schema: Schema | None = None
+    _of_array = False  # the schema is that of an array with missing values
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     # -- what comes in -------------------------------------------------------------------------
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Check rows, with scikit-learn's own errors."""
+        if self._of_array and not is_frame(X):
+            X = self._as_table(X, reset=reset)
         if self._schema is not None and is_frame(X):
             return encode(X, self._schema)
         return _canonical(validate_data(self, X, reset=reset, dtype=_dtypes(X), **_CHECKS))
@@ -83,13 +93,21 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
                 "is None."
             )
         if reset:
-            self._schema = find_schema(X) if needs_schema(X) else None
+            self._of_array = has_missing_values(X)
+        if self._of_array and not is_frame(X):
+            X = self._as_table(X, reset=reset)
+        if reset:
+            self._schema = find_schema(X) if self._of_array or needs_schema(X) else None
         if self._schema is not None and is_frame(X):
-            if reset:
+            if reset and not self._of_array:
                 self._know_columns(X)
             return check_X_y(encode(X, self._schema), y, **_CHECKS, **checks)
         X, y = validate_data(self, X, y, reset=reset, dtype=_dtypes(X), **_CHECKS, **checks)
         return _canonical(X), y
+
+    def _as_table(self, X: Any, *, reset: bool) -> Any:
+        checks = _CHECKS | {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
+        return table_of(validate_data(self, X, reset=reset, dtype=_dtypes(X), **checks))
 
     def _know_schema(self, schema: Schema | None) -> None:
         """Take up what the columns of frames mean, where the model is of a table."""

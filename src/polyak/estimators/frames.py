@@ -1,6 +1,6 @@
-"""Data frames with words, dates or lists in them: encoded by a schema, as files of tables are.
+"""Data frames with words, dates or missing values in them: encoded by a schema, as files are.
 
-Frames of nothing but numbers stay what they are to scikit-learn: dense rows.
+Frames of nothing but numbers, none of them missing, stay what they are to scikit-learn: dense rows.
 """
 
 from __future__ import annotations
@@ -12,28 +12,61 @@ from scipy import sparse
 
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
+from polyak.optional_imports import pyarrow
 
 ROWS_TO_TELL = 1000
 
 
 def needs_schema(X: Any) -> bool:
-    """Tell whether a frame has a column that is not of numbers.
+    """Tell whether a frame has a column that is not of numbers, or one with missing values.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> needs_schema(pd.DataFrame({"a": [1, 2]})), needs_schema(pd.DataFrame({"a": ["x", "y"]}))
-    (False, True)
+    >>> [needs_schema(pd.DataFrame({"a": a})) for a in ([1, 2], ["x", "y"], [1.5, None])]
+    [False, True, True]
     """
     if not is_frame(X):
         return False
     if hasattr(X, "iloc"):  # pandas, whose frames may hold anything
-        return any(_is_of_words(X.iloc[:, i]) for i in range(X.shape[1]))
+        of_words = any(_is_of_words(X.iloc[:, i]) for i in range(X.shape[1]))
+        return of_words or bool(X.isna().to_numpy().any())
     if hasattr(X, "dtypes"):  # polars
-        return any(not (kind.is_numeric() or str(kind) == "Boolean") for kind in X.dtypes)
-    from polyak.data.tables.arrow_types import stored_as
+        if any(not (kind.is_numeric() or str(kind) == "Boolean") for kind in X.dtypes):
+            return True
+    else:
+        from polyak.data.tables.arrow_types import stored_as
 
-    return any(stored_as(field.type) not in ("number", "boolean") for field in X.schema)
+        if any(stored_as(field.type) not in ("number", "boolean") for field in X.schema):
+            return True
+    return any(column.null_count or _has_nan(column) for column in as_table(X).columns)
+
+
+def has_missing_values(X: Any) -> bool:
+    """Tell whether an array of numbers has a missing one, which is a NaN.
+
+    Examples
+    --------
+    >>> has_missing_values(np.array([[1.0, np.nan]])), has_missing_values([[1.0, None]])
+    (True, False)
+    """
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and _any_nan(X)
+
+
+def _any_nan(values: Any) -> bool:
+    # A NaN anywhere is a NaN in the sum, which is found much faster.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
+
+
+def _has_nan(column: Any) -> bool:
+    return str(column.type) in ("float", "double", "halffloat") and _any_nan(column.to_numpy())
+
+
+def table_of(X: Any) -> Any:
+    """Give an array as a table whose columns are called x0, x1, ..."""
+    pa = pyarrow()
+    return pa.table({f"x{place}": pa.array(column) for place, column in enumerate(X.T)})
 
 
 def _is_of_words(column: Any) -> bool:

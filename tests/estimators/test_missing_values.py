@@ -1,0 +1,106 @@
+"""Missing values in arrays and frames of numbers: as in frames of mixed columns, and in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+
+from polyak import ASGDClassifier, ASGDRegressor, Recipe
+from polyak.data.options import Columns, ReadOptions
+from polyak.training.job import Job
+from polyak.training.loop import train
+
+NAMES = [f"x{place}" for place in range(5)]
+ROWS = 3000
+
+
+def numbers(missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """Make columns of very different sizes, of which some share is missing."""
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=(ROWS, 5))
+    y = plain @ [1.0, 2.0, -1.0, 0.0, 0.5] + rng.normal(size=ROWS)
+    X = plain * [1, 10, 1000, 0.01, 1] + [0, 50, 20_000, 0, 3]
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+def frames(X: np.ndarray) -> list[Any]:
+    table = pd.DataFrame(X, columns=NAMES)
+    return [table, pl.from_pandas(table), pa.Table.from_pandas(table)]
+
+
+def test_an_array_gives_the_model_of_every_frame() -> None:
+    X, y = numbers()
+    fitted = ASGDRegressor(random_state=0).fit(X, y)
+    assert fitted.n_features_in_ == 5
+    assert not hasattr(fitted, "feature_names_in_")
+    for frame in frames(X):
+        other = ASGDRegressor(random_state=0).fit(frame, y)
+        np.testing.assert_array_equal(other.coef_, fitted.coef_)
+        np.testing.assert_array_equal(other.predict(frame), fitted.predict(X))
+
+
+def test_a_file_of_the_same_rows_gives_the_same_model(tmp_path: Path) -> None:
+    X, y = numbers()
+    table = pd.DataFrame(X, columns=NAMES).assign(y=y)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    read = pd.read_csv(tmp_path / "a.csv")
+    fitted = ASGDRegressor(random_state=0).fit(read[NAMES], read["y"])
+    job = Job(
+        source=str(tmp_path / "a.csv"),
+        recipe=Recipe(loss="squared_error", recipe="auto"),
+        order="auto",
+        reading=ReadOptions(columns=Columns(target="y")),
+    )
+    model = train(job).model
+    assert model is not None
+    np.testing.assert_array_equal(model.weights[:, 0], fitted.coef_)
+
+
+def test_it_is_as_good_as_imputed_ridge() -> None:
+    X, y = numbers()
+    half = ROWS // 2
+    ridge = make_pipeline(SimpleImputer(add_indicator=True), RidgeCV(np.logspace(-3, 3, 13)))
+    least = ridge.fit(X[:half], y[:half]).score(X[half:], y[half:])
+    fitted = ASGDRegressor(random_state=0).fit(X[:half], y[:half])
+    assert fitted.score(X[half:], y[half:]) > least - 0.01
+
+
+def test_that_a_value_is_missing_may_be_what_tells() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(ROWS, 2))
+    y = rng.random(ROWS) < 0.5
+    X[y & (rng.random(ROWS) < 0.9), 1] = np.nan
+    assert ASGDClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
+
+
+def test_other_rows_may_have_none_missing() -> None:
+    X, y = numbers()
+    fitted = ASGDRegressor(random_state=0).fit(X, y)
+    whole = np.nan_to_num(X)
+    assert np.isfinite(fitted.predict(whole)).all()
+    np.testing.assert_array_equal(fitted.predict(whole[:3].tolist()), fitted.predict(whole)[:3])
+    with pytest.raises(ValueError, match="contains infinity"):
+        fitted.predict(np.full((1, 5), np.inf))
+    with pytest.raises(ValueError, match="4 features, but ASGDRegressor is expecting 5"):
+        fitted.predict(X[:, :4])
+    again = clone(fitted).fit(whole, y)  # nothing is left of the run before
+    assert again.coef_.shape == (5,)
+
+
+def test_rows_may_come_in_batches() -> None:
+    X, y = numbers()
+    fitted = ASGDRegressor(random_state=0)
+    for begin in range(0, ROWS, 500):
+        fitted.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
+    assert fitted.score(X, y) > 0.5
