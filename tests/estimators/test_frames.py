@@ -90,3 +90,12 @@ def test_frames_of_numbers_are_what_they_were() -> None:
     plain = ASGDRegressor(random_state=0).fit(numbers.to_numpy(), y)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert model.coef_.shape == (2,)
+
+
+@pytest.mark.parametrize("library", ["pandas", "arrow"])
+def test_the_index_that_pandas_writes_is_left_out(library: str) -> None:
+    words = pd.DataFrame({"Unnamed: 0": np.arange(1, 201), "word": ["a", "b"] * 100})
+    frame = words if library == "pandas" else pa.Table.from_pandas(words, preserve_index=False)
+    with pytest.warns(UserWarning, match="counts the rows; it is left out"):
+        model = ASGDRegressor(random_state=0).fit(frame, np.tile([1.0, 2.0], 100))
+    np.testing.assert_allclose(model.predict(frame), np.tile([1.0, 2.0], 100), atol=1e-3)

@@ -16,9 +16,10 @@ X[X < -0.5] = 0.0
 TRUTH = np.random.default_rng(2).normal(size=(FEATURES, 4))
 
 
-def classifier(loss: str, labels: list[Any]) -> LinearModel:
+def classifier(loss: str, labels: list[Any], alpha: Any = "auto") -> LinearModel:
     best = np.argmax(X @ TRUTH[:, : len(labels)], axis=1)
-    return ASGDClassifier(loss=loss, random_state=0).fit(X, np.array(labels)[best]).to_model()
+    learner = ASGDClassifier(loss=loss, alpha=alpha, random_state=0)
+    return learner.fit(X, np.array(labels)[best]).to_model()
 
 
 def regressor(outputs: int) -> LinearModel:
@@ -37,6 +38,7 @@ MODELS: dict[str, LinearModel] = {
         "truths": [False, True],
     }.items()
 } | {
+    "log_loss, 3 against the rest": classifier("log_loss", [3, 1, 7], alpha=1e-4),
     "squared_error, 1 output": regressor(1),
     "squared_error, 3 outputs": regressor(3),
 }

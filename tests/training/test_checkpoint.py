@@ -50,6 +50,26 @@ def test_round_trip(tmp_path: Path, rows: int) -> None:
     np.testing.assert_array_equal(found.learner.model().weights, whole.model().weights)
 
 
+@pytest.mark.parametrize("rows", [1500, 2500])
+def test_classes_that_are_learned_together_go_on(tmp_path: Path, rows: int) -> None:
+    labels = np.digitize(X[:, 0] + 0.3 * RANDOM.normal(size=3000), [-0.5, 0.5])
+
+    def fresh() -> Learner:
+        made = Learner(Recipe(loss="log_loss", recipe="auto"))
+        made.learn(X[:rows], labels[:rows])
+        return made
+
+    CheckpointFolder(tmp_path).save(Checkpoint(fresh(), "data", OPTIONS, {"rows": rows}, 0, {}))
+    found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+    assert found is not None
+    for going_on in (found.learner, whole := fresh()):
+        going_on.learn(X[rows:], labels[rows:])
+    one, other = found.learner.model(), whole.model()
+    assert one.softmax
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.intercept, other.intercept)
+
+
 def test_none_is_none(tmp_path: Path) -> None:
     assert CheckpointFolder(tmp_path).load("data", OPTIONS) is None
     assert CheckpointFolder(tmp_path / "none").load("data", OPTIONS) is None

@@ -118,7 +118,11 @@ _VALUES = ("number", "boolean", "date", "time")
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
     """Leave out the index that pandas writes: a column without a name that counts the rows."""
     for name in names:
-        if name in ("", "Unnamed: 0") and name not in wanted and counts_rows(sample.column(name)):
+        if (
+            name in ("", "Unnamed: 0")
+            and name not in wanted
+            and counts_rows(_whole(sample.column(name)))
+        ):
             called = f"called {name}" if name else "without a name"
             warnings.warn(
                 f"the column {called} of {source} counts the rows; it is left out", stacklevel=3

@@ -1,0 +1,49 @@
+"""Classes that lie one behind the other, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import polyak
+
+from polyak import LinearModel
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 2))
+    along = X[:, 0] + 0.4 * rng.normal(size=2500)
+    size = np.array(["small", "medium", "large"])[np.digitize(along, [-0.5, 0.5])]
+    path = tmp_path_factory.mktemp("sizes") / "sizes.csv"
+    lines = [f"{a!r},{b!r},{word}" for (a, b), word in zip(X.tolist(), size, strict=True)]
+    path.write_text("\n".join(["a,b,size", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("order", ["auto", "as-is"])
+def test_the_middle_class_is_told(table: Path, tmp_path: Path, order: str) -> None:
+    options = (
+        "--target",
+        "size",
+        "--loss",
+        "log_loss",
+        "--order",
+        order,
+        "--model",
+        tmp_path / "m",
+    )
+    said = polyak("train", table, "-q", *options).stdout
+    assert "block Newton steps on all classes together, penalty" in said
+    shown = json.loads(polyak("evaluate", tmp_path / "m", table, "--json").stdout)
+    assert shown["accuracy"] > 0.75  # one against the rest has 0.67
+    lines = polyak("predict", tmp_path / "m", table, "--what", "proba").stdout.splitlines()
+    chance = np.array([line.split() for line in lines], dtype=float)
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0, atol=1e-6)
+    model = LinearModel.load(tmp_path / "m")
+    assert model.softmax
+    medium = model.classes.tolist().index("medium")
+    assert (chance.argmax(axis=1) == medium).mean() > 0.25

@@ -1,0 +1,108 @@
+"""Several classes with log_loss: learned together where features are few."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from polyak import ASGDClassifier, LinearModel
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.losses.softmax import softmax
+from polyak.model.evaluation import Evaluation
+
+
+def ordered(n: int, classes: int = 4, seed: int = 0) -> tuple[Any, Any]:
+    """Make classes that lie one behind the other along a direction: no line tells a middle one."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    along = X @ [2.0, 1.0, 1.0] + 0.7 * rng.normal(size=n)
+    numbers = np.digitize(along, np.quantile(along, np.arange(1, classes) / classes))
+    return X, np.array(["low", "lower middle", "upper middle", "high"])[numbers]
+
+
+X, Y = ordered(3000)
+HELD, TRUE = ordered(3000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ASGDClassifier:
+    return ASGDClassifier(loss="log_loss", random_state=0).fit(X, Y)
+
+
+def test_classes_in_order_are_told_as_well_as_by_a_multinomial_fit(fitted: ASGDClassifier) -> None:
+    best = LogisticRegression(C=10.0, max_iter=1000).fit(X, Y)
+    assert fitted.score(HELD, TRUE) > best.score(HELD, TRUE) - 0.005
+    ours, theirs = (log_loss(TRUE, one.predict_proba(HELD)) for one in (fitted, best))
+    assert ours < 1.01 * theirs
+
+
+def test_a_single_pass_over_batches_does_as_well() -> None:
+    X, Y = ordered(12_000, seed=2)
+    one, other = (ASGDClassifier(loss="log_loss", random_state=0) for _ in range(2))
+    for part in np.array_split(np.arange(12_000), 9):
+        one.partial_fit(X[part], Y[part], classes=np.unique(Y))
+    other.partial_fit(X[:1], Y[:1], classes=np.unique(Y)).partial_fit(X[1:], Y[1:])
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    best = LogisticRegression(C=10.0, max_iter=1000).fit(X, Y)
+    ours, theirs = (log_loss(TRUE, model.predict_proba(HELD)) for model in (one, best))
+    assert ours < 1.01 * theirs
+
+
+def test_probabilities_are_a_softmax_of_scores_in_files_too(
+    fitted: ASGDClassifier, tmp_path: Path
+) -> None:
+    chance = softmax(fitted.decision_function(HELD))
+    np.testing.assert_allclose(fitted.predict_proba(HELD), chance, rtol=1e-12)
+    assert (fitted.classes_[chance.argmax(axis=1)] == fitted.predict(HELD)).all()
+    fitted.to_model().save(tmp_path / "m")
+    back = LinearModel.load(tmp_path / "m")
+    assert back.softmax
+    np.testing.assert_array_equal(back.predict_proba(HELD), fitted.predict_proba(HELD))
+    copied = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copied.predict_proba(HELD), fitted.predict_proba(HELD))
+
+
+def test_the_loss_of_an_evaluation_is_that_of_its_probabilities(fitted: ASGDClassifier) -> None:
+    evaluation = Evaluation(fitted.to_model())
+    evaluation.add(HELD, TRUE)
+    chance = fitted.predict_proba(HELD)
+    own = TRUE[:, None] == fitted.classes_
+    expected = -np.where(own, np.log(chance), np.log1p(-chance)).sum(axis=1).mean()
+    assert evaluation.report()["loss"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_weights_count_rows_as_often(fitted: ASGDClassifier) -> None:
+    some = np.arange(400)
+    twice = np.where(some < 100, 2.0, 1.0)
+    again = np.concatenate([some, some[:100]])
+    one, other = (ASGDClassifier(loss="log_loss", random_state=0) for _ in range(2))
+    one.fit(X[some], Y[some], sample_weight=twice)
+    other.fit(X[again], Y[again])
+    np.testing.assert_allclose(one.predict_proba(HELD), other.predict_proba(HELD), atol=0.05)
+
+
+def test_whoever_asks_for_averaged_sgd_or_intervals_has_one_against_the_rest() -> None:
+    for how in ({"alpha": 1e-4}, {"intervals": True}, {"loss": "squared_hinge"}):
+        model = ASGDClassifier(**{"loss": "log_loss", "random_state": 0} | how).fit(X, Y)
+        assert not model.to_model().softmax
+
+
+def test_learners_of_parts_make_one_model() -> None:
+    parts = [Learner(Recipe(loss="log_loss", recipe="auto"), classes=np.unique(Y)) for _ in "ab"]
+    for learner, half in zip(parts, np.array_split(np.arange(3000), 2), strict=True):
+        learner.learn(X[half], Y[half])
+    parts[0].merge(parts[1:])
+    model = parts[0].model()
+    assert model.softmax
+    best = LogisticRegression(C=10.0, max_iter=1000).fit(X, Y)
+    assert log_loss(TRUE, model.predict_proba(HELD), labels=model.classes) < 1.01 * log_loss(
+        TRUE, best.predict_proba(HELD)
+    )
