@@ -137,8 +137,8 @@ def fitted(task: Task) -> float:
     X, held = (part.drop(columns=task.target) for part in (task.learned, task.held))
     if all(pd.api.types.is_numeric_dtype(X[c]) for c in X):
         X, held = (part.astype(float).fillna(X.mean()) for part in (X, held))
-    kind = ASGDClassifier if task.is_class else ASGDRegressor
-    model = kind(random_state=0).fit(X, _targets(task, task.learned))
+    model = ASGDClassifier(loss="log_loss") if task.is_class else ASGDRegressor()
+    model.set_params(random_state=0).fit(X, _targets(task, task.learned))
     return float(model.score(held, _targets(task, task.held)))
 
 
@@ -158,12 +158,12 @@ def trained(task: Task, folder: Path) -> float:
     job = Job(source=str(folder / "learned.csv"), recipe=recipe, order="auto", reading=reading)
     model = train(job).model
     assert model is not None
-    how = {"schema": model.features.schema, "dtype": model.weights.dtype}
-    with open_stream(str(folder / "held.csv"), **how) as stream:
+    how = ReadOptions(schema=model.features.schema, dtype=model.weights.dtype)
+    with open_stream(str(folder / "held.csv"), how) as stream:
         batches = [(model.predict(batch.rows), batch.targets) for batch in stream]
     predicted, true = (np.concatenate(part) for part in zip(*batches, strict=True))
     if task.is_class:
-        return float((predicted == true).mean())
+        return float((predicted.astype(str) == true.astype(str)).mean())
     return float(1 - np.square(predicted - true).sum() / np.square(true - true.mean()).sum())
 
 

@@ -25,7 +25,8 @@ Floats = NDArray[np.float64]
 class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     """A linear classifier learned by averaged stochastic gradient descent, in one pass.
 
-    Several classes are learned side by side, one against the rest, while each row is read once.
+    Several classes are learned while each row is read once: together, as in multinomial logistic
+    regression, with ``log_loss`` where features are few; else side by side, one against the rest.
 
     Parameters
     ----------
