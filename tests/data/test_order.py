@@ -10,8 +10,8 @@ import pytest
 from reading import assert_same, read_all, read_with_positions
 
 from polyak.data.open import open_stream
-from polyak.data.order import sorted_by_class
 from polyak.errors import DataError
+from polyak.rows.class_order import sorted_by_class
 
 
 def numbered(n: int) -> bytes:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from tests.storage.damage import means_the_same, mutants, rewritten
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
+from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.storage.container import read_file, write_file
 from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
@@ -68,6 +72,28 @@ def test_classes_that_are_learned_together_go_on(tmp_path: Path, rows: int) -> N
     assert one.softmax
     np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(one.intercept, other.intercept)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_early_rows_that_are_watched_go_with_it(tmp_path: Path, words: bool) -> None:
+    score = X[:, 0] + np.linspace(-3, 3, len(X))
+    y = np.where(score > 0, "up", "down") if words else score
+    made = Learner(
+        Recipe(loss="log_loss" if words else "squared_error"), watch=OrderWatch("shuffle")
+    )
+    made.learn(csr_matrix(X[:1500]) if words else X[:1500], y[:1500])
+    CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, {}))
+    found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+    assert found is not None
+    for one in (made, found.learner):
+        with pytest.warns(UserWarning, match="as if they were sorted .*: shuffle"):
+            one.learn(X[1500:], y[1500:])
+    CheckpointFolder(tmp_path).save(replace(found, position={"rows": 3000}))
+    found = CheckpointFolder(tmp_path).load("data", OPTIONS)
+    assert found is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.learner.learn(X, y)
 
 
 def test_none_is_none(tmp_path: Path) -> None:

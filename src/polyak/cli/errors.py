@@ -14,6 +14,7 @@ FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 _OF_TABLES = ("target", "positive", "weight", "drop", "only", "categorical", "text", "interact")
 # How the options are called in Python, where most sentences come from, and how here.
 _SPELLINGS = {
+    "order='auto'": "--order auto",
     "shuffle_buffer=": "--shuffle-buffer ",
     "categorical=": "--categorical ",
     "with classes=": "with --classes",

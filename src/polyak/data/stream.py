@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import DTypeLike
 
-from polyak.data.order import ROWS_TO_TELL, sorted_by_class
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import RandomOrder
 from polyak.data.shuffle import shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
+from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
@@ -66,6 +66,8 @@ class Stream:
         The first ten of them.
     position : dict
         Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
+    keeps_order : bool
+        Whether rows come as they stand, rather than in random order.
     schema : Schema or None
         What the columns mean, where the source is a table.
     hashed_bits : int or None
@@ -110,8 +112,9 @@ class Stream:
         else:
             self._cursor = reader.begin(start)
             self._batches = reader.read(self._cursor)
+        self.keeps_order = not size and not mixed
         self._first_targets: list[Any] | None = (
-            [] if warn_if_sorted and not size and not mixed and start is None else None
+            [] if warn_if_sorted and self.keeps_order and start is None else None
         )
 
     def _check_position(self, start: Position) -> None:

@@ -19,7 +19,6 @@ from polyak.data.find import find_files
 from polyak.data.formats.registry import format_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
-from polyak.data.order import sorted_by_class
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
@@ -30,6 +29,7 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
+from polyak.rows.class_order import sorted_by_class
 from polyak.rows.labels import distinct, label_text
 from polyak.storage.container import pack, unpack
 

@@ -27,6 +27,7 @@ from polyak.estimators.frames import (
 from polyak.estimators.learned import Learned
 from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
+from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
@@ -259,6 +260,11 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         return passes_wanted(self._recipe(0), X, rows)
 
     def _partial_fit(self, run: Run, X: Any, targets: Any, weights: Floats | None) -> None:
+        if run.learner is not None and not run.learner.rows_seen:
+            run.learner.watch = OrderWatch(
+                "unless that is the point, shuffle them beforehand, or use fit, which learns rows "
+                "in random order"
+            )
         self._learn(run, X, targets, weights)
         self.n_iter_ = 1
         self._run = run

@@ -25,7 +25,8 @@ class FirstRows:
     (1, array([2.]))
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "kept") -> None:
+        self.name = name  # what they are stored as
         self.parts: list[Part] = []
 
     def __len__(self) -> int:
@@ -61,35 +62,40 @@ class FirstRows:
             return page, arrays
         rows, targets, weights = self.joined()
         if isinstance(rows, SparseRows):
-            page["kept_width"] = rows.n_features
-            arrays["kept.indptr"], arrays["kept.indices"] = rows.indptr, rows.indices
-            arrays["kept.values"] = rows.values
+            page[f"{self.name}_width"] = rows.n_features
+            arrays[f"{self.name}.indptr"], arrays[f"{self.name}.indices"] = (
+                rows.indptr,
+                rows.indices,
+            )
+            arrays[f"{self.name}.values"] = rows.values
         else:
-            arrays["kept.rows"] = rows
+            arrays[f"{self.name}.rows"] = rows
         if targets.dtype.kind in "biuf":
-            arrays["kept.targets"] = targets
+            arrays[f"{self.name}.targets"] = targets
         else:
-            page["kept_targets"] = labels_to_json(targets)
+            page[f"{self.name}_targets"] = labels_to_json(targets)
         if weights is not None:
-            arrays["kept.weights"] = weights
+            arrays[f"{self.name}.weights"] = weights
         return page, arrays
 
     @classmethod
-    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FirstRows:
+    def from_state(
+        cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str = "kept"
+    ) -> FirstRows:
         """Undo ``state``."""
-        first = cls()
-        targets = arrays.get("kept.targets")
-        if "kept_targets" in page:
-            targets = labels_from_json(page["kept_targets"])
+        first = cls(name)
+        targets = arrays.get(f"{name}.targets")
+        if f"{name}_targets" in page:
+            targets = labels_from_json(page[f"{name}_targets"])
         if targets is None:
             return first
         rows: Rows
-        if "kept.rows" in arrays:
-            rows = arrays["kept.rows"]
+        if f"{name}.rows" in arrays:
+            rows = arrays[f"{name}.rows"]
         else:
             indptr, indices, values = (
-                arrays[f"kept.{name}"] for name in ("indptr", "indices", "values")
+                arrays[f"{name}.{part}"] for part in ("indptr", "indices", "values")
             )
-            rows = SparseRows(indptr, indices, values, page["kept_width"])
-        first.parts = [(rows, targets, arrays.get("kept.weights"))]
+            rows = SparseRows(indptr, indices, values, page[f"{name}_width"])
+        first.parts = [(rows, targets, arrays.get(f"{name}.weights"))]
         return first

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from polyak.errors import DataError, RowError
 from polyak.learn.first_rows import FirstRows
 from polyak.learn.late_classes import learn_rows
+from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
@@ -29,12 +30,12 @@ from polyak.learn.targets import (
     encode,
     in_units,
     mean_weight,
+    rows_there,
 )
 from polyak.learn.warm_up import new_race, usual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import IntervalReport, TrainingReport
-from polyak.rows.huge_values import huge_value
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.rows.sparse import Rows, as_rows, take_rows
 from polyak.threads import Lock, changes, reads
@@ -58,6 +59,8 @@ class Learner:
         Refuse features beyond; without it the model grows as features appear.
     outputs : int
         How many numbers a target has, for regression.
+    watch : OrderWatch, optional
+        Where rows come as they stand: says so, once, if their order matters.
 
     Examples
     --------
@@ -77,12 +80,14 @@ class Learner:
         classes: NDArray[Any] | None = None,
         n_features: int | None = None,
         outputs: int = 1,
+        watch: OrderWatch | None = None,
     ) -> None:
         self.recipe = recipe
         self.loss = get_loss(recipe.loss)
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
         self.outputs = outputs
+        self.watch = watch
         self.race: Race | None = None
         self.classes_may_join = False  # nobody has said which there are
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
@@ -130,18 +135,7 @@ class Learner:
         ``again`` says that they were all learned before: they still teach, but no longer tell how
         good the model is on rows it does not know.
         """
-        rows = as_rows(X)
-        targets = np.asarray(targets)
-        if len(targets) != len(rows):
-            raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
-        huge = None if again else huge_value(rows, None if self.loss.classifies else targets)
-        if huge is not None:
-            raise RowError(huge[0], f": {huge[1]}")
-        if weights is not None:
-            weights = np.asarray(weights, dtype=np.float64)
-            if not weights.all():  # a row of weight zero is a row that was not there
-                order = np.arange(len(rows)) if order is None else order
-                order = order[weights[order] != 0]
+        rows, targets, weights, order = rows_there(X, targets, weights, order, self.loss, again)
         if self.race is not None:
             self.race.threads = self.threads
             relative = in_units(weights, len(rows), self.weight_unit)
@@ -153,6 +147,8 @@ class Learner:
                 may_join=self.classes_may_join and not again,
                 again=again,
             )
+            if self.watch is not None:
+                self.watch.look(self.race, self.classes, self.loss)
             return
         taken = np.arange(len(rows)) if order is None else order
         if len(self._first) or len(taken) < CALIBRATION_ROWS:
@@ -270,8 +266,10 @@ class Learner:
             page["race"], arrays = race_state(self.race)
         if self._moments is not None:
             arrays["moments"] = self._moments
-        kept, rows = self._first.state()
-        return page | kept, arrays | rows
+        for one in (self._first, self.watch):
+            more, rows = ({}, {}) if one is None else one.state()
+            page, arrays = page | more, arrays | rows
+        return page, arrays
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
@@ -288,6 +286,7 @@ class Learner:
         learner.classes_may_join = bool(page.get("classes_may_join", False))
         learner._moments = arrays.get("moments")
         learner._first = FirstRows.from_state(page, arrays)
+        learner.watch = OrderWatch.from_state(page, arrays)
         return learner
 
     @changes
@@ -388,6 +387,10 @@ class Learner:
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
         self.classes_may_join = may_join
         self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
+        if self.watch is not None:
+            own = None if relative is None else relative[first][:CALIBRATION_ROWS]
+            self.watch.begin(sample, labels, own)
+            self.watch.look(self.race, self.classes, self.loss)
 
 
 def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:

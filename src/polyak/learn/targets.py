@@ -9,10 +9,34 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
 from polyak.losses import Loss
+from polyak.rows.huge_values import huge_value
 from polyak.rows.labels import distinct, label_text
-from polyak.rows.sparse import Rows, check_rows
+from polyak.rows.sparse import Rows, as_rows, check_rows
 
 Floats = NDArray[np.float64]
+
+
+def rows_there(
+    X: Any,
+    targets: NDArray[Any],
+    weights: NDArray[Any] | None,
+    order: NDArray[np.int64] | None,
+    loss: Loss,
+    again: bool,
+) -> tuple[Rows, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+    """Give rows and targets as arrays, and which of them are there; refuse what is too large."""
+    rows, targets = as_rows(X), np.asarray(targets)
+    if len(targets) != len(rows):
+        raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
+    huge = None if again else huge_value(rows, None if loss.classifies else targets)
+    if huge is not None:
+        raise RowError(huge[0], f": {huge[1]}")
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+        if not weights.all():  # a row of weight zero is a row that was not there
+            order = np.arange(len(rows)) if order is None else order
+            order = order[weights[order] != 0]
+    return rows, targets, weights, order
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:

@@ -12,12 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polyak.data.find import names_files, read_once_only
 from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
+from polyak.learn.order_watch import OrderWatch
 from polyak.model.features import FeatureMap
 from polyak.model.hashed_names import Names, names_together
 from polyak.model.linear import LinearModel
@@ -136,13 +138,14 @@ class TrainingLoop:
         stream = self._open()
         self._hashed_bits = stream.hashed_bits
         self._take_schema(stream)
+        if stream.keeps_order and self._job.reading.warn_if_sorted:
+            self._learner.watch = OrderWatch(_advice(self._job))
         if self._folder is not None:
             self._data = stream.fingerprint
             with self._interrupts.held():
                 resumed = self._resume(self._folder)
             if resumed and self._passes_done < self._passes:
-                first = self._passes_done == 0
-                stream.begin(self._position, seed=self._seed(), warn_if_sorted=first)
+                stream.begin(self._position, seed=self._seed(), warn_if_sorted=False)
         while self._passes_done < self._passes:
             with stream:
                 self._one_pass(stream)
@@ -172,7 +175,7 @@ class TrainingLoop:
             self._job.reading,
             seed=self._seed(),
             schema=self._schema,
-            warn_if_sorted=self._passes_done == 0,
+            warn_if_sorted=False,  # the learner sees to it
             begun=self.hand_over(),
         )
 
@@ -312,6 +315,14 @@ class TrainingLoop:
             rows_without_target=self._without_target,
         )
         return finished(self._learner, known)
+
+
+def _advice(job: Job) -> str:
+    """Say what to do about rows whose order matters, if it is not the point."""
+    buffer = "shuffle_buffer=100000 or as many rows as memory allows"
+    if names_files(job.source) and read_once_only(job.source) is None:
+        return f"unless that is the point, learn them with order='auto', or read them with {buffer}"
+    return f"unless that is the point, read them with {buffer}"
 
 
 def _share(stream: Stream, passes_done: int, passes: int) -> float | None:

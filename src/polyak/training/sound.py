@@ -111,6 +111,9 @@ LEARNER = record(
     kept_targets=LABELS,
     weight_unit=real(0),
     classes_may_join=flag,
+    early_width=whole(),
+    early_targets=LABELS,
+    order=record({"advice": word(), "told": flag, "next_look": whole(1)}),
 )
 
 
@@ -139,7 +142,10 @@ def check_checkpoint(page: dict[str, Any], arrays: Arrays) -> None:
     """Refuse a page that no checkpoint has, and arrays that do not fit it."""
     CHECKPOINT(page, "page")
     learner = page["learner"]
-    kept = any(name.startswith("kept.") for name in arrays) or "kept_targets" in learner
+    kept, early = (
+        any(name.startswith(f"{some}.") for name in arrays) or f"{some}_targets" in learner
+        for some in ("kept", "early")
+    )
     if "race" in learner:
         _check_race(learner, arrays)
     elif not kept:
@@ -147,7 +153,9 @@ def check_checkpoint(page: dict[str, Any], arrays: Arrays) -> None:
     if "moments" in arrays:
         _check_moments(arrays["moments"])
     if kept:
-        _check_kept(learner, arrays)
+        _check_kept(learner, arrays, "kept")
+    if early:
+        _check_kept(learner, arrays, "early")
 
 
 def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
@@ -245,38 +253,38 @@ def _check_moments(moments: NDArray[Any]) -> None:
         raise ValueError("its moments are not those of rows")
 
 
-def _check_kept(learner: dict[str, Any], arrays: Arrays) -> None:
-    """Check the rows that are kept back until there are enough to look at."""
+def _check_kept(learner: dict[str, Any], arrays: Arrays, name: str) -> None:
+    """Check rows that are kept: until there are enough to look at, or to be looked at again."""
     outputs = 1
-    if "kept_targets" in learner:
-        targets: int = len(learner["kept_targets"]["values"])
+    if f"{name}_targets" in learner:
+        targets: int = len(learner[f"{name}_targets"]["values"])
     else:
-        values = arrays.get("kept.targets")
+        values = arrays.get(f"{name}.targets")
         if values is None or values.ndim not in (1, 2) or values.dtype.kind not in "biuf":
             raise ValueError("its first rows have no targets")
         targets = len(values)
         outputs = values.shape[1] if values.ndim == 2 else 1
     if learner["outputs"] != outputs:
         raise ValueError(f"it has {learner['outputs']} outputs for {outputs} targets a row")
-    if "kept.rows" in arrays:
-        dense = _demand(arrays, "kept.rows", FLOATS, (targets, None))
+    if f"{name}.rows" in arrays:
+        dense = _demand(arrays, f"{name}.rows", FLOATS, (targets, None))
         rows = dense
     else:
-        if "kept_width" not in learner:
+        if f"{name}_width" not in learner:
             raise ValueError("its first rows have no width")
-        check_memory(16 * learner["kept_width"], learner["kept_width"])
-        rows = _demand(arrays, "kept.values", FLOATS, (None,))
-        indices = _demand(arrays, "kept.indices", ("int32", "int64"), rows.shape)
-        indptr = _demand(arrays, "kept.indptr", ("int32", "int64"), (targets + 1,))
+        check_memory(16 * learner[f"{name}_width"], learner[f"{name}_width"])
+        rows = _demand(arrays, f"{name}.values", FLOATS, (None,))
+        indices = _demand(arrays, f"{name}.indices", ("int32", "int64"), rows.shape)
+        indptr = _demand(arrays, f"{name}.indptr", ("int32", "int64"), (targets + 1,))
         sound = indptr[0] == 0 and indptr[-1] == len(rows) and (np.diff(indptr) >= 0).all()
         if not sound or (len(indices) and not 0 <= indices.min() <= indices.max()):
             raise ValueError("its first rows do not fit each other")
-        if len(indices) and indices.max() >= learner["kept_width"]:
+        if len(indices) and indices.max() >= learner[f"{name}_width"]:
             raise ValueError("its first rows have a feature beyond their width")
     if not np.isfinite(rows).all():
         raise ValueError("its first rows are not finite")
-    if "kept.weights" in arrays:
-        weights = _demand(arrays, "kept.weights", "float64", (targets,))
+    if f"{name}.weights" in arrays:
+        weights = _demand(arrays, f"{name}.weights", "float64", (targets,))
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise ValueError("the weights of its first rows are not weights")
 

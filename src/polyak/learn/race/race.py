@@ -316,15 +316,15 @@ class Race:
 
     # -- what came out -------------------------------------------------------------------------
 
-    def leader(self) -> Leader:
-        """Find the candidate with the lowest loss since half of the rows.
+    def leader(self, *, contender: bool = False) -> Leader:
+        """Find the candidate with the lowest loss since half of the rows; or the best contender.
 
         Once rows were learned again, losses no longer tell how the contenders compare with the
         constant, which learns nothing from that.
         """
-        best = self.preferred
+        best = None if contender else self.preferred
         if best is None:
-            may_win = self.constant_may_win and self.clock == self.scored
+            may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
             best = self._in_order(self.scored / 2, running, fresh=True)[0]
         lane = next(lane for lane in self.lanes if best in lane.numbers)
