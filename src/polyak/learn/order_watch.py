@@ -28,6 +28,7 @@ from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
 from polyak.learn.targets import encode
 from polyak.losses import Loss
+from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class
 from polyak.rows.sparse import Rows, core_arrays
 
@@ -102,6 +103,8 @@ class OrderWatch:
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
         scores = _core.score_rows(*core_arrays(rows), matrix) + intercept
+        if leader.softmax:  # what a race adds up is the loss of each class's odds
+            scores = odds_of_softmax(scores)
         goals = np.asarray(encode(targets, classes, loss))
         if race.problem.one_vs_rest:
             goals = np.where(goals[:, None] == np.arange(race.problem.outputs), 1.0, -1.0)
