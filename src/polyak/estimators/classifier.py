@@ -232,8 +232,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         """Learn from some more rows, in the order they stand.
 
         However the rows are split over calls, the model is the same: that of one ``fit`` with
-        ``shuffle=False``. The first 1000 rows are kept back until they are all there, since the
-        learning rate is found from them; what is asked meanwhile is answered as if no more came.
+        ``shuffle=False``, unless the stream drifts. The first 1000 rows are kept back until they
+        are all there, since the learning rate is found from them; what is asked meanwhile is
+        answered as if no more came.
         Of data frames with words or dates in them the first call should have 1000 rows too, since
         what their columns mean is found from its first 1000.
 

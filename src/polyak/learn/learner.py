@@ -60,7 +60,7 @@ class Learner:
     outputs : int
         How many numbers a target has, for regression.
     watch : OrderWatch, optional
-        Where rows come as they stand: says so, once, if their order matters.
+        Where rows come as they stand: it says if order matters, and some candidates never rest.
 
     Examples
     --------
@@ -380,6 +380,7 @@ class Learner:
             outputs=self.outputs,
             classes=len(classes) if classes is not None and self.loss.classifies else None,
             n_features=self.n_features,
+            may_drift=self.watch is not None,
         )
         race.threads = self.threads
         relative, may_join = in_units(weights, len(rows), unit), self.classes is None

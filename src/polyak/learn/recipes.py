@@ -39,6 +39,11 @@ MOST_BYTES = 1 << 26
 BYTES_PER_FEATURE = 16
 BESIDE_NEWTON = 8
 """How many candidates of averaged SGD race beside block Newton steps."""
+ROOM_FOR_MOVING = 12
+"""Candidates that do not rest run as long as memory has room for so many others."""
+CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
+"""Learning rates of candidates that do not rest, times curvature and mean squared norm: where the
+best rate is in between, either side of it is next to as good."""
 OF_SGD = ("alpha", "eta0", "decay", "power_t", "average", "step", "precondition")
 """Settings that only averaged SGD has: whoever sets one of them asks for it."""
 FEWEST_CANDIDATES = 4
@@ -92,24 +97,30 @@ class Recipe:
         outputs: int = 1,
         n_features: int | None = None,
         shifted: Rows | None = None,
+        *,
+        may_drift: bool = False,
     ) -> list[AnyCandidate]:
         """Look at the first rows, also as averaged SGD will see them; say what to learn with.
 
-        ``n_features`` is how many there can be, where that is known.
+        ``n_features`` is how many there can be, where that is known. Where rows ``may_drift``,
+        some candidates do not stop moving: see `polyak.learn.race.drifting`.
         """
         if self.recipe == "paper":
             return [self._paper(rows)]
         if self.recipe not in ("auto", "sgd"):
             raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
         how = self.for_averaged_sgd(outputs, n_features)
-        averaged = how._sgd(rows if shifted is None else shifted, outputs)
-        if not self._takes_newton_steps(_features_seen(rows), outputs):
-            return [*averaged, ConstantCandidate()]
+        seen = rows if shifted is None else shifted
+        averaged = how._sgd(seen, outputs)
+        takes_newton = self._takes_newton_steps(_features_seen(rows), outputs)
+        moving = how._moving(seen, outputs, 1.0 if takes_newton else 0.5) if may_drift else []
+        if not takes_newton:
+            return [*averaged, *moving, ConstantCandidate()]
         # They win on most narrow rows, so that a few others will do beside them.
         small = () if self.intervals else SMALL_PENALTIES
         together = self.learns_together(_features_seen(rows), outputs, n_features)
         newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
-        return [*averaged[:BESIDE_NEWTON], *newton, ConstantCandidate()]
+        return [*averaged[:BESIDE_NEWTON], *newton, *moving, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
@@ -200,6 +211,29 @@ class Recipe:
         width = int(row_widths(rows).max(initial=0))
         return candidates[: most_candidates(width, outputs * (1 + self.replicas))]
 
+    def _moving(self, rows: Rows, outputs: int, p: float) -> list[Candidate]:
+        """Give candidates of constant rates, unless it is set how to learn, or memory is short."""
+        width = int(row_widths(rows).max(initial=0))
+        short = most_candidates(width, outputs) < ROOM_FOR_MOVING
+        if short or self.intervals or {getattr(self, name) for name in OF_SGD} != {"auto"}:
+            return []
+        loss = get_loss(self.loss)
+        length = squared_length_by(mean_squares(rows), p, fit_intercept=self.fit_intercept)
+        return [
+            Candidate(
+                alpha=1e-6,
+                schedule=Polynomial(gamma0=g / (loss.curvature * length), a=0.0, c=loss.power),
+                averaging=Averaging(None),
+                step="implicit",
+                precondition=p,
+                capped=True,
+                largest_squared_length=largest_squared_length(
+                    rows, fit_intercept=self.fit_intercept
+                ),
+            )
+            for g in CONSTANT_RATES
+        ]
+
     def _settings(self) -> list[tuple[float, float, float, float]]:
         """List (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
 
@@ -245,6 +279,11 @@ class Candidate:
     precondition: float
     capped: bool
     largest_squared_length: float
+
+    @property
+    def never_rests(self) -> bool:
+        """Whether its rate does not fall and nothing is averaged."""
+        return self.schedule.a == 0.0 and self.averaging.start is None
 
     def shares_bank_with(self, other: Candidate) -> bool:
         """Tell whether the two differ only in what the models of one bank may differ in."""

@@ -24,10 +24,12 @@ def new_race(
     outputs: int,
     classes: int | None,
     n_features: int | None,
+    may_drift: bool = False,
 ) -> tuple[Race, Floats | None]:
     """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it.
 
-    Gives the second moments of the rows too, as averaged SGD sees them.
+    Where rows ``may_drift``, some candidates do not rest. Gives the second moments of the rows too,
+    as averaged SGD sees them.
     """
     several = classes is not None and classes > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
@@ -44,7 +46,9 @@ def new_race(
         else NOTHING,
     )
     shifted = problem.centre.shifted(usual)
-    race = Race(recipe.candidates(usual, problem.outputs, n_features, shifted), recipe, problem)
+    outputs = problem.outputs
+    entering = recipe.candidates(usual, outputs, n_features, shifted, may_drift=may_drift)
+    race = Race(entering, recipe, problem)
     race.warm_up(usual, shifted)
     return race, second_moments(shifted, fit_intercept=recipe.fit_intercept)
 

@@ -138,8 +138,9 @@ class TrainingLoop:
         stream = self._open()
         self._hashed_bits = stream.hashed_bits
         self._take_schema(stream)
-        if stream.keeps_order and self._job.reading.warn_if_sorted:
+        if stream.keeps_order:
             self._learner.watch = OrderWatch(_advice(self._job))
+            self._learner.watch.told = not self._job.reading.warn_if_sorted
         if self._folder is not None:
             self._data = stream.fingerprint
             with self._interrupts.held():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.newton.leave_one_out import is_cheap
+from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.constant_lane import ConstantLane
+from polyak.learn.race.drifting import moving_candidates, moving_leader
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.given import Given, slice_of
@@ -27,9 +30,10 @@ from polyak.learn.race.milestones import (
     next_milestone,
 )
 from polyak.learn.race.newton_lane import NewtonRacer
-from polyak.learn.race.past import Past, proportionate
+from polyak.learn.race.past import Past
 from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.recipes import (
+    ROOM_FOR_MOVING,
     AnyCandidate,
     Candidate,
     ConstantCandidate,
@@ -55,11 +59,12 @@ class Race:
         self.problem = problem
         averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
         self.models_each = problem.outputs * (1 + averaged.replicas)
-        self.entered = sum(not isinstance(c, ConstantCandidate) for c in candidates)
+        self.moving = moving_candidates(candidates)
+        self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
         self.lanes = lanes_of(candidates, recipe, problem)
         self.scored = 0  # how many rows were scored; those learned again were not
-        # A part of a larger race, one of several that learn at the same time, lets nobody drop
-        # out, since the others might keep him; and leaves the other processors to the others.
+        # A part of a larger race lets nobody drop out, since the others might keep him; and leaves
+        # the other processors to the others.
         self.is_part = False
         self.threads: int | None = None  # how many learn; as many as there are processors if None
         # Intervals are of the weights of features: there the constant is only to compare with.
@@ -79,8 +84,9 @@ class Race:
 
     @property
     def contenders(self) -> list[int]:
-        """The numbers of those among them that may drop out: all but the constant."""
-        return [n for n in self.running if not isinstance(self.candidates[n], ConstantCandidate)]
+        """The numbers of those that may drop out: not the constant, nor who does not rest."""
+        free = self.moving | {self.constant}
+        return [number for number in self.running if number not in free]
 
     @property
     def constant(self) -> int | None:
@@ -91,7 +97,13 @@ class Race:
     @property
     def running_sgd(self) -> list[int]:
         """The numbers of those among them that are averaged SGD."""
-        return [n for n in self.running if isinstance(self.candidates[n], Candidate)]
+        averaged = [n for n in self.running if isinstance(self.candidates[n], Candidate)]
+        return [number for number in averaged if number not in self.moving]
+
+    @property
+    def running_moving(self) -> list[int]:
+        """The numbers of those that do not rest; see `polyak.learn.race.drifting`."""
+        return [number for number in self.running if number in self.moving]
 
     def warm_up(self, rows: Rows, shifted: Rows) -> None:
         """Show the candidates the rows that calibration looks at, before any is learned.
@@ -158,6 +170,8 @@ class Race:
     def _keep_what_fits(self, keep: int) -> None:
         """Let averaged SGD have only so many candidates; its weights alone are as wide as rows."""
         averaged = sorted(self.running_sgd)
+        if keep < ROOM_FOR_MOVING:
+            self.drop_all_but(set(self.running) - self.moving)
         if len(averaged) <= keep:
             return
         # All parts must keep the same ones: those that were most promising at first.
@@ -165,7 +179,8 @@ class Race:
         self.drop_all_but(set(self.running) - set(averaged) | set(kept[:keep]))
 
     def _widest(self) -> int:
-        return widest_for(len(self.running_sgd), self.models_each)
+        least = ROOM_FOR_MOVING if self.running_moving else 0
+        return widest_for(max(len(self.running_sgd), least), self.models_each)
 
     def _learn_all(
         self,
@@ -186,7 +201,8 @@ class Race:
             for lane in self.lanes:
                 checked = lane.check(checked, targets, weights)
         while done < total:
-            take = min(total - done, self._most_again() if again else self._most_rows())
+            most_again = ROWS_AT_A_TIME if self.problem.centre else sys.maxsize
+            take = min(total - done, most_again if again else self._most_rows())
             some = slice_of(checked, targets, weights, order, done, done + take)
             raw = slice_of(rows, targets, weights, order, done, done + take)[0]
             milestones = [] if again else self._milestones_within(take)
@@ -194,7 +210,8 @@ class Race:
             done += take
             if not again:
                 self.scored += take
-                self._note(milestones, sums)
+                if milestones:
+                    self.past.note(milestones, self._of_all(sums))
                 self.drop_who_left()
                 self._drop_at_doubling()
 
@@ -204,9 +221,6 @@ class Race:
         if len(self.contenders) > 1 and not self.is_part:
             most = min(most, next_doubling(self.scored) - self.scored)
         return most
-
-    def _most_again(self) -> int:
-        return ROWS_AT_A_TIME if self.problem.centre else sys.maxsize
 
     def _milestones_within(self, rows: int) -> list[int]:
         """Give those among the next rows; where one is overdue, as after a merge, their end."""
@@ -229,7 +243,7 @@ class Race:
         stops = np.array(milestones, dtype=np.int64) - self.scored
         threads = 1 if self.is_part else self.threads or processors()
         given: Given = rows, targets, weights, order
-        if self.problem.centre and self.running_sgd:
+        if self.problem.centre and any(isinstance(lane, SgdLane) for lane in self.lanes):
             given = (*self.problem.centre.take(raw, targets, weights, order), None)
 
         def drive(lane: Lane) -> Floats:
@@ -250,11 +264,6 @@ class Race:
         """Give the lanes that take time, and after them the constant's, which is the last."""
         free: list[Lane] = [lane for lane in self.lanes if isinstance(lane, ConstantLane)]
         return self.lanes[: len(self.lanes) - len(free)], free
-
-    def _note(self, milestones: list[int], sums: list[Floats]) -> None:
-        """Keep where everybody stood."""
-        if milestones:
-            self.past.note(milestones, self._of_all(sums))
 
     def drop_who_left(self) -> None:
         """Go on without the lanes that cannot."""
@@ -282,7 +291,7 @@ class Race:
 
     def _keep_best(self, keep: int, since: float) -> None:
         best = self._in_order(since, self.contenders)
-        chosen = set(best[:keep]).union(*(lane.stays for lane in self.lanes))
+        chosen = self.moving.union(best[:keep], *(lane.stays for lane in self.lanes))  # a new set
         # Who may have to leave must not be alone.
         averaged = [number for number in best if number in set(self.running_sgd)]
         if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
@@ -292,7 +301,12 @@ class Race:
         self.drop_all_but(chosen)
 
     def _in_order(self, since: float, numbers: list[int], *, fresh: bool = False) -> list[int]:
-        """Order candidates by their loss since so many rows.
+        """Order candidates by their loss since so many rows."""
+        losses = self._losses(since, fresh=fresh)
+        return sorted(numbers, key=lambda number: (losses[number], number))
+
+    def _losses(self, since: float, *, fresh: bool) -> Floats:
+        """Give the candidates' losses since so many rows.
 
         Beside averaged SGD, whose weights are new at every row, ``fresh`` leaves out what Newton
         steps lost since theirs are not.
@@ -303,7 +317,7 @@ class Race:
                 if isinstance(lane, NewtonRacer):
                     own = losses[lane.numbers]
                     losses[lane.numbers] = own - lane.age(since, float(own.min()))
-        return sorted(numbers, key=lambda number: (losses[number], number))
+        return losses
 
     def drop_all_but(self, chosen: set[int]) -> None:
         """Go on with only these candidates."""
@@ -326,7 +340,11 @@ class Race:
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
+            running = [number for number in running if number not in self.moving]
             best = self._in_order(self.scored / 2, running, fresh=True)[0]
+            if self.clock == self.scored:
+                losses = partial(self._losses, fresh=True)
+                best = moving_leader(best, self.running_moving, self.scored, losses)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         if isinstance(lane, ConstantLane):
             lane.n_features = self.lanes[0].n_features
@@ -347,17 +365,10 @@ class Race:
         """
         if not self.can_compare(len(rows)):
             return
-        lane = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
-        losses = lane.newton.losses_left_out(rows, targets, weights)
-        numbers = list(lane.numbers)
-        usual = proportionate(losses.min(axis=1))  # one absurd row must not decide
-        if self.constant is not None and self.constant_may_win:
-            constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
-            alone = constant.losses_left_out(targets, weights)
-            losses, numbers = np.column_stack([alone, losses]), [self.constant, *numbers]
-        means = losses[usual].mean(axis=0)
-        if np.isfinite(means).any():
-            self.preferred = numbers[int(np.nanargmin(means))]
+        newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
+        constants = (lane for lane in self.lanes if isinstance(lane, ConstantLane))
+        constant = next(constants, None) if self.constant_may_win else None
+        self.preferred = best_left_out(newton, constant, rows, targets, weights)
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
         """Give weights and their covariance, where a lane that ran to the end has them."""
