@@ -112,6 +112,19 @@ def test_they_lead_where_the_truth_turns_whatever_the_batches() -> None:
     assert for_late[0] < 0.7 * for_late[1]
 
 
+def test_after_many_rows_only_the_best_of_them_runs_whatever_the_batches() -> None:
+    X, y = stream("stationary", "squared_error", 20_000, 5, seed=0)
+    found = []
+    for batch in (1700, 20_000):
+        model = ASGDRegressor(random_state=0)
+        for place in range(0, len(y), batch):
+            model.partial_fit(X[place : place + batch], y[place : place + batch])
+        moving = [c for c in model.candidates_ if c.get("averaging", {}).get("start", 0) is None]
+        found.append([c["rows"] for c in moving])
+    assert found[0] == found[1]
+    assert sorted(found[0]) == [16_000, 16_000, 20_000]
+
+
 def test_only_where_rows_come_as_they_stand() -> None:
     X, y = stream("stationary", "squared_error", 3000, 5, seed=0)
 

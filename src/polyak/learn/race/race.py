@@ -16,7 +16,7 @@ from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.newton.leave_one_out import is_cheap
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.constant_lane import ConstantLane
-from polyak.learn.race.drifting import moving_candidates, moving_leader
+from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.given import Given, slice_of
@@ -97,8 +97,7 @@ class Race:
     @property
     def running_sgd(self) -> list[int]:
         """The numbers of those among them that are averaged SGD."""
-        averaged = [n for n in self.running if isinstance(self.candidates[n], Candidate)]
-        return [number for number in averaged if number not in self.moving]
+        return [n for n in self.contenders if isinstance(self.candidates[n], Candidate)]
 
     @property
     def running_moving(self) -> list[int]:
@@ -218,7 +217,7 @@ class Race:
     def _most_rows(self) -> int:
         """How many rows until somebody may have to drop out, or as many as memory has room for."""
         most = min(lane.most_rows() for lane in self.lanes)
-        if len(self.contenders) > 1 and not self.is_part:
+        if max(len(self.contenders), len(self.running_moving)) > 1 and not self.is_part:
             most = min(most, next_doubling(self.scored) - self.scored)
         return most
 
@@ -274,9 +273,14 @@ class Race:
             self.lanes = staying
 
     def _drop_at_doubling(self) -> None:
+        if self.is_part or not is_doubling(self.scored):
+            return
         keep = most_after(self.scored, self.entered)
-        if len(self.contenders) > keep and is_doubling(self.scored) and not self.is_part:
+        if len(self.contenders) > keep:
             self._keep_best(keep, self.scored // 2)
+        moving = self._in_order(self.scored / 2, self.running_moving)
+        if behind := moving[most_moving(self.scored) :]:
+            self.drop_all_but(set(self.running) - set(behind))
 
     def settle(self) -> None:
         """After a merge: note where everybody stands, and let those drop out who are behind.
@@ -321,12 +325,9 @@ class Race:
 
     def drop_all_but(self, chosen: set[int]) -> None:
         """Go on with only these candidates."""
-        lanes: list[Lane] = []
-        for lane in self.lanes:
-            places = [place for place, number in enumerate(lane.numbers) if number in chosen]
-            if places:
-                lanes.append(lane.select(places))
-        self.lanes = lanes
+        left = [[p for p, n in enumerate(lane.numbers) if n in chosen] for lane in self.lanes]
+        pairs = zip(self.lanes, left, strict=True)
+        self.lanes = [lane.select(places) for lane, places in pairs if places]
 
     # -- what came out -------------------------------------------------------------------------
 
@@ -353,9 +354,7 @@ class Race:
     def can_compare(self, rows: int) -> bool:
         """Tell whether `compare` would tell anything, if these were all rows."""
         lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
-        if not lanes or self.clock > self.scored:
-            return False
-        return is_cheap(rows, *lanes[0].size)
+        return bool(lanes) and self.clock <= self.scored and is_cheap(rows, *lanes[0].size)
 
     def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
         """Find out who leads by leaving each of the rows, all that were learned, out in turn.
