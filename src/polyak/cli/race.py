@@ -59,6 +59,8 @@ def _settings_words(best: CandidateReport) -> str:
     if rate is None:
         together = " on all classes together" if best.softmax else ""
         return f"block Newton steps{together}, penalty {best.penalty:g}"
+    if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
+        return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
     return (
         f"averaged SGD, preconditioner {best.precondition:g}, "
         f"learning rate {rate.gamma0:.3g}, decay {rate.a:.3g} to the power {rate.c:.3g}, "

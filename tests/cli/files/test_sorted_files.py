@@ -32,6 +32,7 @@ def test_a_file_as_it_stands(source: Path, tmp_path: Path) -> None:
         (sentence,) = warned(done.stderr)
         assert "as if they were sorted or changed with time: unless that is the point" in sentence
         assert "learn them with --order auto, or read them with --shuffle-buffer 100000" in sentence
+        assert "SGD at the constant rate" in done.stdout
     for helps in (("--order", "auto"), ("--memory", "1"), ("--shuffle-buffer", "100000")):
         assert not warned(polyak(*TRAIN, source, *model, *helps).stderr)
 
