@@ -200,11 +200,11 @@ class SgdLane(Lane):
 
     def replicas(self, place: int) -> NDArray[Any] | None:
         """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+        if self.models_each == self.outputs:
+            return None
         first = place * self.models_each
         models = slice(first + self.outputs, first + self.models_each)
         coef = self.bank.coef[models]
-        if len(coef) == 0:
-            return None
         intercept = self.centre.undone(coef, self.bank.intercept[models])
         whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
         whole = whole.reshape(-1, self.outputs, whole.shape[1])
