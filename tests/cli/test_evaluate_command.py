@@ -64,3 +64,11 @@ def test_groups_need_a_column(folder: Path, tmp_path: Path) -> None:
     rows = write(tmp_path / "t.svm", rows_of_text(100))
     polyak("train", rows, "-m", tmp_path / "m", "-q", "--recipe", "sgd")
     assert "--by needs a table" in fails("evaluate", tmp_path / "m", rows, "--by", "x")
+
+
+def test_a_label_that_was_never_learned_is_named_by_its_line(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "t.csv").read_text().splitlines(keepends=True)
+    lines[300] = lines[300].replace(",yes,", ",perhaps,").replace(",no,", ",perhaps,")
+    source = write(tmp_path / "new.csv", "".join(lines))
+    done = fails("evaluate", folder / "y", source)
+    assert "new.csv, line 301, has the label perhaps, which the model does not know" in done

@@ -34,6 +34,12 @@ def numbers(missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def test_a_list_of_lists_may_have_them() -> None:
+    X, y = numbers()
+    fitted = [ASGDRegressor(random_state=0).fit(rows, y) for rows in (X, X.tolist())]
+    np.testing.assert_array_equal(fitted[0].coef_, fitted[1].coef_)
+
+
 def frames(X: np.ndarray) -> list[Any]:
     table = pd.DataFrame(X, columns=NAMES)
     return [table, pl.from_pandas(table), pa.Table.from_pandas(table)]

@@ -43,13 +43,18 @@ def needs_schema(X: Any) -> bool:
 
 
 def has_missing_values(X: Any) -> bool:
-    """Tell whether an array of numbers has a missing one, which is a NaN.
+    """Tell whether an array of numbers, or a list of lists, has a missing one, which is a NaN.
 
     Examples
     --------
-    >>> has_missing_values(np.array([[1.0, np.nan]])), has_missing_values([[1.0, None]])
+    >>> has_missing_values(np.array([[1.0, np.nan]])), has_missing_values([[1.0, 2.0]])
     (True, False)
     """
+    if isinstance(X, list):
+        try:
+            X = np.asarray(X)
+        except ValueError:  # rows of different lengths, of which scikit-learn will tell
+            return False
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and _any_nan(X)
 
 

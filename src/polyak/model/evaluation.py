@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.errors import DataError
+from polyak.errors import DataError, RowError
 from polyak.losses import get_loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.constant_loss import ConstantLoss
@@ -110,6 +110,4 @@ class Evaluation:
         if not known.all():
             row = int(np.argmin(known))
             label = label_text(targets[row])
-            raise DataError(
-                f"row {self.rows + row + 1} has the label {label}, which the model does not know"
-            )
+            raise RowError(row, f" has the label {label}, which the model does not know")

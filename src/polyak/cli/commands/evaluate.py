@@ -11,6 +11,7 @@ from polyak.cli.reading import begin_reading
 from polyak.data.head_start import HeadStart
 
 if TYPE_CHECKING:
+    from polyak.errors import RowError
     from polyak.model.linear import LinearModel
     from polyak.rows.batch import Batch
 
@@ -74,7 +75,7 @@ class Measured:
     ) -> dict[str, Any]:
         """Take all rows of a source, and give what is one number each."""
         from polyak.cli.source import open_for
-        from polyak.errors import DataError
+        from polyak.errors import DataError, RowError
 
         with open_for(self._model, source, options, begun=begun) as stream:
             if getattr(options, "keep", None) and stream.schema is None:
@@ -82,7 +83,10 @@ class Measured:
             for batch in stream:
                 if batch.targets is None:
                     raise DataError("the source has no targets to compare with")
-                self._add(batch)
+                try:
+                    self._add(batch)
+                except RowError as error:
+                    raise DataError(_named(error, batch, stream.rows_read)) from error
             for line in stream.first_bad_lines:
                 say(f"skipped {line}")
             skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
@@ -133,6 +137,14 @@ class Measured:
                 f"the column {batch.kept.schema.names[0]} has more than {MOST_GROUPS} different "
                 "values: too many groups"
             )
+
+
+def _named(error: RowError, batch: Batch, rows: int) -> str:
+    """Say of which file and line a row is; there are so many rows up to the batch's last."""
+    if batch.where is None:
+        return f"row {rows - len(batch) + error.row + 1}{error.what}"
+    file, number, unit = batch.where(error.row)
+    return f"{file}, {unit} {number},{error.what}"
 
 
 def _print_tables(tables: dict[str, Any]) -> None:

@@ -41,7 +41,6 @@ def choose_schema(
     dialect = dialect or Dialect()
     written = find_written(sample, wanted, dialect, source, text)
     sample = with_plain_values(sample, written, None if text is None else text.sample_words)
-    stored = dict(zip(names, map(stored_as, sample.schema.types), strict=True))
     target = None
     if wanted.target is not None:
         target = _target(sample.column(wanted.target), wanted, source)
@@ -49,22 +48,7 @@ def choose_schema(
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
-    answers = None if wanted.target is None else _answers(sample.column(wanted.target))
-    scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
-    kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
-    columns = []
-    for name in chosen:
-        may_be_copy = name in copies if name in scales else stored[name] not in (None, "strings")
-        if may_be_copy and answers is not None and answers.equal(sample.column(name)):
-            warnings.warn(
-                f"the column {name} of {source} equals the target {wanted.target} in the first "
-                "rows; it is left out",
-                stacklevel=2,
-            )
-        elif name in scales and name not in kinds:
-            columns.append(Column(name, "number", "number", *scales[name]))
-        elif (column := _column(name, sample.column(name), kinds.get(name), source)) is not None:
-            columns.append(column)
+    columns = _columns(sample, chosen, wanted, source)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -77,6 +61,28 @@ def choose_schema(
         written=written,
         dialect=dialect,
     )
+
+
+def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
+    """Say what each column means, leaving out those that cannot be learned from."""
+    stored = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
+    answers = None if wanted.target is None else _answers(sample.column(wanted.target))
+    scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
+    kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
+    columns = []
+    for name in chosen:
+        may_be_copy = name in copies if name in scales else stored[name] not in (None, "strings")
+        if may_be_copy and answers is not None and answers.equal(sample.column(name)):
+            warnings.warn(
+                f"the column {name} of {source} equals the target {wanted.target} in the first "
+                "rows; it is left out",
+                stacklevel=3,
+            )
+        elif name in scales and name not in kinds:
+            columns.append(Column(name, "number", "number", *scales[name]))
+        elif (column := _column(name, sample.column(name), kinds.get(name), source)) is not None:
+            columns.append(column)
+    return columns
 
 
 def find_written(
