@@ -7,10 +7,10 @@ import pytest
 from problems import LOSSES, distance, make_bank, problem, stored
 
 from polyak.errors import DivergenceError
-from polyak.learn import reference
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
+from polyak.paper import algorithm1 as reference
 
 
 @pytest.mark.parametrize("loss", LOSSES)

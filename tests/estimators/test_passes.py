@@ -16,10 +16,10 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
-from polyak.learn import reference
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
+from polyak.paper import algorithm1 as reference
 
 
 def targets(estimator, y):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.bar import Bar
 from polyak.cli.errors import UsageError, say
+from polyak.cli.progress.bar import Bar
 
 if TYPE_CHECKING:
     from polyak.distributed.dask.run import Result

@@ -11,7 +11,7 @@ import numpy as np
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.bank.checks import Step
-from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
+from polyak.learn.newton.block.curvature import LOSSES as WITH_CURVATURE
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.schedules import (
     Polynomial,
@@ -306,7 +306,7 @@ class NewtonCandidate:
 
 @dataclass(frozen=True, slots=True)
 class ConstantCandidate:
-    """The best constant so far, so that no model is worse; see `polyak.learn.race.constant_lane`.
+    """The best constant so far, so that no model is worse; see `polyak.learn.race.lanes.constant`.
 
     Its one field tells it from the others where candidates are stored.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.race import Race
-from polyak.learn.race.lane import Problem
+from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import Recipe
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.free_memory import check_memory
 from polyak.learn.calibration import BINS
-from polyak.learn.newton.curvature import LOSSES as WITH_CURVATURE
+from polyak.learn.newton.block.curvature import LOSSES as WITH_CURVATURE
 from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Recipe
 from polyak.losses import LOSSES

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from problems import LOSSES, distance, make_bank, problem
 
-from polyak.learn import reference
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
+from polyak.paper import algorithm1 as reference
 
 ALPHAS = [0.0, 1e-4, 1e-2, 0.3]
 GAMMAS = [0.01, 0.05, 0.2, 0.4]

@@ -9,7 +9,7 @@ from simulated import labels
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.learn.newton.algebra import Equations, gram
+from polyak.learn.newton.block.algebra import Equations, gram
 from polyak.learn.newton.fitting import rows_of_matrix
 from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard

@@ -42,8 +42,8 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    from polyak.cli.counting import counting
     from polyak.cli.output import print_figures
+    from polyak.cli.progress.counting import counting
     from polyak.data.write.convert import convert, format_of
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts

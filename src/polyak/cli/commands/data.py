@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, add_json
-from polyak.cli.bar import Bar
 from polyak.cli.errors import UsageError, say
+from polyak.cli.progress.bar import Bar
 
 if TYPE_CHECKING:
     from polyak.paper.datasets.download_urls import RemoteFile

@@ -8,8 +8,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from polyak.cli.arguments import Parser, positive
-from polyak.cli.bar import Bar
 from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.cli.progress.bar import Bar
 from polyak.training.interrupts import raise_on_ctrl_c
 
 if TYPE_CHECKING:

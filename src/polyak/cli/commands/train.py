@@ -262,7 +262,7 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
         from polyak.cli.distributed import train as train_on_cluster
 
         return train_on_cluster(job, options)
-    from polyak.cli.progress import display
+    from polyak.cli.progress.live import display
     from polyak.training.job import Progress
     from polyak.training.loop import train
 
@@ -344,7 +344,7 @@ def _report_missing_targets(outcome: Outcome) -> None:
 
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
-    from polyak.cli.progress import speeds
+    from polyak.cli.progress.live import speeds
     from polyak.cli.race import recent_words, whole_past_words, winner, winner_words
 
     progress = outcome.progress

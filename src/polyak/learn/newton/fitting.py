@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import WIDE, Equations, definite, gram, solve
-from polyak.learn.newton.fewer_rows import FewerRows
+from polyak.learn.newton.block.algebra import WIDE, Equations, definite, gram, solve
+from polyak.learn.newton.block.fewer_rows import FewerRows
+from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import gram_at, slope_spread
 from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
-from polyak.learn.newton.step import Block, Past, learn_block
 
 Floats = NDArray[np.float64]
 

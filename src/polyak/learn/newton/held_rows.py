@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import WIDE
+from polyak.learn.newton.block.algebra import WIDE
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows
 

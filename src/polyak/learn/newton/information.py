@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import solve
+from polyak.learn.newton.block.algebra import solve
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]

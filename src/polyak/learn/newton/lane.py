@@ -2,7 +2,8 @@
 
 Averaged SGD needs a number of rows that grows with how badly conditioned they are. Where a matrix
 of features by features fits, a block of rows can instead be learned by Newton's step, with all rows
-before it summed up by a quadratic: see `polyak.learn.newton.step`. Squared error is then exact.
+before it summed up by a quadratic: see `polyak.learn.newton.block.step`. For squared error that is
+exact.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.age import degrees, mean_age, noise
-from polyak.learn.newton.algebra import gram, times
-from polyak.learn.newton.curvature import curvature
+from polyak.learn.newton.block.algebra import gram, times
+from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.leave_one_out import losses_left_out
+from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.information import Information, flat
 from polyak.learn.newton.learning import BlockLearning
-from polyak.learn.newton.leave_one_out import losses_left_out
 from polyak.learn.newton.limits import first_fit
-from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
 from polyak.learn.newton.softmax import ClassesBlock

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.algebra import WIDE, times
-from polyak.learn.newton.curvature import LOSSES
+from polyak.learn.newton.block.algebra import WIDE, times
+from polyak.learn.newton.block.curvature import LOSSES
+from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import (
     fit_curved,
     fit_exactly,
@@ -23,7 +24,6 @@ from polyak.learn.newton.fitting import (
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, WIDEST, first_fit, most_features
-from polyak.learn.newton.one_thread import one_blas_thread
 from polyak.learn.newton.progressive import SUMS, progressive_sums
 from polyak.learn.newton.sandwich import remembered
 from polyak.learn.newton.softmax import learn_classes, odds_of_classes, of_classes

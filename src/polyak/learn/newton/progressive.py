@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.curvature import value_and_slope
+from polyak.learn.newton.block.curvature import value_and_slope
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import definite, gram, solve_by
-from polyak.learn.newton.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.algebra import definite, gram, solve_by
+from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.step import Block
 from polyak.learn.newton.standardize import Standard
-from polyak.learn.newton.step import Block
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ def slope_spread(
     """Add up ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
 
     ``whole`` is the sum of the Hessians with the rows' own and the penalty, at w, as
-    `polyak.learn.newton.step.definite` gives it.
+    `polyak.learn.newton.block.step.definite` gives it.
     """
     scores = Z @ w
     slopes, bend = value_and_slope(loss, scores, targets)[1], curvature(loss, scores, targets)

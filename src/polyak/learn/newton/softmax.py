@@ -17,13 +17,19 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import definite, inner, inverse_of_factor, times, times_transposed
-from polyak.learn.newton.fewer_rows import FewerRows
+from polyak.learn.newton.block.algebra import (
+    definite,
+    inner,
+    inverse_of_factor,
+    times,
+    times_transposed,
+)
+from polyak.learn.newton.block.fewer_rows import FewerRows
+from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
+from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
-from polyak.learn.newton.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.progressive import summed_losses
-from polyak.learn.newton.step import Block, Past, learn_block
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
@@ -167,9 +173,10 @@ def losses_left_out(
 ) -> Floats:
     """Give the loss of every row by weights found without it, a column a penalty.
 
-    As in `polyak.learn.newton.leave_one_out`, with matrices for numbers: where ``Q`` is a row's
-    part of the inverse Hessian and ``h`` its own Hessian, scores move by ``Q (1 - h Q)^-1 g``. The
-    loss is that of every class against the rest, as those of other candidates.
+    As in `polyak.learn.newton.block.leave_one_out`, with matrices for numbers: where ``Q`` is a
+    row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
+    ``Q (1 - h Q)^-1 g``. The loss is that of every class against the rest, as those of other
+    candidates.
     """
     found = np.empty((len(Z), V.shape[1]))
     block = ClassesBlock(Z, targets, weights)

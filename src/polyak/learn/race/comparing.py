@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.constant_lane import ConstantLane
-from polyak.learn.race.newton_lane import NewtonRacer
+from polyak.learn.race.lanes.constant import ConstantLane
+from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.past import proportionate
 from polyak.rows.sparse import Rows
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from polyak.learn.race.constant_lane import ConstantLane
-from polyak.learn.race.lane import Lane, Problem
-from polyak.learn.race.newton_lane import NewtonRacer
-from polyak.learn.race.sgd_lane import SgdLane
+from polyak.learn.race.lanes.constant import ConstantLane
+from polyak.learn.race.lanes.lane import Lane, Problem
+from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.recipes import (
     AnyCandidate,
     Candidate,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from polyak.learn.race.lane import Lane
+from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.past import Past
 from polyak.learn.recipes import AnyCandidate, Candidate
 from polyak.rows.sparse import Rows, SparseRows

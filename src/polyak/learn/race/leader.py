@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.lane import Lane
+from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.recipes import AnyCandidate, NewtonCandidate
 
 Floats = NDArray[np.float64]

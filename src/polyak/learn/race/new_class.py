@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import BINS
-from polyak.learn.newton.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.one_class_more import with_one_class_more
 from polyak.learn.newton.softmax import basis
+from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.race import Race
-from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.race.storing import Arrays, Page, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss

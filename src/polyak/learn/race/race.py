@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import ROWS_AT_A_TIME
-from polyak.learn.newton.leave_one_out import is_cheap
+from polyak.learn.newton.block.leave_one_out import is_cheap
 from polyak.learn.race.comparing import best_left_out
-from polyak.learn.race.constant_lane import ConstantLane
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import most_after, require_room, widest_for
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.given import Given, slice_of
 from polyak.learn.race.going_back import before
-from polyak.learn.race.lane import Lane, Problem
+from polyak.learn.race.lanes.constant import ConstantLane
+from polyak.learn.race.lanes.lane import Lane, Problem
+from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.leader import Leader
 from polyak.learn.race.milestones import (
     is_doubling,
@@ -29,9 +31,7 @@ from polyak.learn.race.milestones import (
     next_doubling,
     next_milestone,
 )
-from polyak.learn.race.newton_lane import NewtonRacer
 from polyak.learn.race.past import Past
-from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.recipes import (
     ROOM_FOR_MOVING,
     AnyCandidate,

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.centring import NOTHING, Centre
-from polyak.learn.race.constant_lane import ConstantLane
-from polyak.learn.race.lane import Problem
-from polyak.learn.race.newton_lane import NewtonRacer
+from polyak.learn.race.lanes.constant import ConstantLane
+from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.past import Past
 from polyak.learn.race.race import Race
-from polyak.learn.race.sgd_lane import SgdLane
 from polyak.learn.recipes import (
     AnyCandidate,
     Candidate,

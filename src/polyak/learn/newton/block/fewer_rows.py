@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import definite, times
+from polyak.learn.newton.block.algebra import definite, times
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.algebra import definite, gram, inverse_of_factor
-from polyak.learn.newton.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.algebra import definite, gram, inverse_of_factor
+from polyak.learn.newton.block.curvature import curvature, value_and_slope
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.one_thread import one_blas_thread
+from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]

@@ -14,15 +14,15 @@ from polyak._core import CheckedRows
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
+from polyak.learn.newton.block.leave_one_out import FEW_ROWS
 from polyak.learn.newton.lane import NewtonLane
-from polyak.learn.newton.leave_one_out import FEW_ROWS
-from polyak.learn.race.counting import (
+from polyak.learn.race.lanes.counting import (
     count_scores,
     room_for_scores,
     set_histogram,
     with_histogram,
 )
-from polyak.learn.race.lane import Problem
+from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.progress import Lines, LiveLine, Quiet, speeds
+from polyak.cli.progress.live import Lines, LiveLine, Quiet, speeds
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.newton.leave_one_out import losses_left_out
-from polyak.learn.race.lane import Lane, Problem
+from polyak.learn.newton.block.leave_one_out import losses_left_out
+from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
 from polyak.losses import get_loss

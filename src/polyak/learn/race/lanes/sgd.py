@@ -13,13 +13,13 @@ from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import ROWS_AT_A_TIME, Centre
-from polyak.learn.race.counting import (
+from polyak.learn.race.lanes.counting import (
     count_scores,
     room_for_scores,
     set_histogram,
     with_histogram,
 )
-from polyak.learn.race.lane import Lane, Problem
+from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.recipes import Candidate, Recipe, make_bank
 from polyak.rows.sparse import Rows
 

@@ -1,0 +1,1 @@
+"""How a run is going, on the screen."""
