@@ -7,11 +7,13 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.bank.checks import Step
 from polyak.learn.newton.block.curvature import LOSSES as WITH_CURVATURE
+from polyak.learn.newton.frequent import frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.schedules import (
     Polynomial,
@@ -112,15 +114,19 @@ class Recipe:
         how = self.for_averaged_sgd(outputs, n_features)
         seen = rows if shifted is None else shifted
         averaged = how._sgd(seen, outputs)
-        takes_newton = self._takes_newton_steps(_features_seen(rows), outputs)
-        moving = how._moving(seen, outputs, 1.0 if takes_newton else 0.5) if may_drift else []
-        if not takes_newton:
-            return [*averaged, *moving, ConstantCandidate()]
+        features, beside = _features_seen(rows), BESIDE_NEWTON
+        if not self._takes_newton_steps(features, outputs):
+            frequent = self._frequent(rows, outputs)
+            if frequent is None:
+                moving = how._moving(seen, outputs, 0.5) if may_drift else []
+                return [*averaged, *moving, ConstantCandidate()]
+            features, n_features, beside = len(frequent), len(frequent), len(averaged)
+        moving = how._moving(seen, outputs, 1.0) if may_drift else []
         # They win on most narrow rows, so that a few others will do beside them.
         small = () if self.intervals else SMALL_PENALTIES
-        together = self.learns_together(_features_seen(rows), outputs, n_features)
+        together = self.learns_together(features, outputs, n_features)
         newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
-        return [*averaged[:BESIDE_NEWTON], *newton, *moving, ConstantCandidate()]
+        return [*averaged[:beside], *newton, *moving, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
@@ -134,6 +140,12 @@ class Recipe:
         if self.recipe != "auto" or self.loss not in WITH_CURVATURE or set_by_user:
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
+
+    def _frequent(self, rows: Rows, outputs: int) -> NDArray[np.int64] | None:
+        """Give the features that Newton steps may learn though there are too many of them."""
+        if self.intervals or not self._takes_newton_steps(0, outputs):
+            return None
+        return frequent_features(rows, most_features(self.loss, outputs))
 
     def learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:
         """Tell whether Newton steps are to learn several classes together, in one matrix.

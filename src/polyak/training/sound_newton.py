@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
-from polyak.learn.newton.learning import SEGMENT
 from polyak.learn.newton.limits import first_fit, most_features
 from polyak.learn.newton.progressive import SUMS
+from polyak.learn.newton.scoring import SEGMENT
 from polyak.storage.shapes import flag, many, maybe, record, whole, word
 
 Arrays = dict[str, NDArray[Any]]
@@ -32,6 +32,8 @@ NEWTON = record(
         "dtype": word("float32", "float64"),
     },
     earlier=many(whole(1), most=2),
+    closed=flag,
+    _left_out=whole(),
 )
 
 

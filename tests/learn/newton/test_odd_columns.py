@@ -142,7 +142,9 @@ def test_the_lane_leaves_at_the_row_that_is_too_wide():
     dense[200, 20:] = 1.0
     rows = as_rows(csr_matrix(dense))
     y = np.where(dense[:, 0] > 0, 1.0, -1.0)
-    whole, parts, narrow = (NewtonLane("log_loss", rows[:100], widest=25) for _ in range(3))
+    whole, parts, narrow = (
+        NewtonLane("log_loss", rows[:100], widest=25, intervals=True) for _ in range(3)
+    )
     whole.learn(rows, y)
     for begin in range(0, 300, 7):
         parts.learn(rows[begin : begin + 7], y[begin : begin + 7])

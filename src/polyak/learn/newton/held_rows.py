@@ -74,15 +74,16 @@ class HeldRows:
         standard: Standard,
         *,
         fresh: bool,
-    ) -> None:
-        """Take rows in."""
+    ) -> int:
+        """Take rows in; say how often a feature was left out, being no column."""
         place = slice(self.count, self.count + len(rows))
         self._Z[place, : self.first] = 1.0
-        standard.fill(rows, self._Z[place, self.first : self.first + len(standard)])
+        others = standard.fill(rows, self._Z[place, self.first : self.first + len(standard)])
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
         self._fresh[place] = float(fresh)
         self.count += len(rows)
+        return others
 
     def forget(self) -> None:
         """Make room for the next block."""

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from polyak.learn.newton.age import degrees, mean_age, noise
 from polyak.learn.newton.block.algebra import gram, times
 from polyak.learn.newton.block.curvature import curvature
-from polyak.learn.newton.block.leave_one_out import losses_left_out
+from polyak.learn.newton.block.fewer_rows import FewerRows
+from polyak.learn.newton.block.leave_one_out import is_cheap, losses_left_out
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.information import Information, flat
@@ -108,6 +109,12 @@ class NewtonLane(BlockLearning):
         """Give what a penalty of one is for each column, the constant's first, all rows learned."""
         return np.asarray(self._shrink(self._finished().standard)[:, 0] / self.penalties[0])
 
+    def can_leave_out(self, rows: int) -> bool:
+        """Tell whether to ask for `losses_left_out`, were there so many rows."""
+        if self.softmax:
+            return is_cheap(rows, (self.outputs - 1) * len(self.standard), len(self.penalties))
+        return is_cheap(rows, min(rows, len(self.standard)), len(self))
+
     def losses_left_out(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> Floats:
         """Give what each of the rows, all that were learned, loses by weights found without it.
 
@@ -122,9 +129,13 @@ class NewtonLane(BlockLearning):
         with one_blas_thread():
             if self.softmax:
                 return classes_left_out(Z, targets, sample_weight, done._known.W, shrink)
-            for k in range(self.outputs):
-                W = done._known.W[:, :, k]
-                found += losses_left_out(self.loss, Z, targets[:, k], sample_weight, W, shrink)
+            W = [done._known.W[:, :, k] for k in range(self.outputs)]
+            if len(Z) < Z.shape[1]:  # less work, and the same
+                few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
+                W = [few.inward(own) for own in W]
+                Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
+            for k, own in enumerate(W):
+                found += losses_left_out(self.loss, Z, targets[:, k], sample_weight, own, shrink)
         return found
 
     def sandwich(self) -> Sandwich:
@@ -204,6 +215,8 @@ class NewtonLane(BlockLearning):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out everything that learning changes: what JSON holds, and arrays."""
         page = {name: getattr(self, name) for name in _NUMBERS} | {"block": self._held.block}
+        if self.closed:
+            page |= {"closed": True, "_left_out": self._left_out}
         page["earlier"] = [rows for rows, _ in self._earlier]
         arrays: dict[str, NDArray[Any]] = {
             "penalties": self.penalties.copy(),
@@ -218,6 +231,7 @@ class NewtonLane(BlockLearning):
         """Go on from what ``state`` gave, to the last bit as if there had been no stop."""
         for name in _NUMBERS:
             setattr(self, name, page[name])
+        self.closed, self._left_out = page.get("closed", False), page.get("_left_out", 0)
         for name in ("penalties", "totals", "lately"):
             setattr(self, name if name == "penalties" else f"_{name}", arrays[name].copy())
         rows = page.get("earlier", [])
@@ -260,6 +274,9 @@ class NewtonLane(BlockLearning):
                 return
         signs = [1.0] * (1 + len(others)) + ([] if base is None else [-float(len(others))])
         lanes = [lane._finished() for lane in everyone]
+        if any(lane.closed for lane in lanes):
+            lanes = _with_common_features(lanes)
+            self.closed = True
         standard = copy.deepcopy(lanes[0].standard)
         for lane, sign in zip(lanes[1:], signs[1:], strict=True):
             standard.take_in(lane.standard, sign)
@@ -282,3 +299,14 @@ class NewtonLane(BlockLearning):
 
 
 _NUMBERS = ("clock", "left", "_learned_again", "_first_block", "_solved", "_counted")
+
+
+def _with_common_features(lanes: Sequence[NewtonLane]) -> list[NewtonLane]:
+    """Give copies that have learned nothing but the features that all of them know."""
+    known = [set(lane.standard.features.tolist()) for lane in lanes]
+    common = np.array(sorted(set.intersection(*known)), dtype=np.int64)
+    copies = [copy.copy(lane) for lane in lanes]
+    for lane in copies:
+        lane._held = lane._held.copy(to_change=False)
+        lane._only(lane.standard.places(common))
+    return copies

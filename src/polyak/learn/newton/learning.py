@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, times
 from polyak.learn.newton.block.curvature import LOSSES
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import (
@@ -21,26 +20,31 @@ from polyak.learn.newton.fitting import (
     weights_of,
     weights_of_few,
 )
+from polyak.learn.newton.frequent import (
+    MOST,
+    frequent_features,
+    frequent_places,
+    without_others,
+)
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.limits import PENALTIES, WIDEST, first_fit, most_features
-from polyak.learn.newton.progressive import SUMS, progressive_sums
+from polyak.learn.newton.limits import PENALTIES, WIDEST, most_features
+from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import remembered
-from polyak.learn.newton.softmax import learn_classes, odds_of_classes, of_classes
+from polyak.learn.newton.scoring import BlockScoring
+from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
 
 Floats = NDArray[np.float64]
 
-SEGMENT, WIDE_SEGMENT, PRODUCT = 2048, 512, 512
-"""So many rows are added up at a time, counted from the last change of weights; fewer of those with
-many columns, which are scored anew for every look in between. A product has rows of its own number,
-always the same ones: its bits may depend on it."""
+ROWS_THAT_SHOW = 100
+"""So many rows show whether few of their features make up most of what they have."""
 FAR = 100.0
 """A centre is moved where the mean is so many spreads and standard deviations from it."""
 
 
-class BlockLearning:
+class BlockLearning(BlockScoring):
     """What `polyak.learn.newton.lane.NewtonLane` does as long as rows come."""
 
     def __init__(
@@ -68,6 +72,8 @@ class BlockLearning:
             widest, most_features(loss, outputs, intervals=intervals, together=softmax)
         )
         self.left: str | None = None
+        self.closed = False  # features that are no columns yet are left out from now on
+        self._left_out = 0  # how often, since the block began
         self.clock = 0
         self.threads = 1
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
@@ -82,8 +88,12 @@ class BlockLearning:
         self._known: Information
         self._forget_everything()
         if self._has_room(first_rows) < len(first_rows):
-            self._leave("there are too many features")
-            return
+            chosen = None if intervals else frequent_features(first_rows, self.widest)
+            if chosen is None:
+                self._leave("there are too many features")
+                return
+            self.standard.add(chosen)
+            self.closed = True
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
         self._held.make_room(len(self.standard), self.widest)
@@ -92,23 +102,11 @@ class BlockLearning:
         return len(self.penalties) * self.outputs
 
     @property
-    def size(self) -> tuple[int, int]:
-        """How many columns its matrices have, and how many there are of all penalties."""
-        if self.softmax:
-            return (self.outputs - 1) * len(self.standard), len(self.penalties)
-        return len(self.standard), len(self)
-
-    @property
     def nbytes(self) -> int:
         """How much memory the matrices and the held rows take."""
         known = self._known
         arrays = (known.W, known.P, *known.G, *known.M)
         return sum(array.nbytes for array in arrays) + self._held.nbytes
-
-    @property
-    def smallest(self) -> int:
-        """The place of the smallest penalty, which intervals are taken at."""
-        return int(np.argmin(self.penalties))
 
     @property
     def _columns(self) -> int:
@@ -186,31 +184,31 @@ class BlockLearning:
         begin, own = self._held.count - taken, None
         if scores is not None:
             own = scores[:taken] = self._scores(begin)
-        if taken < len(rows):
-            self._leave("there are too many features")
-        else:
+        if taken == len(rows):
             self._advance(own if begin == self._counted else None)
-
-    def _segment_end(self) -> int:
-        """Give the next number of held rows at which they are scored, or learned."""
-        rows = WIDE_SEGMENT if len(self._known) > WIDE else SEGMENT
-        return min(self._counted + rows, self._block_end())
-
-    def _block_end(self) -> int:
-        """Give the number of held rows at which weights are found, at every doubling at first.
-
-        The rows of the first block are held all the while, so that each time it is the batch
-        optimum of them all. Squared error has sums that say as much, and need hold none of them,
-        unless what their slopes spread is to be kept, which is better taken at later weights.
-        """
-        if self.exact and not self.intervals:
-            least = self.clock - self._held.count
+        elif self._may_close():
+            self.closed = True
+            rest = slice(taken, None)
+            own = None if weights is None else weights[rest]
+            out = None if scores is None else scores[rest]
+            self._learn_part(rows[rest], targets[rest], own, out, again=again)
         else:
-            least = 2 * self._solved if self._first_block else self._held.block
-        return min(max(least, first_fit(len(self.standard))), self._held.block)
+            self._leave("there are too many features")
+
+    def _may_close(self) -> bool:
+        """Tell whether to go on with the features there are; the held rows show what they cover.
+
+        Intervals are of all weights.
+        """
+        if self.intervals or self._held.count < ROWS_THAT_SHOW:
+            return not self.intervals
+        counts = np.count_nonzero(self._held.features(), axis=0)
+        return frequent_places(counts, self.widest) is not None
 
     def _has_room(self, rows: Rows) -> int:
         """Make columns of new features; say how many rows come before there are too many."""
+        if self.closed:
+            return len(rows)
         if not isinstance(rows, SparseRows) and rows.shape[1] == len(self.standard):
             return len(rows)
         new, row = self.standard.appearing(rows)
@@ -231,7 +229,8 @@ class BlockLearning:
             weights = None if weights is None else weights[:take]
             self._has_room(rows)
         self._held.make_room(len(self.standard), self.widest)
-        self._held.add(rows, self._signs(targets), weights, self.standard, fresh=not again)
+        signs = self._signs(targets)
+        self._left_out += self._held.add(rows, signs, weights, self.standard, fresh=not again)
         self.clock += take
         self._learned_again += take if again else 0
         return take
@@ -248,61 +247,30 @@ class BlockLearning:
                 self._count_segment(scores)
             if held == self._block_end():
                 short = self._first_block and held < self._held.block
-                self._fit(provisional=short and (self.intervals or not self.exact))
+                provisional = short and (self.intervals or not self.exact)
+                thins = self.closed and not provisional and len(self.standard) > MOST
+                counts = np.count_nonzero(self._held.features(), axis=0) if thins else None
+                others = self._left_out
+                self._fit(provisional=provisional)
+                if counts is not None and self.left is None:
+                    self._keep_frequent(counts[: len(self.standard)], others)
 
-    # -- progressive scores --------------------------------------------------------------------
+    def _keep_frequent(self, counts: NDArray[np.int64], others: int) -> None:
+        """Keep the features that were in most rows of a block, now that there are too many."""
+        places = frequent_places(counts, self.widest, others)
+        if places is None:
+            self._leave("there are too many features")
+        else:
+            self._only(places)
 
-    def _scores(self, begin: int) -> Floats:
-        """Score held rows from one on, none of which is in the sums yet.
-
-        The weights are those of the columns there were at the last fit: others have none.
-        """
-        columns, end = len(self._known), self._segment_end()
-        W = self._class_weights(self._known.W).reshape(columns, -1)
-        first = begin - (begin - self._counted) % PRODUCT
-        parts = [
-            times(self._held.part(place, min(place + PRODUCT, end), columns), W)
-            for place in range(first, self._held.count, PRODUCT)
-        ]
-        scores = np.concatenate(parts)[begin - first : self._held.count - first]
-        return odds_of_classes(scores, self.outputs) if self.softmax else scores
-
-    def _class_weights(self, W: Floats) -> Floats:
-        """Give weights with a column an output, the last axis."""
-        return of_classes(W) if self.softmax else W
-
-    def _segment_sums(self, scores: Floats | None = None) -> tuple[Floats, Floats]:
-        """Add up what the held rows that are not in the sums would add to them."""
-        scores = self._scores(self._counted) if scores is None else scores
-        return progressive_sums(
-            self.loss,
-            scores.reshape(-1, len(self.penalties), self.outputs),
-            self._held.targets(self._counted),
-            self._held.scoring_weights(self._counted),
-            one_vs_rest=self.one_vs_rest,
-        )
-
-    def _count_segment(self, scores: Floats | None = None) -> None:
-        sums, lately = self._segment_sums(scores)
-        self._totals = self._totals + sums
-        # A row counts as often as there are rows before it: later weights are more to the point.
-        before = self.clock - self._held.count + self._counted
-        self._lately = self._lately + before * lately
-        self._counted = self._held.count
-
-    def sums(self) -> Floats:
-        """Add up each model's rows, losses and so on, as `progressive.SUMS` lists them."""
-        if self._held.count == self._counted:
-            return self._totals.copy()
-        with one_blas_thread():
-            return self._totals + self._segment_sums()[0]
-
-    @property
-    def lead(self) -> int:
-        """The penalty whose curvature all share: the best of late; for intervals the smallest."""
-        if self.intervals:
-            return self.smallest
-        return int(np.argmin(self._lately)) if self._lately.any() else len(self.penalties) // 2
+    def _only(self, places: NDArray[np.int64]) -> None:
+        """Give up all columns but these, no row being held."""
+        first = np.arange(int(self.fit_intercept))
+        columns = np.concatenate([first, len(first) + places])
+        self._known = without_others(self._known.padded(self._columns), columns)
+        self.standard = self.standard.kept(places)
+        self._known = Information.added([self._known], [1.0], self._shrink(self.standard))
+        self._held.make_room(len(self.standard), self.widest)
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -359,6 +327,7 @@ class BlockLearning:
         self._held.forget()
         self._counted = self._solved = 0
         self._first_block = False
+        self._left_out = 0
         self._held.make_room(len(self.standard), self.widest)
 
     def _move_centres(self, mean: Floats, variance: Floats) -> Floats:

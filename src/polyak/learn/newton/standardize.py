@@ -73,7 +73,7 @@ class Standard:
             new = np.flatnonzero(~known) if len(rows) else np.empty(0, dtype=np.int64)
             return new, np.zeros(len(new), dtype=np.int64)
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        unknown = np.flatnonzero(self._places(rows.indices[span]) < 0)
+        unknown = np.flatnonzero(self.places(rows.indices[span]) < 0)
         there = rows.indices[span][unknown]
         order = np.argsort(there, kind="stable")  # np.unique would import more than it does
         begins = np.flatnonzero(np.diff(there[order], prepend=-1))
@@ -91,11 +91,18 @@ class Standard:
         self.varied = np.concatenate([self.varied, np.zeros(len(features))])
         self._sort()
 
+    def kept(self, places: NDArray[np.int64]) -> Standard:
+        """Give the same with only these columns."""
+        fewer = copy.copy(self)
+        fewer.set_state({name: array[places] for name, array in self.state().items()})
+        return fewer
+
     # -- centre and spread ---------------------------------------------------------------------
 
     def calibrate(self, rows: Rows) -> None:
-        """Take centres and spreads from the first rows, before any other is looked at."""
-        self.add(self.appearing(rows)[0])
+        """Take centres and spreads from the first rows, whose features are columns if none are."""
+        if not len(self):
+            self.add(self.appearing(rows)[0])
         sample = np.empty((len(rows), len(self)))
         self.fill(rows, sample)  # as they are: nothing has a centre yet
         if self.fit_intercept and len(sample):
@@ -143,15 +150,19 @@ class Standard:
 
     # -- there and back ------------------------------------------------------------------------
 
-    def fill(self, rows: Rows, out: NDArray[Any]) -> None:
-        """Write rows, all of whose features are columns, in standard units."""
-        per_unit = 1.0 / self.units
+    def fill(self, rows: Rows, out: NDArray[Any]) -> int:
+        """Write rows in standard units; say how often a feature was no column, and left out."""
+        per_unit, others = 1.0 / self.units, 0
         if isinstance(rows, SparseRows):
             out[:] = -self.centre * per_unit
             span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-            column = self._places(rows.indices[span])
+            column, values = self.places(rows.indices[span]), rows.values[span]
             row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-            out[row, column] = (rows.values[span] - self.centre[column]) * per_unit[column]
+            known = column >= 0
+            if not known.all():
+                row, column, values = row[known], column[known], values[known]
+                others = len(known) - len(column)
+            out[row, column] = (values - self.centre[column]) * per_unit[column]
         elif rows.shape[1] == len(self) and self._in_order:
             centre = self.centre
             if out.dtype == rows.dtype and (centre == centre.astype(out.dtype)).all():
@@ -161,8 +172,13 @@ class Standard:
             out *= per_unit
         else:
             out[:] = -self.centre * per_unit
-            column = self._places(np.arange(rows.shape[1]))
+            column = self.places(np.arange(rows.shape[1]))
+            known = column >= 0
+            if not known.all():
+                rows, column = rows[:, known], column[known]
+                others = len(rows) * int(np.count_nonzero(~known))
             out[:, column] = (rows - self.centre[column]) * per_unit[column]
+        return others
 
     def read_out(
         self, weights: Floats, n_features: int, dtype: Any = np.float64
@@ -186,7 +202,7 @@ class Standard:
         """
         first = int(self.fit_intercept)
         matrix = np.zeros((first + len(self), first + len(other)))
-        theirs = other._places(self.features)
+        theirs = other.places(self.features)
         known = np.flatnonzero(theirs >= 0)
         theirs = theirs[known]
         matrix[first + known, first + theirs] = other.units[theirs] / self.units[known]
@@ -202,12 +218,12 @@ class Standard:
 
         Its rows count so many times: below zero if they were counted too often.
         """
-        places = self._places(other.features)
+        places = self.places(other.features)
         new = places < 0
         before = len(self)
         self.add(other.features[new])
         self.centre[before:], self.spread[before:] = other.centre[new], other.spread[new]
-        places = self._places(other.features)
+        places = self.places(other.features)
         unknown = self.spread[places] == 0
         self.spread[places[unknown]] = other.spread[unknown]
         per_unit = np.square(other.units / self.units[places])
@@ -231,7 +247,7 @@ class Standard:
         self._sorted = self.features[self._order]
         self._in_order = bool((self.features == np.arange(len(self))).all())
 
-    def _places(self, features: NDArray[Any]) -> NDArray[np.int64]:
+    def places(self, features: NDArray[Any]) -> NDArray[np.int64]:
         """Find the columns of features; -1 where there is none."""
         if not len(self):
             return np.full(len(features), -1)

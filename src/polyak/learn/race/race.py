@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import ROWS_AT_A_TIME
-from polyak.learn.newton.block.leave_one_out import is_cheap
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import most_after, require_room, widest_for
@@ -354,7 +353,7 @@ class Race:
     def can_compare(self, rows: int) -> bool:
         """Tell whether `compare` would tell anything, if these were all rows."""
         lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
-        return bool(lanes) and self.clock <= self.scored and is_cheap(rows, *lanes[0].size)
+        return bool(lanes) and self.clock <= self.scored and lanes[0].can_leave_out(rows)
 
     def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
         """Find out who leads by leaving each of the rows, all that were learned, out in turn.

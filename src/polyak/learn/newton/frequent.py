@@ -1,0 +1,79 @@
+"""Which features Newton's steps learn where there are too many: those that most rows have.
+
+A table with a column of names has a feature for every name. Each is in next to no row, so its
+weight can be little more than noise, but together they would be too many for a matrix. The other
+columns are as few as ever. So the lane learns the features that occur most often and leaves the
+others out, if they make up most of what rows have; in text they do not. Candidates of averaged SGD,
+which learn all features, show in the same race whether the others are missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.information import Information, flat, unflat
+from polyak.rows.sparse import Rows, SparseRows
+
+Floats = NDArray[np.float64]
+
+MOST = 256
+"""How many features are learned where there are too many: a matrix of so many costs little."""
+COVERED = 0.8
+"""They must make up so much of all that rows have."""
+
+
+def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
+    """Give the features of sparse rows that occur most often; None if that is too little.
+
+    Examples
+    --------
+    >>> every, own = np.zeros(6, dtype=int), np.arange(1, 7)  # one feature of all rows, one of each
+    >>> rows = SparseRows(np.arange(0, 13, 2), np.c_[every, own].ravel(), np.ones(12), 7)
+    >>> frequent_features(rows, 5) is None
+    True
+    >>> every = np.tile(np.arange(10, 15), (6, 1))
+    >>> rows = SparseRows(np.arange(0, 37, 6), np.c_[every, own].ravel(), np.ones(36), 15)
+    >>> frequent_features(rows, 5)
+    array([10, 11, 12, 13, 14])
+    """
+    if not isinstance(rows, SparseRows):
+        return None
+    there = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
+    begins = np.flatnonzero(np.diff(there, prepend=-1))
+    places = frequent_places(np.diff(begins, append=len(there)), most)
+    return None if places is None else there[begins][places].astype(np.int64)
+
+
+def frequent_places(
+    counts: NDArray[np.int64], most: int, others: int = 0
+) -> NDArray[np.int64] | None:
+    """Give the places of the largest counts, if they make up most of all counts and the others."""
+    places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
+    places = np.sort(places[counts[places] > 1])
+    enough = counts[places].sum() >= COVERED * (counts.sum() + others)
+    return places if len(places) and enough else None
+
+
+def without_others(known: Information, columns: NDArray[np.int64]) -> Information:
+    """Give what is known of some columns, as if the weights of all others were zero."""
+    W = np.zeros_like(known.W)
+    W[columns] = known.W[columns]
+    P, each, width = known.P, known.outputs_each, len(known)
+    if not known.exact:  # the gradient is to be that at these weights
+        away, moved = W - known.W, []
+        for k, G in enumerate(known.G):
+            own = slice(k * each, (k + 1) * each)
+            moved.append(unflat(G @ flat(away[:, :, own]), each))
+        P = P + np.concatenate(moved, axis=2)
+    blocks = [G.reshape(each, width, each, width)[:, columns][..., columns] for G in known.G]
+    size = each * len(columns)
+    return replace(
+        known,
+        W=W[columns],
+        P=P[columns],
+        G=[np.ascontiguousarray(G).reshape(size, size) for G in blocks],
+        M=[M[np.ix_(columns, columns)] for M in known.M],
+    )
