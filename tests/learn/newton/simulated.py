@@ -61,3 +61,17 @@ def batch_optimum(loss, X, y, tau=1e-9, weights=None, steps=100):
         if gradient @ step < 1e-20:
             break
     return w[1:], w[0]
+
+
+def assert_same(one, other):
+    """Compare two lanes: what they would store, and what they have learned."""
+    (page, arrays), (other_page, other_arrays) = _everything(one), _everything(other)
+    assert page == other_page
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
+
+
+def _everything(lane):
+    page, arrays = lane.state()
+    coef, intercept = lane.weights()
+    return page, arrays | {"sums": lane.sums(), "coef": coef, "intercept": intercept}

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from simulated import problem
+from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
 
 from polyak.learn.newton.lane import NewtonLane
@@ -28,19 +28,6 @@ def rows_of(kind, n=9000):
 
 def targets_of(loss, n=9000):
     return problem(loss, n, 12)[1]
-
-
-def everything(lane):
-    page, arrays = lane.state()
-    coef, intercept = lane.weights(12)
-    return page, arrays | {"sums": lane.sums(), "coef": coef, "intercept": intercept}
-
-
-def assert_same(one, other):
-    (page, arrays), (other_page, other_arrays) = everything(one), everything(other)
-    assert page == other_page
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
 
 
 def in_batches(lane, rows, y, weights, sizes):

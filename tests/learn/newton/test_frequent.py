@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, hstack
+from simulated import assert_same
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -34,19 +35,6 @@ def numbers_and_names(loss="squared_error", first_names=NAMES, seed=0):
     noise = rng.normal(size=ROWS)
     y = scores + noise if loss == "squared_error" else np.where(scores + 2 * noise > 0, 1.0, -1.0)
     return hstack([csr_matrix(X), own]).tocsr(), y
-
-
-def state_of(lane):
-    page, arrays = lane.state()
-    coef, intercept = lane.weights(NUMBERS + NAMES)
-    return page, arrays | {"sums": lane.sums(), "coef": coef, "intercept": intercept}
-
-
-def assert_same(one, other):
-    (page, arrays), (other_page, other_arrays) = state_of(one), state_of(other)
-    assert page == other_page
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])

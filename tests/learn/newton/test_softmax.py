@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from simulated import assert_same
 from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.lane import NewtonLane
@@ -114,19 +115,6 @@ def test_leaving_one_out_is_as_good_as_doing_so():
         odds = odds_of_softmax(X[[row]] @ coef.T + intercept)[0]
         left_out = np.logaddexp(0.0, -signs * odds).sum()
         assert found[row] == pytest.approx(left_out, rel=0.05, abs=0.01)
-
-
-def everything(lane):
-    page, arrays = lane.state()
-    coef, intercept = lane.weights()
-    return page, arrays | {"sums": lane.sums(), "coef": coef, "intercept": intercept}
-
-
-def assert_same(one, other):
-    (page, arrays), (other_page, other_arrays) = everything(one), everything(other)
-    assert page == other_page
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
 
 
 @pytest.mark.parametrize("stop", [3, 700, 4096, 6000])

@@ -95,15 +95,17 @@ def test_where_nothing_drifts_it_is_as_without_them(loss: str, n: int, d: int) -
         assert loss_of_the_last_tenth(loss, X, y) <= 1.002 * lost / (n - begin)
 
 
+def learned_in_batches(X: Floats, y: Floats, batch: int) -> ASGDRegressor:
+    model = ASGDRegressor(random_state=0)
+    for place in range(0, len(y), batch):
+        model.partial_fit(X[place : place + batch], y[place : place + batch])
+    return model
+
+
 @pytest.mark.filterwarnings("ignore:the model loses")
 def test_they_lead_where_the_truth_turns_whatever_the_batches() -> None:
     X, y = stream("rotation", "squared_error", 8000, 5, seed=0)
-    models = []
-    for batch in (700, 8000):
-        model = ASGDRegressor(random_state=0)
-        for place in range(0, len(y), batch):
-            model.partial_fit(X[place : place + batch], y[place : place + batch])
-        models.append(model)
+    models = [learned_in_batches(X, y, batch) for batch in (700, 8000)]
     assert models[0].best_candidate_["averaging"]["start"] is None
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     still = ASGDRegressor(random_state=0, shuffle=False).fit(X, y)
@@ -116,9 +118,7 @@ def test_after_many_rows_only_the_best_of_them_runs_whatever_the_batches() -> No
     X, y = stream("stationary", "squared_error", 20_000, 5, seed=0)
     found = []
     for batch in (1700, 20_000):
-        model = ASGDRegressor(random_state=0)
-        for place in range(0, len(y), batch):
-            model.partial_fit(X[place : place + batch], y[place : place + batch])
+        model = learned_in_batches(X, y, batch)
         moving = [c for c in model.candidates_ if c.get("averaging", {}).get("start", 0) is None]
         found.append([c["rows"] for c in moving])
     assert found[0] == found[1]
