@@ -238,19 +238,21 @@ class BankStorage {
   }
 
   // The weights as features x models: of the average (or of the iterate, before averaging began)
-  // or of the last iterate.
-  auto weights(bool last) {
+  // or of the last iterate. Of all models, or of those from `begin` to before `end`.
+  auto weights(bool last, int64_t begin, std::optional<int64_t> before) {
     const Models &m = view_.models;
-    const int64_t K = m.count;
-    auto out = new_array<W>({static_cast<size_t>(features_), static_cast<size_t>(K)});
+    const int64_t K = m.count, end = before.value_or(K);
+    if (begin < 0 || end < begin || end > K) refuse("there are no such models");
+    const int64_t wanted = end - begin;
+    auto out = new_array<W>({static_cast<size_t>(features_), static_cast<size_t>(wanted)});
     W *to = out.data();
-    for (int64_t k = 0; k < K; ++k) {
+    for (int64_t k = begin; k < end; ++k) {
       const bool mean = !last && averaged(k);
       const double of_v = mean ? m.tau[k] / m.total[k] : m.scale[k];
       const double of_u = mean ? 1.0 / m.total[k] : 0.0;
       for (int64_t j = 0; j < features_; ++j) {
         const W *line = lines_.data() + j * 2 * K;
-        to[j * K + k] = static_cast<W>(of_v * line[k] + of_u * line[K + k]);
+        to[j * wanted + k - begin] = static_cast<W>(of_v * line[k] + of_u * line[K + k]);
       }
     }
     return out;

@@ -95,7 +95,7 @@ class TestEvaluate:
 
     def test_a_label_the_model_does_not_know(self, model_file: Path, tmp_path: Path) -> None:
         source = write(tmp_path / "x.svm", "1 1:1\n3 1:1\n")
-        assert "row 2 has the label 3" in fails("evaluate", model_file, source)
+        assert "line 2, has the label 3" in fails("evaluate", model_file, source)
 
 
 class TestInspect:

@@ -96,7 +96,8 @@ def test_flights_by_all_their_columns(target, tmp_path):
         part.to_csv(path, index=False)
     loss = get_loss("squared_error" if target == "arr_delay" else "log_loss")
     wanted = ReadOptions(columns=Columns(target=target))
-    job = Job(paths[0], Recipe(loss=loss.name, recipe="auto"), order="auto", reading=wanted)
+    recipe = Recipe(loss=loss.name, recipe="auto")
+    job = Job(source=paths[0], recipe=recipe, order="auto", reading=wanted)
     model = train(job).model
 
     def rows_of(path):

@@ -235,7 +235,11 @@ class Bank:
     @property
     def coef(self) -> NDArray[Any]:
         """The averaged weights, a row a model; the iterate's, where averaging has not begun."""
-        return self._whole(self._core.weights(last=False)).T
+        return self.coef_of(slice(0, len(self)))
+
+    def coef_of(self, models: slice, *, last: bool = False) -> NDArray[Any]:
+        """Give the averaged weights of some models that follow each other, or their iterates'."""
+        return self._whole(self._core.weights(last, models.start, models.stop)).T
 
     @property
     def intercept(self) -> Floats:
@@ -245,7 +249,7 @@ class Bank:
     @property
     def last_coef(self) -> NDArray[Any]:
         """The weights of the last iterate."""
-        return self._whole(self._core.weights(last=True)).T
+        return self.coef_of(slice(0, len(self)), last=True)
 
     @property
     def last_intercept(self) -> Floats:

@@ -194,7 +194,7 @@ class SgdLane(Lane):
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         """Give a candidate's weights, a row an output, and its intercepts."""
         models, bank = self._models(place), self.bank
-        coef = (bank.last_coef if last else bank.coef)[models]
+        coef = bank.coef_of(models, last=last)
         intercept = (bank.last_intercept if last else bank.intercept)[models]
         return coef, self.centre.undone(coef, intercept)
 
@@ -204,7 +204,7 @@ class SgdLane(Lane):
             return None
         first = place * self.models_each
         models = slice(first + self.outputs, first + self.models_each)
-        coef = self.bank.coef[models]
+        coef = self.bank.coef_of(models)
         intercept = self.centre.undone(coef, self.bank.intercept[models])
         whole = np.hstack([coef, intercept[:, None].astype(coef.dtype)])
         whole = whole.reshape(-1, self.outputs, whole.shape[1])
