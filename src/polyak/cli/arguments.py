@@ -59,6 +59,11 @@ def add_source(parser: Parser) -> None:
         metavar="SOURCE",
         help="files, folders, patterns, URLs, or - for standard input",
     )
+    add_reading(parser)
+
+
+def add_reading(parser: Parser) -> None:
+    """Add how a source is read."""
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--format",

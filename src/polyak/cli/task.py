@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from polyak.data.options import ReadOptions
     from polyak.data.stream import Stream
+    from polyak.data.tables.look import TableLook
 
 MOST_CLASSES = 20
 """More different whole numbers than that are numbers to predict."""
@@ -61,14 +62,15 @@ def task_of(targets: NDArray[Any]) -> Task:
     return Task("log_loss", f"{len(labels)} classes, {', '.join(shown)}{last}")
 
 
-def look_at_source(options: Namespace) -> None:
+def look_at_source(options: Namespace) -> TableLook | None:
     """Say how a table's columns are read, and choose the loss that the target asks for.
 
-    Where the source cannot be read, whoever reads all of it will say why.
+    Gives what there was to say of a table. Where the source cannot be read, whoever reads all of
+    it will say why.
     """
     silent = options.quiet or options.json
-    if options.loss is not None and silent:
-        return
+    if options.loss is not None and silent and not options.report:
+        return None
     from polyak.cli.columns import read_options
     from polyak.cli.table_look import show_columns
     from polyak.data.find import find_files, read_once_only
@@ -81,12 +83,14 @@ def look_at_source(options: Namespace) -> None:
             source = beginning(options.source[0])
         reading = read_options(options)
         with _opened(source, reading) as stream:
-            look = None if silent else stream.look()
+            look = None if silent and not options.report else stream.look()
             _choose_loss(options, stream, silent)
-            if look is not None:
+            if look is not None and not silent:
                 show_columns(look)
+            return look
     except (DataError, ValueError):
         options.loss = options.loss or "log_loss"
+        return None
 
 
 def _choose_loss(options: Namespace, stream: Stream, silent: bool) -> None:

@@ -7,6 +7,7 @@ probability. Counts add up in any order, so batches, checkpoints and merging lea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -170,6 +171,24 @@ class ScoreHistogram:
             "positive": hits[there].tolist(),
             "total": total[there].tolist(),
         }
+
+    def roc_auc(self) -> float:
+        """Give the chance that a positive row scores higher than a negative one; ties are half.
+
+        It is not a number where there are several models, or nothing of either sign.
+
+        Examples
+        --------
+        >>> counts = ScoreHistogram(models=1)
+        >>> counts.add(np.array([[2.0], [-2.0]]), np.array([[True], [False]]), np.ones(2))
+        >>> counts.roc_auc()
+        1.0
+        """
+        negative, positive = self.counts.sum(axis=(0, 1))
+        pairs = negative.sum() * positive.sum()
+        if self.counts.shape[1] > 1 or not pairs > 0:
+            return math.nan
+        return float(positive @ (np.cumsum(negative) - negative / 2.0) / pairs)
 
 
 def _next_chunk(row: int) -> int:

@@ -23,6 +23,7 @@ from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
+from polyak.learn.spreads import Spreads
 from polyak.learn.targets import (
     check_finite,
     check_weighted_rows,
@@ -36,7 +37,7 @@ from polyak.learn.warm_up import new_race, usual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import IntervalReport, TrainingReport
-from polyak.rows.labels import labels_from_json, labels_to_json
+from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
 from polyak.rows.sparse import Rows, as_rows, take_rows
 from polyak.threads import Lock, changes, reads
 
@@ -92,6 +93,7 @@ class Learner:
         self.classes_may_join = False  # nobody has said which there are
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
+        self._spreads = Spreads.from_state({})  # of the first rows, to compare weights by
         self._first = FirstRows()
         self.threads: int | None = None  # how many learn; as many as there are processors if None
         self.lock = Lock()
@@ -192,6 +194,7 @@ class Learner:
         sandwich, doubt = self.race.sandwich() or (None, None)
         replicas = leader.replicas() if sandwich is None else None
         report = training_report(self.race, self.recipe, leader, sigmoids, self._moments)
+        report = replace(report, spreads=self._spreads.of_the_largest_effects(coef))
         if sandwich is not None:
             report = replace(report, intervals=IntervalReport("sandwich", doubt))
         elif replicas is not None:
@@ -266,7 +269,7 @@ class Learner:
             page["race"], arrays = race_state(self.race)
         if self._moments is not None:
             arrays["moments"] = self._moments
-        for one in (self._first, self.watch):
+        for one in (self._first, self.watch, self._spreads):
             more, rows = ({}, {}) if one is None else one.state()
             page, arrays = page | more, arrays | rows
         return page, arrays
@@ -285,6 +288,7 @@ class Learner:
         learner.weight_unit = float(page.get("weight_unit", 1.0))
         learner.classes_may_join = bool(page.get("classes_may_join", False))
         learner._moments = arrays.get("moments")
+        learner._spreads = Spreads.from_state(arrays)
         learner._first = FirstRows.from_state(page, arrays)
         learner.watch = OrderWatch.from_state(page, arrays)
         return learner
@@ -314,13 +318,14 @@ class Learner:
         if started:
             first = started[0]
             for other in started[1:]:
-                if not _same(first.classes, other.classes):
+                if not same_labels(first.classes, other.classes):
                     raise DataError("the learners know different classes; give them all classes")
             if first is not self:
                 copied = Learner.from_state(*first.state())
                 self.classes, self.race = copied.classes, copied.race
                 self.classes_may_join = copied.classes_may_join
                 self._moments, self.weight_unit = copied._moments, copied.weight_unit
+                self._spreads = copied._spreads
             assert self.race is not None
             merge_races(
                 self.race,
@@ -388,13 +393,8 @@ class Learner:
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
         self.classes_may_join = may_join
         self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
+        self._spreads = Spreads.of(sample)
         if self.watch is not None:
             own = None if relative is None else relative[first][:CALIBRATION_ROWS]
             self.watch.begin(sample, labels, own)
             self.watch.look(self.race, self.classes, self.loss)
-
-
-def _same(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
-    if some is None or others is None:
-        return some is others
-    return np.array_equal(some, others)

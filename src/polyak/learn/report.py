@@ -38,8 +38,10 @@ def training_report(
     count, loss, _, errors = race.sums()[leader.number]
     std_err = race.measure(leader.number)["loss_std_err"]
     lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
+    lately["roc_auc"] = leader.roc_auc()
     return TrainingReport(
         rows=race.clock,
+        distinct_rows=race.scored,
         recipe=asdict(recipe),
         average_start=tuple(None if np.isnan(t0) else int(t0) for t0 in leader.average_start()),
         progressive_loss=_finite(float(loss / count)) if count > 0 else None,

@@ -40,6 +40,10 @@ class ClassMetrics:
         self._ranking = Ranking() if len(self._classes) == 2 else None
         self._calibration = np.zeros((3, BINS))  # weight, probabilities, positive rows
 
+    def use(self, model: LinearModel) -> None:
+        """Go on with what another model of the same classes predicts."""
+        self._model = model
+
     def add(self, scores: Floats, targets: NDArray[Any], weights: Floats) -> None:
         """Take rows whose classes are all known."""
         order = np.argsort(self._classes)

@@ -96,7 +96,8 @@ class Measure(NamedTuple):
     """How a model did on some rows, each scored before it was learned.
 
     ``constant_loss`` is that of the best constant so far, where it raced, and ``r2`` the share of
-    it that a model for squared error does without.
+    it that a model for squared error does without. ``roc_auc`` is known for two classes whose
+    scores were counted.
     """
 
     rows: int = 0
@@ -105,6 +106,7 @@ class Measure(NamedTuple):
     error: float | None = None
     constant_loss: float | None = None
     r2: float | None = None
+    roc_auc: float | None = None
 
 
 class Reliability(NamedTuple):
@@ -140,6 +142,37 @@ class IntervalReport(NamedTuple):
     doubt: str | None = None
 
 
+class ColumnReport(NamedTuple):
+    """A column as it was read: its range or how many values it has, and the share missing."""
+
+    name: str
+    read_as: str
+    values: str
+    missing: NotNegative
+
+
+class SourceReport(NamedTuple):
+    """What was learned from: its name, its first columns, and how many others it has."""
+
+    name: str
+    columns: tuple[ColumnReport, ...] = ()
+    others: int = 0
+
+
+class CheckReport(NamedTuple):
+    """Predictions compared with known targets, in figures and in what a page can draw.
+
+    ``confusion`` has a row for each true class, in the order of the model's; ``points`` are
+    predictions and true values of some rows.
+    """
+
+    rows: int
+    figures: dict[str, float | None]
+    confusion: tuple[tuple[NotNegative, ...], ...] = ()
+    calibration: Reliability | None = None
+    points: tuple[tuple[float, float], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingReport:
     """How a model was learned; whatever is not known is None.
@@ -166,6 +199,13 @@ class TrainingReport:
         Where they were asked for.
     engine : Engine or None
         Where several workers learned it.
+    distinct_rows : int or None
+        How many there are, however often each was learned.
+    spreads : dict of int to float
+        The standard deviations, in the first rows, of the features that matter most.
+    source : SourceReport or None
+    check : CheckReport or None
+        How later rows were predicted before they were learned, where it was asked for.
     """
 
     rows: int
@@ -184,6 +224,10 @@ class TrainingReport:
     rows_needed: Theory | None = None
     intervals: IntervalReport | None = None
     engine: Engine | None = None
+    distinct_rows: int | None = None
+    spreads: dict[int, NotNegative] = field(default_factory=dict)
+    source: SourceReport | None = None
+    check: CheckReport | None = None
 
     def __post_init__(self) -> None:
         if self.best_candidate >= len(self.candidates):

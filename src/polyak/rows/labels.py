@@ -94,3 +94,10 @@ def distinct(labels: NDArray[Any]) -> NDArray[Any]:
     first = np.ones(len(ordered), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
+
+
+def same_labels(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
+    """Tell whether labels are the same, in the same order; those not known are None."""
+    if some is None or others is None:
+        return some is others
+    return np.array_equal(some, others)

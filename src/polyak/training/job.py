@@ -42,6 +42,9 @@ class Job:
         Where to keep checkpoints, and to go on from the last if there is one.
     every_rows, every_seconds : int, float, optional
         How often to write one.
+    check : bool
+        Where all rows are in memory, compare predictions of later ones with their targets before
+        they are learned, for the model's report.
     """
 
     source: Any
@@ -54,6 +57,7 @@ class Job:
     checkpoint: str | None = None
     every_rows: int | None = None
     every_seconds: float | None = None
+    check: bool = False
 
     def __post_init__(self) -> None:
         if self.order not in ("auto", "as-is"):

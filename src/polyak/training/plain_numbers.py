@@ -66,4 +66,8 @@ class PlainNumbers:
             return found
 
         weights = spread(model.weights)
-        return replace(model, weights=weights, features=FeatureMap.table(self.schema))
+        report = model.report
+        if report is not None:  # columns are every other feature now
+            report = replace(report, spreads={2 * j: s for j, s in report.spreads.items()})
+        features = FeatureMap.table(self.schema)
+        return replace(model, weights=weights, features=features, report=report)

@@ -152,6 +152,7 @@ def check_checkpoint(page: dict[str, Any], arrays: Arrays) -> None:
         raise ValueError("it has learned no rows")
     if "moments" in arrays:
         _check_moments(arrays["moments"])
+    _check_spreads(arrays.get("spreads.features"), arrays.get("spreads.values"))
     if kept:
         _check_kept(learner, arrays, "kept")
     if early:
@@ -245,6 +246,17 @@ def _check_banks(
         raise ValueError("its banks are not as many as it says")
     if models != candidates * models_each:
         raise ValueError(f"it has {models} models for {candidates} candidates")
+
+
+def _check_spreads(features: NDArray[Any] | None, values: NDArray[Any] | None) -> None:
+    if features is None and values is None:
+        return
+    if features is None or values is None:
+        raise ValueError("it has not all spreads of its features")
+    if features.dtype != np.int64 or values.dtype != np.float64:
+        raise ValueError("its spreads are not those of features")
+    if features.ndim != 1 or features.shape != values.shape or (features < 0).any():
+        raise ValueError("its spreads do not fit each other")
 
 
 def _check_moments(moments: NDArray[Any]) -> None:

@@ -26,6 +26,7 @@ from polyak.rows.labels import distinct, label_text
 from polyak.rows.sparse import SparseRows
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
+from polyak.training.checking import ProgressiveCheck
 from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import Known, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
@@ -156,8 +157,13 @@ def learn_taken_in(
         first_bad_lines=stream.first_bad_lines,
     )
 
+    check = ProgressiveCheck(data) if job.check else None
+
     def learn(learner: Learner, order: Order | None, number: int) -> None:
-        learner.learn(*data, order=order, again=number > 0)
+        if check is None or number:
+            learner.learn(*data, order=order, again=number > 0)
+        else:
+            check.learn(learner, order)
         progress.learner, progress.rows = learner, min(learner.rows_seen, rows)
         progress.seconds = time.monotonic() - began
         watch(progress)
@@ -178,7 +184,8 @@ def learn_taken_in(
     model = finished(progress.learner, replace(taken.known, passes=made))
     assert model.report is not None
     asked = model.report.recipe | {"seed": job.recipe.seed}
-    model = replace(model, report=replace(model.report, recipe=asked))
+    found = None if check is None else check.report()
+    model = replace(model, report=replace(model.report, recipe=asked, check=found))
     if taken.plain is not None:
         model = taken.plain.model(model, data.rows.mean(axis=0))
     return Outcome(model, progress, interrupted=taken.interrupted)

@@ -12,6 +12,7 @@ from polyak.data.head_start import HeadStart
 
 if TYPE_CHECKING:
     from polyak.errors import RowError
+    from polyak.model.checking import Check
     from polyak.model.linear import LinearModel
     from polyak.rows.batch import Batch
 
@@ -53,19 +54,22 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def measure(model: Any, source: Any, options: Namespace) -> dict[str, Any]:
-    """Stream a source through a model and report."""
-    return Measured(model).read(source, options)
+def measure(
+    model: Any, source: Any, options: Namespace, check: Check | None = None
+) -> dict[str, Any]:
+    """Stream a source through a model and report; ``check`` is shown all rows too."""
+    return Measured(model, check).read(source, options)
 
 
 class Measured:
     """Rows compared with a model's predictions: all of them, and those of each group."""
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: LinearModel, check: Check | None = None) -> None:
         from polyak.model.class_metrics import ClassMetrics
         from polyak.model.evaluation import Evaluation
 
         self._model = model
+        self._check = check
         self._all = Evaluation(model)
         self._classes = None if model.classes is None else ClassMetrics(model)
         self._groups: dict[str, Evaluation] = {}
@@ -112,6 +116,8 @@ class Measured:
         weights = np.ones(len(batch)) if batch.weights is None else np.asarray(batch.weights)
         if self._classes is not None:
             self._classes.add(scores, batch.targets, weights)
+        if self._check is not None:
+            self._check.add(scores, batch.targets, weights)
         if batch.kept is not None:
             self._add_groups(scores, batch, weights)
 

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polyak.cli.arguments import Parser, add_model
+from polyak.cli.arguments import Parser, add_model, add_reading
 from polyak.cli.errors import say
 from polyak.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
+    from polyak.data.tables.look import TableLook
     from polyak.model.linear import LinearModel
+    from polyak.model.training_report import CheckReport
+
+EXAMPLE = """\
+example:
+  polyak report flights.polyak --on tomorrow.csv -o flights.html
+"""
 
 
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("report", "Show a model and how it was learned on one HTML page.")
+    parser = Parser(
+        "report", "Show a model and how it was learned on one HTML page.", epilog=EXAMPLE
+    )
     add_model(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the page to write (MODEL's name with .html)"
     )
+    parser.add_argument(
+        "--on",
+        action="append",
+        metavar="FILE",
+        help="evaluate the model on this file, and show the results on the page",
+    )
+    add_reading(parser)
     return parser
 
 
@@ -31,17 +48,58 @@ def run(options: Namespace) -> int:
     from polyak.training.interrupts import Interrupts
 
     output = options.output or options.model.removesuffix(".polyak") + ".html"
-    check_outputs({"report": output}, {"model": options.model})
+    check_outputs({"report": output}, {"model": options.model, "file to evaluate on": options.on})
     with Interrupts():  # so that a file that is not complete is taken away
         check_writable(output)
         model = LinearModel.load(options.model)
-        write(model, options.model, output)
+        write(model, options.model, output, _evaluated(model, options))
     say(f"the report is in {output}")
     return 0
 
 
-def write(model: LinearModel, name: str, output: str) -> None:
+def write(
+    model: LinearModel,
+    name: str,
+    output: str,
+    evaluated: tuple[list[str], CheckReport] | None = None,
+) -> None:
     """Write the page about a model that is in a file of this name."""
-    from polyak.reporting import report
+    from polyak.reporting.page import write_page
 
-    report(model, output, title=os.path.basename(name))
+    on = None if evaluated is None else (_named(evaluated[0]), evaluated[1])
+    write_page(model, output, title=os.path.basename(name), on=on)
+
+
+def with_source(model: LinearModel, source: list[str], look: TableLook | None) -> LinearModel:
+    """Let a model say what it was learned from."""
+    from polyak.model.training_report import ColumnReport, SourceReport
+
+    if model.report is None:
+        return model
+    columns = () if look is None else tuple(ColumnReport(*column) for column in look.columns)
+    told = SourceReport(_named(source), columns, 0 if look is None else look.others)
+    return replace(model, report=replace(model.report, source=told))
+
+
+def _evaluated(model: LinearModel, options: Namespace) -> tuple[list[str], CheckReport] | None:
+    if not options.on:
+        return None
+    from polyak.cli.commands.evaluate import measure
+    from polyak.model.checking import Check
+
+    check = Check(model)
+    measure(model, options.on, options, check)
+    return options.on, check.report()
+
+
+def _named(source: list[str]) -> str:
+    """Call a source by the name of its first file.
+
+    Examples
+    --------
+    >>> _named(["data/a.csv"]), _named(["a.csv", "b.csv", "c.csv"]), _named(["-"])
+    ('a.csv', 'a.csv and 2 more', 'standard input')
+    """
+    first = getattr(source[0], "name", source[0])
+    name = "standard input" if first == "-" else os.path.basename(str(first).rstrip("/"))
+    return f"{name} and {len(source) - 1} more" if len(source) > 1 else name

@@ -23,6 +23,7 @@ from polyak.cli.reading import begin_reading
 from polyak.data.head_start import BLOCK_BYTES, HeadStart
 
 if TYPE_CHECKING:
+    from polyak.data.tables.look import TableLook
     from polyak.training.job import Job, Outcome
 
 
@@ -203,9 +204,9 @@ def run(options: Namespace) -> int:
 
             with CheckpointFolder(options.checkpoint).held():
                 pass
-        look_at_source(options)  # once it is known that all makes sense: it may wait for rows
+        look = look_at_source(options)  # once all is known to make sense: it may wait for rows
         job = _job(options)
-        return _finish(job, _train(job, options, begun), options)
+        return _finish(job, _train(job, options, begun), options, look)
 
 
 def _check_files(options: Namespace) -> None:
@@ -252,6 +253,7 @@ def _job(options: Namespace) -> Job:
             checkpoint=options.checkpoint,
             every_rows=every_rows,
             every_seconds=every_seconds,
+            check=bool(options.report) and not options.test,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -282,8 +284,9 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
         shown.close()
 
 
-def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
+def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | None) -> int:
     """Write the model, say what was learned, and give the exit code."""
+    from polyak.cli.commands.report import with_source, write
     from polyak.cli.output import print_figures
     from polyak.training.loop import clear_checkpoints
 
@@ -292,12 +295,13 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
     _report_doubt(outcome)
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
-        outcome.model.save(options.model)
+        model = outcome.model
+        if options.report:  # else the same rows give the same file, whatever theirs is called
+            model = with_source(model, options.source, look)
+        model.save(options.model)
         figures = {"model": options.model} | figures
         if options.report:
-            from polyak.cli.commands.report import write
-
-            write(outcome.model, options.model, options.report)
+            write(model, options.model, options.report)
             figures = {"model": options.model, "report": options.report} | figures
     if outcome.interrupted:
         print_figures(figures, options.json)
@@ -309,8 +313,12 @@ def _finish(job: Job, outcome: Outcome, options: Namespace) -> int:
     clear_checkpoints(job)
     if options.test:
         from polyak.cli.commands.evaluate import measure
+        from polyak.model.checking import Check
 
-        measured = measure(outcome.model, options.test, options)
+        check = Check(model) if options.report else None
+        measured = measure(model, options.test, options, check)
+        if check is not None:
+            write(model, options.model, options.report, (options.test, check.report()))
         if options.json:
             figures["test"] = measured
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -57,3 +58,8 @@ class Leader(NamedTuple):
             return None
         slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
         return counts.reliability((float(slope), float(offset)))
+
+    def roc_auc(self) -> float:
+        """Say how well its scores of later rows rank two classes; not a number where unknown."""
+        counts = self.lane.histogram(self.place)
+        return math.nan if counts is None else counts.roc_auc()

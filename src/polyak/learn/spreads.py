@@ -1,0 +1,77 @@
+"""Spreads: how far each feature varies in the first rows, so that weights can be compared."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.rows.sparse import Rows, SparseRows
+
+Floats = NDArray[np.float64]
+
+MOST_KEPT = 100
+"""A model keeps the spreads of so many features at most."""
+
+
+class Spreads(NamedTuple):
+    """The features of the first rows, and their standard deviations there."""
+
+    features: NDArray[np.int64]
+    values: Floats
+
+    @classmethod
+    def of(cls, rows: Rows) -> Spreads:
+        """Measure rows; what a sparse row does not have is zero.
+
+        Examples
+        --------
+        >>> Spreads.of(np.array([[1.0, 5.0], [3.0, 5.0]])).values
+        array([1., 0.])
+        """
+        count = max(len(rows), 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not isinstance(rows, SparseRows):
+                features = np.arange(rows.shape[1])
+                return cls(features, np.asarray(rows, np.float64).std(axis=0))
+            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+            features, place = np.unique(rows.indices[span], return_inverse=True)
+            values = rows.values[span].astype(np.float64)
+            there = np.bincount(place, minlength=len(features))
+            means = np.bincount(place, values, len(features)) / count
+            about = np.square(values - means[place])
+            squares = np.bincount(place, about, len(features)) + (count - there) * means**2
+            return cls(features.astype(np.int64), np.sqrt(squares / count))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read them out: nothing for JSON, and arrays."""
+        return {}, {"spreads.features": self.features, "spreads.values": self.values}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, NDArray[Any]]) -> Spreads:
+        """Undo ``state``; of nothing it makes those of no features."""
+        if "spreads.values" not in arrays:
+            return cls(np.empty(0, dtype=np.int64), np.empty(0))
+        return cls(arrays["spreads.features"], arrays["spreads.values"])
+
+    def of_the_largest_effects(self, weights: NDArray[np.floating]) -> dict[int, float]:
+        """Keep those of the features whose weight times spread is largest.
+
+        ``weights`` have a row for each output.
+
+        Examples
+        --------
+        >>> spreads = Spreads(np.array([0, 2]), np.array([0.5, 0.0]))
+        >>> spreads.of_the_largest_effects(np.array([[2.0, 9.0, 9.0]]))
+        {0: 0.5}
+        """
+        known = self.features < weights.shape[1]
+        features, values = self.features[known], self.values[known]
+        with np.errstate(over="ignore", invalid="ignore"):
+            effects = np.abs(weights[:, features]).max(axis=0, initial=0.0) * values
+        effects[~np.isfinite(effects)] = 0.0
+        largest = np.argsort(-effects, kind="stable")[:MOST_KEPT]
+        return {
+            int(features[i]): float(f"{values[i]:.6g}") for i in largest.tolist() if effects[i] > 0
+        }

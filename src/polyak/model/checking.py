@@ -1,0 +1,89 @@
+"""Predictions compared with known targets: the figures, and what a page can draw of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.model.class_metrics import ClassMetrics
+from polyak.model.evaluation import Evaluation
+from polyak.model.linear import LinearModel
+from polyak.model.training_report import CheckReport, Reliability
+
+MOST_POINTS = 300
+
+
+class Check:
+    """Sums over rows that a model, or one after the other, predicted.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "squared_error")
+    >>> check = Check(model)
+    >>> check.add(model.scores(np.array([[1.0], [2.0]])), np.array([1.5, 2.0]))
+    >>> check.report().points
+    ((1.0, 1.5), (2.0, 2.0))
+    """
+
+    def __init__(self, model: LinearModel) -> None:
+        self._all = Evaluation(model)
+        self._classes = None if model.classes is None else ClassMetrics(model)
+        self._points = np.empty((0, 3))  # a random key, the prediction, the true value
+        self._rng = np.random.default_rng(0)
+
+    def use(self, model: LinearModel) -> None:
+        """Go on with what another model of the same targets predicts."""
+        self._all.model = model
+        if self._classes is not None:
+            self._classes.use(model)
+
+    def add(
+        self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> None:
+        """Compare what the model's ``scores`` gave with targets."""
+        self._all.add_scores(scores, targets, weights)
+        if self._classes is not None:
+            own = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
+            self._classes.add(scores, targets, own)
+        elif scores.shape[1] == 1:
+            keys = self._rng.random(len(targets))
+            new = np.column_stack([keys, scores[:, 0], np.asarray(targets, float).ravel()])
+            both = np.concatenate([self._points, new])
+            self._points = both[np.argsort(both[:, 0], kind="stable")[:MOST_POINTS]]
+
+    def report(self) -> CheckReport:
+        """Give what came of it."""
+        figures: dict[str, float] = self._all.report()
+        rows = int(figures.pop("rows"))
+        confusion: tuple[tuple[float, ...], ...] = ()
+        calibration = None
+        if self._classes is not None:
+            figures |= self._classes.figures()
+            table = self._classes.confusion()
+            confusion = () if table is None else tuple(tuple(r.values()) for r in table.values())
+            calibration = _reliability(self._classes.calibration())
+        points = self._points[np.isfinite(self._points).all(axis=1)][:, 1:]
+        return CheckReport(
+            rows=rows,
+            figures={k: v if math.isfinite(v) else None for k, v in figures.items()},
+            confusion=confusion,
+            calibration=calibration,
+            points=tuple((_short(x), _short(y)) for x, y in sorted(points.tolist())),
+        )
+
+
+def _reliability(bins: list[dict[str, float]] | None) -> Reliability | None:
+    if not bins:
+        return None
+    return Reliability(
+        predicted=tuple(_short(one["predicted"]) for one in bins),
+        positive=tuple(_short(one["true"] * one["rows"]) for one in bins),
+        total=tuple(_short(one["rows"]) for one in bins),
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
