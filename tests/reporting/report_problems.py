@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
+from polyak.data.options import Columns, ReadOptions
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 NAMES = {
     "classifier": {"loss": "squared_hinge", "recipe": "auto"},
@@ -34,3 +38,21 @@ def model_of(name: str, rows: int = 6000):
     learner.learn(X, targets)
     learner.finish()
     return learner.model()
+
+
+def model_of_table(path, target: str):
+    """Learn a model of a table whose names, words and numbers are long."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(0, 12_345.678, size=(600, 3)), columns=["a", "b", "c"])
+    frame["a column with a name that no phone has room for"] = rng.normal(0, 1e-5, 600)
+    frame["name_without_any_space_that_no_phone_has_room_for"] = rng.random(600) < 0.3
+    village = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
+    frame["city"] = rng.choice([village, "Y"], 600)
+    frame["price"] = frame.a + frame.b + rng.normal(0, 5000, 600)
+    frame["kind"] = SEVERAL[frame[["a", "b", "c"]].to_numpy().argmax(axis=1)]
+    frame.loc[::5, "c"] = np.nan
+    frame.drop(columns="price" if target == "kind" else "kind").to_csv(path, index=False)
+    recipe = Recipe(loss="log_loss" if target == "kind" else "squared_error")
+    reading = ReadOptions(columns=Columns(target=target, names=True))
+    job = Job(source=str(path), recipe=recipe, reading=reading, order="auto", check=True)
+    return train(job).model

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from report_problems import model_of
+from report_problems import model_of, model_of_table
 
 import polyak
 
@@ -36,6 +36,14 @@ frame.onload = () => {{
     const box = text.getBoundingClientRect(), frame = svg.getBoundingClientRect();
     return box.left < frame.left - 1 || box.right > frame.right + 1;
   }})).map(svg => svg.querySelector("title").textContent);
+  const touching = shown.flatMap(svg => {{
+    const texts = [...svg.querySelectorAll("text")];
+    const boxes = texts.map(text => text.getBoundingClientRect());
+    return texts.filter((_, i) => boxes.some((box, j) => j < i
+      && box.left < boxes[i].right - 1 && boxes[i].left < box.right - 1
+      && box.top < boxes[i].bottom - 4 && boxes[i].top < box.bottom - 4,
+    )).map(text => text.lastChild.textContent);
+  }});
   const probe = page.querySelector("h1"), style = view.getComputedStyle(page.body);
   document.body.dataset.found = JSON.stringify({{
     overflow: root.scrollWidth - view.innerWidth,
@@ -43,6 +51,7 @@ frame.onload = () => {{
     charts: shown.length,
     smallest: Math.min(...sizes),
     outside: outside,
+    touching: touching,
     ink: view.getComputedStyle(probe).color,
     paper: style.backgroundColor,
     muted: view.getComputedStyle(page.querySelector(".lead")).color,
@@ -72,12 +81,28 @@ def test_it_fits_and_can_be_read(tmp_path, kind, width, dark):
     found = measure(page, tmp_path, width, dark)
     assert found["width"] == width
     assert found["overflow"] <= 0
-    assert found["charts"] == {"paper": 4, "regressor with intervals": 3}.get(kind, 5)
+    assert found["charts"] == {"paper": 4, "regressor with intervals": 4}.get(kind, 5)
     assert found["smallest"] >= 10.5
     assert found["outside"] == []
+    assert found["touching"] == []
     assert (luminance(found["paper"]) < 0.1) == dark
     for colour in ("ink", "muted", "accent"):
         assert contrast(found[colour], found["paper"]) >= 4.5
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("target", ["price", "kind"])
+def test_tables_and_predictions_fit_too(tmp_path, target, width):
+    page = polyak.report(model_of_table(tmp_path / "table.csv", target))
+    assert ("Confusion matrix" in page, "Residuals" in page) == (
+        target == "kind",
+        target == "price",
+    )
+    found = measure(page, tmp_path, width, dark=False)
+    assert found["overflow"] <= 0
+    assert found["smallest"] >= 10.5
+    assert found["outside"] == []
+    assert found["touching"] == []
 
 
 def measure(page, folder, width, dark):

@@ -14,7 +14,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CandidateReport, TrainingReport
 
-ALWAYS = ["Progressive loss", "The heaviest features", "Learning rate", "Summary"]
+ALWAYS = ["Loss while learning", "What matters most", "Learning rate", "Summary"]
 VOID = {"meta"}
 
 
@@ -103,8 +103,8 @@ def test_a_file_shows_what_the_model_shows(tmp_path, kind):
 
 
 def test_intervals_are_drawn_where_they_are_known():
-    assert "95% between" in polyak.report(model_of("intervals"))
-    assert "95% between" not in polyak.report(model_of("logistic"))
+    assert "95% confidence between" in polyak.report(model_of("intervals"))
+    assert "95% confidence between" not in polyak.report(model_of("logistic"))
 
 
 def test_the_start_of_averaging_is_marked():

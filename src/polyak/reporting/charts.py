@@ -1,31 +1,33 @@
-"""The charts. Each is drawn for a width, from what `polyak.reporting.facts` found."""
+"""Charts of losses, rates and predictions. Each is drawn for a width."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
 from polyak.learn.schedules import Polynomial
-from polyak.model.training_report import CandidateReport, Rate, Reliability
+from polyak.model.training_report import Rate, Reliability
 from polyak.reporting.facts import Curve, later
 from polyak.reporting.markup import Markup
-from polyak.reporting.plot import NARROW, Plot
+from polyak.reporting.plot import Plot
 from polyak.reporting.scales import padded
-from polyak.reporting.words import count, number, percent
-
-_BEHIND = (-0.3, -0.1, -0.03, -0.01, 0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-_LINE, _LETTER = 24, 7.2  # pixels: the height of a feature's line, the width of a letter
+from polyak.reporting.words import number, percent
 
 
-def loss_chart(curve: Curve, starts: Sequence[int], width: int) -> Markup:
-    """Draw the loss on rows not learned yet against their number."""
+def loss_chart(curve: Curve, constant: Curve, starts: Sequence[int], width: int) -> Markup:
+    """Draw the loss on rows not learned yet against their number, and that of the constant."""
     shown = later(curve, starts)
-    plot = Plot(width, 288, _rows_range(shown), _loss_range([y for _, y in shown]), top=28)
+    other = [point for point in constant if point[0] >= shown[0][0]]
+    losses = [y for _, y in shown]
+    plot = Plot(width, 288, rows_range(shown), _loss_range(losses + _near(other, losses)), top=28)
     plot.y_axis()
     plot.x_axis("rows learned")
     _mark_start(plot, starts)
+    if len(other) > 1:
+        plot.line(other, "ideal-line", "a constant")
+        place = plot.y(other[-1][1])
+        if place > plot.top + 10:
+            plot.write("a constant", plot.right, place - 7, None, "end")
     if len(shown) > 1:
         plot.line(shown, "main")
     plot.dot(shown[-1], "main-dot", 4, f"{number(shown[-1][1])} at row {shown[-1][0]:,.0f}")
@@ -35,67 +37,6 @@ def loss_chart(curve: Curve, starts: Sequence[int], width: int) -> Markup:
         "Progressive loss against rows",
         f"From {number(first[1])} at row {first[0]:,.0f} "
         f"to {number(last[1])} at row {last[0]:,.0f}.",
-    )
-
-
-def race_chart(behind: Sequence[tuple[CandidateReport, Curve]], best: int, width: int) -> Markup:
-    """Draw how far each candidate was behind the winner, for as long as it ran."""
-    curves = sorted(behind, key=lambda pair: pair[0].number == best)  # the winner on top
-    values = sorted(y for _, curve in curves for _, y in curve)
-    # A few may begin very badly; the picture is about the others.
-    top = max(values[math.floor(0.95 * (len(values) - 1))], 0.02)
-    low, high = padded([_stretched(y) for y in (max(values[0], -0.5), -0.01, top)])
-    plot = Plot(width, 340, _rows_range(curves[-1][1]), (low, high, False), top=34)
-    plot.y_axis([(_stretched(y), _signed_percent(y)) for y in _BEHIND])
-    plot.x_axis("rows learned")
-    _count_runners(plot, [c for c, _ in curves])
-    for candidate, curve in curves:
-        mine = candidate.number == best
-        drawn = [(rows, _stretched(y)) for rows, y in curve]
-        if len(drawn) > 1:
-            title = f"candidate {candidate.number}, {count(int(curve[-1][0]), 'row')}"
-            plot.line(drawn, "main" if mine else "other", title)
-        plot.dot(drawn[-1], "main-dot" if mine else "other-dot", 4 if mine else 2)
-    return plot.draw(
-        "race",
-        "The race of the candidates",
-        f"The progressive losses of {count(len(curves), 'candidate')} relative to that of "
-        f"candidate {best}, which won.",
-    )
-
-
-def weights_chart(entries: Sequence[dict[str, Any]], width: int) -> Markup:
-    """Draw the heaviest weights around zero, with their intervals."""
-    ends = [0.0] + [end for e in entries for end in (e["interval"] or (e["weight"],))]
-    parts = [[e["name"]] if e["of"] is None else [e["name"], e["of"]] for e in entries]
-    if width > NARROW:
-        parts = [[" · ".join(part)] for part in parts]
-    line = _LINE + 14 * (len(parts[0]) - 1)
-    widest = max(len(text) for part in parts for text in part) * _LETTER + 28
-    left = round(min(widest, 132 if width == NARROW else 280))
-    height = line * len(entries) + 66
-    plot = Plot(width, height, (*padded(ends), False), (len(entries) - 0.5, -0.5, False), left=left)
-    plot.x_axis("weight")
-    plot.segment((0, -0.5), (0, len(entries) - 0.5), "zero")
-    for place, (texts, entry) in enumerate(zip(parts, entries, strict=True)):
-        weight, interval = entry["weight"], entry["interval"]
-        said = f"{' · '.join(texts)}: {number(weight)}"
-        if interval is None:
-            plot.segment((0, place), (weight, place), "stem")
-            clear = True
-        else:
-            said += f", 95% between {number(interval[0])} and {number(interval[1])}"
-            plot.segment((interval[0], place), (interval[1], place), "whisker")
-            clear = interval[0] > 0 or interval[1] < 0
-        plot.dot((weight, place), "main-dot" if clear else "hollow-dot", 4, said)
-        for which, text in enumerate(texts):
-            middle = plot.y(place) + 15 * (which - (len(texts) - 1) / 2)
-            class_ = "label" if which == 0 else None
-            plot.label(_shortened(text, (left - 20) / _LETTER), middle, said, class_)
-    return plot.draw(
-        "weights",
-        "The heaviest features",
-        "; ".join(f"{e['name']} {number(e['weight'])}" for e in entries[:5]) + "; and so on.",
     )
 
 
@@ -125,6 +66,26 @@ def calibration_chart(bins: Reliability, width: int) -> Markup:
     )
 
 
+def residuals_chart(points: Sequence[tuple[float, float]], width: int) -> Markup:
+    """Draw true values minus predictions against predictions."""
+    residuals = [(said, true - said) for said, true in points]
+    x = padded([said for said, _ in residuals])
+    y = padded([0.0, *(miss for _, miss in residuals)])
+    plot = Plot(width, 322, (*x, False), (*y, False), top=20)
+    plot.y_axis()
+    plot.x_axis("prediction")
+    plot.segment((x[0], 0), (x[1], 0), "ideal")
+    for (said, miss), (_, true) in zip(residuals, points, strict=True):
+        title = f"predicted {number(said)}, was {number(true)}"
+        plot.dot((said, miss), "point", 2.6, title)
+    far = max(abs(miss) for _, miss in residuals)
+    return plot.draw(
+        "residuals",
+        "Residuals against predictions",
+        f"{len(points)} rows; the prediction furthest off misses by {number(far)}.",
+    )
+
+
 def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Markup:
     """Draw the learning rate of each row."""
     schedule = Polynomial(rate.gamma0, rate.a, rate.c)
@@ -133,7 +94,7 @@ def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Mark
     low, high = padded([y for _, y in curve], log=True)
     # A rate that hardly falls must not look as if it fell to nothing.
     low, high = min(low, curve[0][1] / 4), max(high, curve[0][1] * 1.3)
-    plot = Plot(width, 322, (1, last, True), (low, high, True), top=28)
+    plot = Plot(width, 220, (1, last, True), (low, high, True), top=28)
     plot.y_axis()
     plot.x_axis("rows learned")
     _mark_start(plot, starts)
@@ -146,12 +107,13 @@ def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Mark
     )
 
 
-# -- inside ----------------------------------------------------------------------------------------
-
-
-def _rows_range(curve: Curve) -> tuple[float, float, bool]:
+def rows_range(curve: Curve) -> tuple[float, float, bool]:
+    """Give the ends of an axis of rows, which is logarithmic."""
     first, last = curve[0][0], curve[-1][0]
     return (first, last, True) if last > first else (max(first / 2, 0.5), first * 2, True)
+
+
+# -- inside ----------------------------------------------------------------------------------------
 
 
 def _loss_range(losses: Sequence[float]) -> tuple[float, float, bool]:
@@ -159,6 +121,12 @@ def _loss_range(losses: Sequence[float]) -> tuple[float, float, bool]:
     log = min(losses) > 0 and max(losses) > 20 * min(losses)
     low, high = padded(losses, log)
     return (low, high, True) if log else (max(low, 0.0) if min(losses) >= 0 else low, high, False)
+
+
+def _near(constant: Curve, losses: Sequence[float]) -> list[float]:
+    """Give the losses of the constant that leave the others room."""
+    top = max(losses) + 3 * (max(losses) - min(losses))
+    return [y for _, y in constant[-1:] if y <= top]
 
 
 def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
@@ -177,34 +145,9 @@ def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
     plot.write(said, place, plot.top - 10, "start-text", anchor)
 
 
-def _count_runners(plot: Plot, runners: Sequence[CandidateReport]) -> None:
-    """Write above the curves how many candidates are still in the race."""
-    drops = sorted({float(c.rows) for c in runners if not c.running})
-    ends = [plot.x.low, *(rows for rows in drops if plot.x.low < rows < plot.x.high), plot.x.high]
-    for begin, end in pairwise(ends):
-        left = sum(c.running or c.rows >= end for c in runners)
-        if end < plot.x.high:
-            plot.segment((end, plot.y.low), (end, plot.y.high), "grid")
-        if plot.x(end) - plot.x(begin) >= 18:
-            plot.write(str(left), (plot.x(begin) + plot.x(end)) / 2, plot.top - 14, None, "middle")
-
-
 def _wilson(positive: float, total: float) -> tuple[float, float]:
     """Give the 95% interval of a share, which stays between none and all."""
     share, spread = positive / total, 1.96**2 / total
     middle = (share + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
     return middle - reach, middle + reach
-
-
-def _stretched(value: float) -> float:
-    """Show small differences as well as large ones, on either side of zero."""
-    return math.asinh(value / 0.005)
-
-
-def _signed_percent(value: float) -> str:
-    return f"{100 * value:+g}%".replace("-", "−") if round(value, 9) else "0"
-
-
-def _shortened(text: str, letters: float) -> str:
-    return text if len(text) <= letters else text[: max(int(letters) - 1, 1)] + "…"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyak.model.linear import LinearModel
 from polyak.model.training_report import CandidateReport, TrainingReport
-from polyak.rows.labels import label_text
 
 Curve = list[tuple[float, float]]
 
@@ -65,13 +63,11 @@ def race(report: TrainingReport) -> list[tuple[CandidateReport, Curve]]:
     return found
 
 
+def runners(report: TrainingReport) -> list[CandidateReport]:
+    """Give all candidates but the constant, which is there to compare with, unless it won."""
+    return [one for one in report.candidates if not one.constant or one is report.winner]
+
+
 def averaging_starts(report: TrainingReport) -> list[int]:
     """List the rows after which averaging began, one an output where it did."""
     return [t0 for t0 in report.average_start if t0 is not None]
-
-
-def output_name(model: LinearModel, output: int) -> str | None:
-    """Call an output by its class or its number, where there are several."""
-    if model.weights.shape[1] == 1:
-        return None
-    return f"output {output + 1}" if model.classes is None else label_text(model.classes[output])

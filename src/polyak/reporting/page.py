@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import CheckReport
 from polyak.reporting.markup import Markup, element, joined
-from polyak.reporting.sections import figures, headline, lead, sections
+from polyak.reporting.opening import figures, headline, lead
+from polyak.reporting.sections import sections
+from polyak.reporting.subject import Subject
 
 
 def report(
@@ -16,8 +19,9 @@ def report(
 ) -> str:
     """Show a model on one HTML page that needs nothing else: no network, no scripts.
 
-    It has the loss as rows went by, the race of the candidates, the heaviest features with their
-    intervals, the calibration, the learning rate and a summary, each as far as it is known.
+    It has the features that matter most with their intervals, the columns as they were read, the
+    loss as rows went by, the race of the candidates, the calibration, the learning rate and a
+    summary, each as far as it is known.
 
     Parameters
     ----------
@@ -38,10 +42,21 @@ def report(
     >>> from polyak import ASGDClassifier, report
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
     >>> page = report(ASGDClassifier().fit(X, X[:, 0] > 0))
-    >>> page[:15], "The heaviest features" in page
+    >>> page[:15], "What matters most" in page
     ('<!doctype html>', True)
     """
-    page = _page(LinearModel.of(source), title)
+    return write_page(LinearModel.of(source), path, title=title)
+
+
+def write_page(
+    model: LinearModel,
+    path: str | os.PathLike[str] | None,
+    *,
+    title: str | None = None,
+    on: tuple[str, CheckReport] | None = None,
+) -> str:
+    """Write the page about a model, with what it came to ``on`` a file of this name."""
+    page = _page(Subject(model, on), title)
     if path is not None:
         from polyak.storage.container import write_bytes
 
@@ -49,14 +64,14 @@ def report(
     return page
 
 
-def _page(model: LinearModel, title: str | None) -> str:
+def _page(subject: Subject, title: str | None) -> str:
     from importlib.metadata import version
 
-    name = headline(model)
+    name = headline(subject)
     head = joined(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{title or name.capitalize()} · polyak"),
+        element("title", f"{title or name[:1].upper() + name[1:]} · polyak"),
         element("style", _style()),
     )
     kicker = joined("polyak", f" · {title}" if title else "")
@@ -66,10 +81,10 @@ def _page(model: LinearModel, title: str | None) -> str:
             "header",
             element("p", kicker, class_="kicker"),
             element("h1", name),
-            element("p", lead(model), class_="lead"),
+            element("p", lead(subject), class_="lead"),
         ),
-        figures(model),
-        *sections(model),
+        figures(subject),
+        *sections(subject),
         element("footer", f"Made by polyak {version('polyak')}."),
     )
     return "<!doctype html>\n" + element(

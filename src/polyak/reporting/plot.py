@@ -34,10 +34,11 @@ class Plot:
         y: tuple[float, float, bool],
         *,
         left: int = LEFT,
+        right: int = RIGHT,
         top: int = TOP,
     ) -> None:
         self.width, self.height, self.left, self.top = width, height, left, top
-        self.right, self.bottom = width - RIGHT, height - BOTTOM
+        self.right, self.bottom = width - right, height - BOTTOM
         self.x = Scale(x[0], x[1], left, self.right, x[2])
         self.y = Scale(y[0], y[1], self.bottom, top, y[2])
         self._behind: list[Markup] = []
@@ -115,15 +116,14 @@ class Plot:
         self._above.append(element("text", text, x=x, y=y, text_anchor=anchor, class_=class_))
 
     def label(self, text: str, y: float, title: str, class_: str | None) -> None:
-        """Write text to the left of the frame."""
+        """Write text to the left of the frame, from the edge on: its beginning is always seen."""
         self._behind.append(
             element(
                 "text",
                 *_title(title),
                 text,
-                x=self.left - 14,
+                x=0,
                 y=y + 4,
-                text_anchor="end",
                 class_=class_,
             )
         )

@@ -101,12 +101,36 @@ def loss_name(loss: str) -> str:
     return _LOSSES.get(loss, loss)
 
 
+def short_settings(candidate: CandidateReport) -> str:
+    """Name a candidate by its method and what sets it apart."""
+    if candidate.constant:
+        return "a constant"
+    if candidate.penalty is not None:
+        return f"block Newton steps, penalty {number(candidate.penalty)}"
+    rate = "" if candidate.schedule is None else f", learning rate {number(candidate.schedule[0])}"
+    return f"averaged SGD{rate}"
+
+
+def settings_cells(candidate: CandidateReport) -> list[str]:
+    """Give a candidate's method and settings; what its method does not have is a dash."""
+    if candidate.penalty is not None:
+        return ["Newton", f"{number(candidate.penalty)} rows", *["–"] * 4]
+    if candidate.constant:
+        return ["constant", *["–"] * 5]
+    return [
+        "SGD",
+        number(candidate.alpha),
+        *(number(getattr(candidate.schedule, name, None)) for name in ("gamma0", "a", "c")),
+        number(candidate.precondition),
+    ]
+
+
 def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
     """Say what a candidate learns with, as pairs of a name and a few words."""
     if candidate.penalty is not None:
         return [
             ("Method", "block Newton steps, each row learned once"),
-            ("Penalty", f"{number(candidate.penalty)} rows"),
+            ("Penalty", f"as strong as {number(candidate.penalty)} rows"),
         ]
     if candidate.constant:
         return [("Method", "a constant: no features told more than it")]

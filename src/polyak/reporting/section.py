@@ -1,0 +1,28 @@
+"""A section of the page: a heading, a sentence that says how to read it, and a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polyak.reporting.markup import Markup, element
+from polyak.reporting.plot import NARROW, WIDE
+
+
+def section(
+    title: str,
+    words: str,
+    chart: Callable[[int], Markup],
+    *more: Markup,
+    half: bool = False,
+) -> Markup:
+    """Make a section; what is ``half`` stays small on a wide screen too."""
+    drawn = both(chart) if not half else [element("div", chart(NARROW), class_="half")]
+    return element("section", element("h2", title), element("p", words), *drawn, *more)
+
+
+def both(chart: Callable[[int], Markup]) -> list[Markup]:
+    """Draw a chart for a desktop and for a phone."""
+    return [
+        element("div", chart(WIDE), class_="wide"),
+        element("div", chart(NARROW), class_="narrow"),
+    ]

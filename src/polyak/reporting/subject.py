@@ -1,0 +1,66 @@
+"""What a page is about: a model, and how its predictions compared with known targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polyak.model.linear import LinearModel
+from polyak.model.training_report import CheckReport, Measure, TrainingReport
+from polyak.reporting.words import count
+from polyak.rows.labels import label_text
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model, and what it was evaluated on, if anything: the name and what came of it."""
+
+    model: LinearModel
+    on: tuple[str, CheckReport] | None = None
+
+    @property
+    def report(self) -> TrainingReport | None:
+        """How it was learned."""
+        return self.model.report
+
+    @property
+    def check(self) -> CheckReport | None:
+        """Predictions to show: those of a file given, or of later rows while it learned."""
+        if self.on is not None:
+            return self.on[1]
+        return None if self.report is None else self.report.check
+
+    @property
+    def recent(self) -> Measure:
+        """How it did on later rows."""
+        found = None if self.report is None else self.report.recent
+        return found or Measure()
+
+    @property
+    def checked_on(self) -> str:
+        """Say on which rows it was checked."""
+        if self.on is not None:
+            return f"{count(self.on[1].rows, 'row')} of {self.on[0]}"
+        rows = self.recent.rows if self.check is None else self.check.rows
+        return f"{count(rows, 'row')} of the later half, each predicted before it was learned"
+
+    @property
+    def rows(self) -> int | None:
+        """How many different rows it was learned from."""
+        report = self.report
+        if report is None:
+            return None
+        if report.distinct_rows is not None:
+            return report.distinct_rows
+        return round(report.rows / max(report.passes, 1))
+
+    @property
+    def target(self) -> str | None:
+        """The name of the column that it predicts."""
+        schema = self.model.features.schema
+        return None if schema is None or schema.target is None else schema.target.name
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes; none for regression."""
+        known = self.model.classes
+        return [] if known is None else [label_text(label) for label in known]
