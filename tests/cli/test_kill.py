@@ -116,7 +116,7 @@ def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
     random.seed(1)
     assert kill_at_random([*POLYAK, *map(str, command), *SMALL_STEPS], folder, 0.1)
     done = polyak(*command)
-    assert "going on from row" in done.stderr
+    assert "resuming at row" in done.stderr
     assert "resumed at row" in done.stdout
 
 

@@ -165,7 +165,7 @@ def test_completion(shell: str, tmp_path: Path) -> None:
             ask += '; echo "${COMPREPLY[@]}"'
         done = subprocess.run(["bash"], input=ask, text=True, capture_output=True, check=True)
         assert done.stdout.split("\n")[:3] == [
-            "--loss", "squared_hinge log_loss hinge squared_error", "predict",
+            "--loss", "log_loss squared_error squared_hinge hinge", "predict",
         ]  # fmt: skip
 
 

@@ -51,9 +51,11 @@ def _without_command(words: list[str]) -> int:
         "",
         "Linear models learned in one pass.",
         usage="polyak [-h] [--version] [--debug] COMMAND ...",
-        epilog=f"commands:\n{commands}\n\n'polyak COMMAND --help' tells more.",
+        epilog=f"commands:\n{commands}\n\n"
+        "'polyak COMMAND --help' shows the options of a command.\n\n"
+        "example:\n  polyak train flights.csv --target delay -m flights.polyak",
     )
-    parser.add_argument("--version", action="store_true", help="say which version this is")
+    parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
     options, _ = parser.parse_known_args(words)
     if options.version:

@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
-from typing import Any, NoReturn
+from typing import Any
 
 from polyak.cli.dialect import add_dialect
-from polyak.cli.errors import UsageError
+from polyak.cli.parser import Parser as Parser
 from polyak.data.formats.registry import FORMATS
 from polyak.data.head_start import LONGEST_LINE
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help that asks for the terminal's width itself: argparse imports ``shutil`` to do so."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_width() - 2)
-
-
-def _width() -> int:
-    try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns or 80
-    except (OSError, ValueError):
-        return 80
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are a sentence, and whose help is laid out as it was written."""
-
-    def __init__(self, command: str, description: str, **more: Any) -> None:
-        super().__init__(
-            prog=f"polyak {command}".strip(),
-            description=description,
-            formatter_class=_Help,
-            allow_abbrev=False,  # a new option must not change what an old command means
-            **more,
-        )
-        self._negative_number_matcher = re.compile(r"-\.?\d")  # so that --classes -1,1 is heard
-        self.add_argument("--debug", action="store_true", help="show where an error arose")
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse the arguments."""
-        raise UsageError(f"{message}; see '{self.prog} --help'")
-
-
 def add_model(parser: Parser) -> None:
     """Add the model file that a command reads."""
-    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("model", metavar="MODEL", help="model file")
 
 
 def add_source(parser: Parser) -> None:
@@ -57,50 +22,51 @@ def add_source(parser: Parser) -> None:
         "source",
         nargs="+",
         metavar="SOURCE",
-        help="files, folders, patterns, URLs, or - for standard input",
+        help="files, folders, URLs, or - for standard input",
     )
     add_reading(parser)
 
 
 def add_reading(parser: Parser) -> None:
     """Add how a source is read."""
-    reading = parser.add_argument_group("reading")
+    reading = parser.add_rare_group("reading")
     reading.add_argument(
         "--format",
         choices=tuple(FORMATS),
-        help="the source's format, if its name does not tell",
+        metavar="NAME",
+        help=f"format of the source, if not clear from its name: {', '.join(FORMATS)}",
     )
     reading.add_argument(
         "--zero-based",
         dest="zero_based",
         action="store_true",
         default=None,
-        help="the first feature's id is 0 (found out if not said)",
+        help="feature ids start at 0 (default: detected)",
     )
     reading.add_argument(
-        "--one-based", dest="zero_based", action="store_false", help="the first feature's id is 1"
+        "--one-based", dest="zero_based", action="store_false", help="feature ids start at 1"
     )
     reading.add_argument(
         "--skip-bad-lines",
         action="store_true",
-        help="count the lines that cannot be read, and go on",
+        help="skip lines that cannot be read, and report how many",
     )
     reading.add_argument(
         "--longest-line",
         type=positive,
         default=LONGEST_LINE,
         metavar="BYTES",
-        help=f"refuse lines of text that are longer ({LONGEST_LINE})",
+        help=f"refuse longer lines of text (default: {LONGEST_LINE})",
     )
     reading.add_argument(
-        "--threads", type=positive, metavar="N", help="threads that read and parse ahead"
+        "--threads", type=positive, metavar="N", help="number of threads that read and parse"
     )
     add_dialect(parser)
 
 
 def add_json(parser: Parser) -> None:
     """Add the choice between words and JSON."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+    parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
 
 
 # -- words to values -------------------------------------------------------------------------------

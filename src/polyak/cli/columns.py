@@ -14,32 +14,41 @@ if TYPE_CHECKING:
 
 def add_columns(parser: Parser) -> None:
     """Add the options for tables: CSV, TSV, JSON lines, Parquet, Arrow."""
-    table = parser.add_argument_group("columns of a table (names are separated by commas)")
-    table.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    table.add_argument(
-        "--positive",
-        metavar="VALUE",
-        help="the target's value that positive scores mean; all others are one class",
-    )
-    table.add_argument("--weight", metavar="COLUMN", help="the column of the rows' weights")
+    table = parser.add_argument_group("columns of a table (separate several by commas)")
+    table.add_argument("--target", metavar="COLUMN", help="column to predict")
+    table.add_argument("--weight", metavar="COLUMN", help="column with the weight of each row")
     for name, what in {
-        "--drop": "columns to leave out",
-        "--only": "the only columns to learn from",
-        "--categorical": "columns whose values are names, even if they look like numbers",
-        "--text": "columns of text: lower-cased words, hashed one by one",
-        "--interact": "columns to cross, such as origin:dest",
+        "--drop": "columns to ignore",
+        "--only": "use only these columns as features",
+        "--categorical": "columns to read as categories even if they look like numbers",
+        "--text": "columns of text: each lower-case word is a feature",
+        "--interact": "products of columns, such as origin:dest",
     }.items():
         table.add_argument(name, action="append", default=[], metavar="COLUMNS", help=what)
-    table.add_argument(
-        "--ngrams", type=positive, default=1, metavar="N", help="hash runs of up to N words too (1)"
+    hashing = parser.add_rare_group("classes and hashing")
+    hashing.add_argument(
+        "--positive",
+        metavar="VALUE",
+        help="value of the target that is the positive class; all others are the negative class",
     )
-    table.add_argument(
-        "--bits", type=positive, default=18, metavar="B", help="hash words into 2^B slots (18)"
+    hashing.add_argument(
+        "--ngrams",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="hash sequences of up to N words of text (default: 1)",
     )
-    table.add_argument(
+    hashing.add_argument(
+        "--bits",
+        type=positive,
+        default=18,
+        metavar="B",
+        help="hash categories and words into 2^B slots (default: 18)",
+    )
+    hashing.add_argument(
         "--names",
         action="store_true",
-        help="remember the names of the heaviest hashed features, for 'polyak inspect'",
+        help="store the names of the hashed features with the largest weights",
     )
 
 

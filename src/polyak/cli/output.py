@@ -38,7 +38,7 @@ def print_table(heads: list[str], lines: list[list[str]]) -> None:
 
 
 def print_figures(figures: Mapping[str, Any], as_json: bool = False, title: str = "") -> None:
-    """Print names and numbers, one a line; in colour on a terminal."""
+    """Print names and numbers, one per line; in colour on a terminal."""
     if as_json:
         print_json(figures)
         return

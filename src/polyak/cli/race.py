@@ -55,7 +55,7 @@ def winner_words(report: TrainingReport) -> dict[str, str]:
 def _settings_words(best: CandidateReport) -> str:
     rate = best.schedule
     if best.constant:
-        return "a constant: no features told more than it"
+        return "a constant: no feature improved on it"
     if rate is None:
         together = " on all classes together" if best.softmax else ""
         return f"block Newton steps{together}, penalty {best.penalty:g}"

@@ -16,10 +16,10 @@ WIDEST = 32
 
 
 def show_columns(look: TableLook) -> None:
-    """Print a line a column, cut to the width of the terminal, and warnings."""
+    """Print one line per column, cut to the width of the terminal, and warnings."""
     print(*block([column.cells() for column in look.columns], _width()), sep="\n", file=sys.stderr)
     if look.others:
-        print(f"  … and {look.others:,} columns more", file=sys.stderr)
+        print(f"  … and {look.others:,} more columns", file=sys.stderr)
     for doubt in look.doubts:
         say(f"warning: {_spelled(doubt)}")
 

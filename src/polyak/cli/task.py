@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 
 def task_of(targets: NDArray[Any]) -> Task:
-    """Tell classes from numbers: words, truths and few whole numbers are classes.
+    """Tell classes from numbers: words, booleans and few whole numbers are classes.
 
     Examples
     --------

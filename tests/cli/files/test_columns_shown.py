@@ -47,7 +47,7 @@ def test_a_line_a_column(tmp_path: Path) -> None:
     words = [" ".join(line.split()) for line in lines]
     assert words[0].startswith("size number ")
     assert words[0].endswith("25% missing")
-    assert words[1].startswith("garden truth yes/no 5")
+    assert words[1].startswith("garden boolean yes/no 5")
     assert words[1].endswith("% true")
     assert words[2] == "city words 3 different"
     assert words[3] == "day date d/m/y 2020-01-01 to 2020-10-26"
@@ -70,7 +70,7 @@ def test_many_and_long_columns_are_cut_to_the_screen(tmp_path: Path) -> None:
     lines = done.stderr.splitlines()[1:42]
     assert all(len(line) <= 40 for line in lines)
     assert lines[0].endswith("…")
-    assert lines[-1] == "  … and 11 columns more"
+    assert lines[-1] == "  … and 11 more columns"
 
 
 def test_the_index_that_pandas_writes_is_left_out(tmp_path: Path) -> None:

@@ -7,18 +7,18 @@ from keyword import iskeyword
 from types import ModuleType
 
 COMMANDS = {
-    "train": "learn a model from a source, each row once, as it streams by",
-    "predict": "predict labels, scores or probabilities, one line a row",
-    "evaluate": "measure a model's loss and error on a source with targets",
-    "inspect": "show what a model is, the learning rate found, the heaviest features",
-    "convert": "write a source as a file that is read fast later: Parquet, npz, svmlight",
+    "train": "learn a model from files, tables or streams",
+    "predict": "predict labels, scores or probabilities, one line per row",
+    "evaluate": "compare the predictions of a model with known targets",
+    "inspect": "show a model: its settings and its largest weights",
+    "convert": "convert data to Parquet, npz or svmlight",
     "export": "write a model for other programs: ONNX, scikit-learn, LIBLINEAR, a table",
-    "import": "make a model of one that LIBLINEAR wrote",
-    "report": "show a model and how it was learned on one HTML page",
-    "reproduce": "run the paper's experiments and see which of its claims hold",
-    "data": "list the data sets of the paper, and fetch real ones",
-    "demo": "learn from a data set made on the spot, and show what comes of it",
-    "completion": "print a script that completes polyak's arguments in a shell",
+    "import": "convert a model file of LIBLINEAR",
+    "report": "write an HTML page about a model and how it was learned",
+    "reproduce": "run the experiments of the paper and check its claims",
+    "data": "list the data sets of the paper, and download real ones",
+    "demo": "learn from generated data, and show the results",
+    "completion": "print a script for completion in a shell",
 }
 
 

@@ -7,9 +7,10 @@ import argparse
 from polyak.cli.arguments import Parser
 
 HOW = """\
-bash:  eval "$(polyak completion bash)"           in ~/.bashrc
-zsh:   eval "$(polyak completion zsh)"            in ~/.zshrc, after compinit
-fish:  polyak completion fish | source            in ~/.config/fish/config.fish
+examples:
+  bash:  eval "$(polyak completion bash)"           in ~/.bashrc
+  zsh:   eval "$(polyak completion zsh)"            in ~/.zshrc, after compinit
+  fish:  polyak completion fish | source            in ~/.config/fish/config.fish
 """
 
 

@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
 EPILOG = "\n".join(
     [
-        "A model learned from the file that is written is the one learned from the source.",
+        "Learning from the converted file gives the same model as learning from the source.",
         *(f"  {format.suffixes[0]:<9} {format.written}" for format in WRITTEN.values()),
+        "\nexample:\n  polyak convert logs-*.svm.gz logs.npz",
     ]
 )
 
 
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("convert", "Write a source as a file that is read fast later.", epilog=EPILOG)
+    parser = Parser("convert", "Convert data to a file that can be read fast.", epilog=EPILOG)
     add_source(parser)
-    parser.add_argument("output", metavar="FILE", help=f"the file to write: {suffixes_of(WRITTEN)}")
+    parser.add_argument("output", metavar="FILE", help=f"file to write: {suffixes_of(WRITTEN)}")
     parser.add_argument(
         "--for",
         dest="model",
         metavar="MODEL",
-        help="write the rows of features that this model reads, for programs it was exported to",
+        help="write the features as this model reads them, for programs it was exported to",
     )
     add_json(parser)
     add_columns(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 

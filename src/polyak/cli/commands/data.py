@@ -14,19 +14,22 @@ if TYPE_CHECKING:
     from polyak.paper.datasets.download_urls import RemoteFile
 
 HOW = """\
-list   the sets of the paper: where they come from, their shape, and whether the real files are
-       here or a generated stand-in takes their place
-fetch  get the real files of some sets; a broken fetch goes on where it was
+list   show the data sets of the paper: where they come from, their shape, and whether the real
+       files are there or generated data takes their place
+fetch  download the real files of some sets; an interrupted download is resumed
+
+example:
+  polyak data fetch rcv1 --data ~/data
 """
 
 
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("data", "See which data sets there are, and fetch real ones.", epilog=HOW)
+    parser = Parser("data", "List the data sets of the paper, and download real ones.", epilog=HOW)
     parser.add_argument("action", choices=("list", "fetch"))
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the sets to fetch")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets to download")
     parser.add_argument(
-        "--data", metavar="DIR", help="the folder of the real files (default: $POLYAK_DATA)"
+        "--data", metavar="DIR", help="folder with the real files (default: $POLYAK_DATA)"
     )
     add_json(parser)
     return parser

@@ -6,10 +6,15 @@ from argparse import Namespace
 
 from polyak.cli.arguments import Parser
 
+EXAMPLE = """\
+example:
+  polyak demo
+"""
+
 
 def parser() -> Parser:
     """Read the arguments."""
-    return Parser("demo", "Learn from a data set made on the spot, and show what comes of it.")
+    return Parser("demo", "Learn from generated data, and show the results.", epilog=EXAMPLE)
 
 
 def run(options: Namespace) -> int:

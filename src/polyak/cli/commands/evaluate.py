@@ -26,12 +26,14 @@ example:
 def parser() -> Parser:
     """Read the arguments."""
     parser = Parser(
-        "evaluate", "Measure a model's loss and error on a source with targets.", epilog=EXAMPLE
+        "evaluate", "Compare the predictions of a model with known targets.", epilog=EXAMPLE
     )
     add_model(parser)
     add_source(parser)
     parser.add_argument(
-        "--by", metavar="COLUMN", help="measure the rows of each value of this column apart, too"
+        "--by",
+        metavar="COLUMN",
+        help="also evaluate the rows of each value of this column separately",
     )
     add_json(parser)
     return parser

@@ -11,17 +11,27 @@ from polyak.cli.outputs import check_outputs
 FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
 
 
+EXAMPLE = """\
+example:
+  polyak export flights.polyak flights.onnx
+"""
+
+
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("export", "Write a model for other programs, or its weights as a table.")
+    parser = Parser(
+        "export",
+        "Write a model for other programs, or its weights as a table.",
+        epilog=EXAMPLE,
+    )
     add_model(parser)
     parser.add_argument(
         "output",
         nargs="?",
         metavar="FILE",
-        help="the file to write, or - for standard output (MODEL's name with --to's ending)",
+        help="file to write, or - for standard output (default: named after MODEL)",
     )
-    parser.add_argument("--to", choices=FORMATS, help="the format, if FILE's name does not tell")
+    parser.add_argument("--to", choices=FORMATS, help="format, if not clear from the name of FILE")
     return parser
 
 

@@ -7,12 +7,17 @@ from argparse import Namespace
 from polyak.cli.arguments import Parser
 from polyak.cli.outputs import check_outputs
 
+EXAMPLE = """\
+example:
+  polyak import heart_scale.model heart_scale.polyak
+"""
+
 
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("import", "Make a model of one that LIBLINEAR wrote.")
-    parser.add_argument("file", metavar="FILE", help="a model file of LIBLINEAR's")
-    parser.add_argument("model", metavar="MODEL", help="the model file to write")
+    parser = Parser("import", "Convert a model file of LIBLINEAR.", epilog=EXAMPLE)
+    parser.add_argument("file", metavar="FILE", help="model file of LIBLINEAR")
+    parser.add_argument("model", metavar="MODEL", help="model file to write")
     return parser
 
 

@@ -15,20 +15,30 @@ if TYPE_CHECKING:
     from polyak.model.training_report import TrainingReport
 
 
+EXAMPLE = """\
+example:
+  polyak inspect flights.polyak --top 20
+"""
+
+
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("inspect", "Show what a model is, its learning rate, its heaviest features.")
+    parser = Parser(
+        "inspect", "Show a model: its settings and its largest weights.", epilog=EXAMPLE
+    )
     add_model(parser)
     parser.add_argument(
-        "--top", type=not_negative, default=10, metavar="N", help="how many features to show (10)"
+        "--top",
+        type=not_negative,
+        default=10,
+        metavar="N",
+        help="features to show (default: 10)",
     )
-    parser.add_argument(
-        "--candidates", action="store_true", help="list the candidates of the race instead"
-    )
+    parser.add_argument("--candidates", action="store_true", help="list the candidates of the race")
     parser.add_argument(
         "--theory",
         action="store_true",
-        help="tell after how many rows averaging pays off by the paper's theory, instead",
+        help="show after how many rows averaging helps, by the theory of the paper",
     )
     add_json(parser)
     return parser

@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     from polyak.rows.batch import Batch
 
 
+EXAMPLE = """\
+example:
+  polyak predict flights.polyak tomorrow.csv --what proba -o predicted.csv
+"""
+
+
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("predict", "Predict labels, scores or probabilities, one line a row.")
+    parser = Parser(
+        "predict", "Predict labels, scores or probabilities, one line per row.", epilog=EXAMPLE
+    )
     add_model(parser)
     add_source(parser)
     parser.add_argument(
@@ -28,34 +36,36 @@ def parser() -> Parser:
         "--output",
         default="-",
         metavar="FILE",
-        help=f"the file to write (standard output); {suffixes_of(PREDICTED)} makes it a table",
+        help=f"file to write (default: standard output); a table if {suffixes_of(PREDICTED)}",
     )
     parser.add_argument(
-        "--to", choices=("lines", *PREDICTED), help="what to write, if FILE's name does not tell"
+        "--to",
+        choices=("lines", *PREDICTED),
+        help="format, if not clear from the name of FILE",
     )
     parser.add_argument(
         "--keep",
         type=lambda text: text.split(","),
         default=[],
         metavar="COLUMNS",
-        help="columns of the source to write beside the predictions, separated by commas, or '*' "
-        "for all",
+        help="columns of the source to write next to the predictions, separated by commas, or "
+        "'*' for all",
     )
     parser.add_argument(
         "--row-number",
         action="store_true",
-        help="write the number of each row beside its prediction, from 1 on",
+        help="write the number of each row, starting at 1, next to its prediction",
     )
     parser.add_argument(
         "--what",
         choices=("labels", "scores", "proba"),
         default="labels",
-        help="what to write for each row (labels, or the value in regression)",
+        help="what to write for each row (default: labels, or the value for regression)",
     )
     parser.add_argument(
         "--intervals",
         action="store_true",
-        help="write the ends of the 95%% intervals too, of a model that was trained with intervals",
+        help="also write 95%% intervals; needs a model trained with --intervals",
     )
     return parser
 

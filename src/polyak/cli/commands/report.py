@@ -25,17 +25,17 @@ example:
 def parser() -> Parser:
     """Read the arguments."""
     parser = Parser(
-        "report", "Show a model and how it was learned on one HTML page.", epilog=EXAMPLE
+        "report", "Write an HTML page about a model and how it was learned.", epilog=EXAMPLE
     )
     add_model(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the page to write (MODEL's name with .html)"
+        "-o", "--output", metavar="FILE", help="page to write (default: named after MODEL)"
     )
     parser.add_argument(
         "--on",
         action="append",
         metavar="FILE",
-        help="evaluate the model on this file, and show the results on the page",
+        help="evaluate the model on this file and show the results",
     )
     add_reading(parser)
     return parser

@@ -18,28 +18,41 @@ if TYPE_CHECKING:
 NAMES = ("schedules", "asymptotics", "benchmarks", "theory", "second-order")
 
 
+EXAMPLE = """\
+example:
+  polyak reproduce schedules theory --out paper
+"""
+
+
 def parser() -> Parser:
     """Read the arguments."""
     parser = Parser(
         "reproduce",
         "Run the paper's experiments, and see which of its claims hold, in DIR/report.html.\n"
-        "What is finished is kept in DIR: the same command goes on where it was stopped.",
+        "Finished experiments are kept in DIR: the same command continues where it was stopped.",
+        epilog=EXAMPLE,
     )
     parser.add_argument(
         "experiment",
         nargs="*",
         metavar="EXPERIMENT",
-        help=f"{', '.join(NAMES)}, or all (all)",
+        help=f"{', '.join(NAMES)}, or all (default: all)",
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write to")
     parser.add_argument(
-        "--data", metavar="DIR", help="where real data sets are (POLYAK_DATA); else stand-ins"
+        "--data",
+        metavar="DIR",
+        help="folder with real data (default: $POLYAK_DATA; else generated)",
     )
     parser.add_argument(
-        "--scale", type=_scale, default=None, metavar="S", help="1 for the paper's sizes (0.1)"
+        "--scale",
+        type=_scale,
+        default=None,
+        metavar="S",
+        help="1 for the sizes of the paper (default: 0.1)",
     )
     parser.add_argument(
-        "--workers", type=positive, default=2, metavar="N", help="processes to use (2)"
+        "--workers", type=positive, default=2, metavar="N", help="number of processes (default: 2)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser

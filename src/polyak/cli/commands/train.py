@@ -17,6 +17,7 @@ from polyak.cli.arguments import (
     size,
 )
 from polyak.cli.columns import add_columns, read_options
+from polyak.cli.engine import add_engine
 from polyak.cli.errors import STOPPED, UsageError, say
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
@@ -27,54 +28,61 @@ if TYPE_CHECKING:
     from polyak.training.job import Job, Outcome
 
 
+EXAMPLE = """\
+example:
+  polyak train flights.csv --target delay -m flights.polyak --report flights.html
+"""
+LOSSES = ("log_loss", "squared_error", "squared_hinge", "hinge")
+
+
 def parser() -> Parser:
     """Read the arguments."""
-    parser = Parser("train", "Learn a model from a source, each row once, as it streams by.")
-    add_source(parser)
+    parser = Parser("train", "Learn a linear model from files, tables or streams.", epilog=EXAMPLE)
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="model file to write")
     parser.add_argument(
-        "-m", "--model", required=True, metavar="FILE", help="the model file to write"
+        "--test", action="append", metavar="FILE", help="evaluate the model on this file"
     )
-    parser.add_argument(
-        "--test", action="append", metavar="FILE", help="evaluate the model on this in the end"
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", help="write a page about the model, to look at in a browser"
-    )
+    parser.add_argument("--report", metavar="FILE", help="write an HTML page about the model")
     add_json(parser)
-    parser.add_argument(
-        "--no-progress",
-        dest="progress",
-        action="store_false",
-        help="on a terminal too, a line each time the rows double instead of a live one",
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress at all")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    add_source(parser)
     add_columns(parser)
     _add_learning(parser)
     _add_data(parser)
-    _add_engine(parser)
+    add_engine(parser)
     return parser
 
 
 def _add_learning(parser: Parser) -> None:
-    how = parser.add_argument_group("learning (what is auto is found from the data)")
+    how = parser.add_argument_group("learning")
     how.add_argument(
         "--loss",
-        choices=("squared_hinge", "log_loss", "hinge", "squared_error"),
-        help="what to minimise (log_loss where the target is classes: words, truths, few whole "
-        "numbers; squared_error where it is numbers)",
+        choices=LOSSES,
+        metavar="NAME",
+        help=f"{', '.join(LOSSES)} (default: log_loss if the target is classes, else "
+        "squared_error)",
     )
     how.add_argument(
         "--recipe",
         choices=("auto", "sgd", "paper"),
         default="auto",
-        help="auto lets methods and settings race in the same pass, sgd only those of averaged "
-        "SGD; paper follows the paper (auto)",
+        metavar="NAME",
+        help="auto (tries several methods), sgd (averaged SGD only), or paper (as in the paper)",
     )
+    how.add_argument(
+        "--intervals",
+        action="store_true",
+        help="compute standard errors and confidence intervals",
+    )
+    how.add_argument(
+        "--seed", type=not_negative, default=0, metavar="N", help="random seed (default: 0)"
+    )
+    how = parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)")
     for name, what in {
-        "--alpha": "the strength of the penalty",
-        "--eta0": "the first learning rate",
+        "--alpha": "strength of the L2 penalty",
+        "--eta0": "initial learning rate",
         "--decay": "how fast the learning rate falls: a",
-        "--power": "the learning rate's exponent: c",
+        "--power": "exponent of the learning rate: c",
     }.items():
         how.add_argument(name, type=number_or_auto, default="auto", metavar="X|auto", help=what)
     how.add_argument(
@@ -82,7 +90,7 @@ def _add_learning(parser: Parser) -> None:
         type=averaging,
         default="auto",
         metavar="auto|off|ROWS",
-        help="average the iterates from where it pays, never, or after so many rows",
+        help="average the iterates: from when it helps, never, or after this many rows",
     )
     how.add_argument(
         "--step",
@@ -95,89 +103,69 @@ def _add_learning(parser: Parser) -> None:
         type=number_or_auto,
         default="auto",
         metavar="P|auto",
-        help="move features by their mean square to the power -P",
+        help="scale the steps of each feature by its mean square to the power -P",
     )
     how.add_argument(
-        "--no-intercept", dest="intercept", action="store_false", help="learn no intercept"
+        "--no-intercept", dest="intercept", action="store_false", help="do not fit an intercept"
     )
-    how.add_argument(
-        "--intervals",
-        action="store_true",
-        help="keep what standard errors and confidence intervals need, in the same pass",
-    )
-    how.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of what is random")
 
 
 def _add_data(parser: Parser) -> None:
     data = parser.add_argument_group("data and checkpoints")
     data.add_argument(
+        "--passes",
+        type=positive,
+        metavar="N",
+        help="passes over the data (default: 1; in memory as many as help)",
+    )
+    data.add_argument(
+        "--classes", metavar="A,B,...", help="all class labels (default: those of the first rows)"
+    )
+    data.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="write checkpoints there, or resume from them",
+    )
+    data = parser.add_rare_group("order, memory and progress")
+    data.add_argument(
         "--order",
         choices=("auto", "as-is"),
         default="auto",
-        help="auto learns the rows of files in random order; as-is as they stand, for streams "
-        "whose order matters (auto)",
+        help="auto: rows of files in random order; as-is: in the order of the file, for data "
+        "that changes over time (default: auto)",
     )
     data.add_argument(
         "--memory",
         type=size,
         default="256M",
         metavar="SIZE",
-        help="files whose rows need less memory are learned in memory, as fit learns an array "
-        "(256M)",
+        help="load the rows of files into memory if they need no more than this (default: 256M)",
     )
     data.add_argument(
-        "--passes",
-        type=positive,
-        metavar="N",
-        help="learn each row N times (once; in memory as many times as it pays)",
-    )
-    data.add_argument(
-        "--classes", metavar="A,B,...", help="all labels; else those of the first 1000 rows"
-    )
-    data.add_argument(
-        "--n-features", type=positive, metavar="N", help="refuse features beyond so many"
+        "--n-features", type=positive, metavar="N", help="refuse rows with more features than this"
     )
     data.add_argument(
         "--shuffle-buffer",
         type=not_negative,
         default=0,
         metavar="ROWS",
-        help="shuffle within so many rows; for files that are sorted",
-    )
-    data.add_argument(
-        "--checkpoint",
-        metavar="FOLDER",
-        help="keep checkpoints there, and go on from the last if there is one",
+        help="shuffle within a buffer of this many rows, for sorted files",
     )
     data.add_argument(
         "--checkpoint-every",
         type=rows_or_seconds,
         default=(None, 30.0),
         metavar="ROWS|TIME",
-        help="how often, such as 100000 or 5m (30s)",
+        help="how often, such as 100000 or 5m (default: 30s)",
     )
     data.add_argument(
-        "--block-bytes",
-        type=positive,
-        default=BLOCK_BYTES,
-        metavar="N",
-        help="text parsed at a time",
+        "--block-bytes", type=positive, default=BLOCK_BYTES, metavar="N", help="bytes per read"
     )
-
-
-def _add_engine(parser: Parser) -> None:
-    engine = parser.add_argument_group("several machines or processes")
-    engine.add_argument(
-        "--engine", choices=("dask",), help="have the workers of a cluster learn, each its share"
-    )
-    engine.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of the cluster, such as tcp://host:8786"
-    )
-    engine.add_argument(
-        "--workers", type=positive, metavar="N", help="start so many here (one a processor)"
-    )
-    engine.add_argument(
-        "--rounds", type=positive, metavar="N", help="how often workers compare notes (found out)"
+    data.add_argument(
+        "--no-progress",
+        dest="progress",
+        action="store_false",
+        help="print progress line by line even on a terminal",
     )
 
 
@@ -274,7 +262,7 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
     def watch(progress: Progress) -> None:
         nonlocal resumed
         if progress.rows_before and not resumed:
-            say(f"going on from row {progress.rows_before:,}")
+            say(f"resuming at row {progress.rows_before:,}")
             resumed = True
         shown(progress)
 
@@ -307,7 +295,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
         print_figures(figures, options.json)
         kept = [] if outcome.model is None else [f"the model is in {options.model}"]
         if job.checkpoint is not None and outcome.progress.checkpoints:
-            kept.append(f"the same command goes on from the checkpoint in {job.checkpoint}")
+            kept.append(f"the same command resumes from the checkpoint in {job.checkpoint}")
         say(f"stopped at row {outcome.progress.rows:,}: {'; '.join(kept) or 'nothing to save'}")
         return STOPPED
     clear_checkpoints(job)

@@ -1,0 +1,62 @@
+"""What ``--help`` shows: one screen, grouped, with an example, in plain words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from commands import polyak
+
+from polyak.cli.commands import COMMANDS
+
+SCREEN = 50
+QUAINT = (
+    *("a row", "found out", "so many", "of what is random", "compare notes", "a processor"),
+    *("as they stand", "truths", "does not tell", "told", "read over", "endless", "apart"),
+)
+
+
+def help_of(*words: str) -> str:
+    return polyak(*words, env={"COLUMNS": "80"}).stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_has_an_example(command):
+    shown = help_of(command, "--help")
+    assert len(shown.splitlines()) <= SCREEN
+    assert shown.startswith(f"usage: polyak {command} ")
+    example = shown.split("\nexample")[1]
+    assert f"polyak {command}" in example
+
+
+def test_the_help_of_polyak_itself_lists_the_commands():
+    shown = help_of("--help")
+    assert len(shown.splitlines()) <= SCREEN
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} +\S", shown, re.M)
+    assert "example:\n  polyak train" in shown
+
+
+def test_what_is_rarely_used_is_shown_when_asked_for():
+    short, whole = help_of("train", "--help"), help_of("train", "--help-all")
+    assert "--target" in short
+    assert "--delimiter" not in short
+    hidden = int(re.search(r"--help-all shows (\d+) more options", short)[1])
+    listed = [
+        len(set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M))) for text in (short, whole)
+    ]
+    assert listed[1] - listed[0] == hidden > 20
+    assert "--delimiter C" in whole
+    assert "--eta0 X|auto" in whole
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_in_plain_words(command):
+    rare = "--help-all" in help_of(command, "--help")
+    shown = re.sub(r"\s+", " ", help_of(command, "--help-all" if rare else "--help"))
+    assert [words for words in QUAINT if re.search(rf"\b{words}\b", shown)] == []
+
+
+def test_completion_knows_the_options_that_help_does_not_show():
+    for shell in ("bash", "zsh", "fish"):
+        assert "delimiter" in polyak("completion", shell).stdout
