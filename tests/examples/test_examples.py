@@ -62,7 +62,7 @@ def test_pipeline_with_grid_search(example):
 def test_resume_after_a_crash(example):
     shown = example("resume_after_a_crash", "--rows", "6000")
     assert "there is no model: True" in shown
-    assert "going on from row" in shown
+    assert "resuming at row" in shown
     assert "the same, byte for byte" in shown
 
 

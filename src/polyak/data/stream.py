@@ -67,7 +67,7 @@ class Stream:
     position : dict
         Where the last batch ended; `open_stream` goes on from there when given it as ``start``.
     keeps_order : bool
-        Whether rows come as they stand, rather than in random order.
+        Whether rows come in the order of the source, rather than in random order.
     schema : Schema or None
         What the columns mean, where the source is a table.
     hashed_bits : int or None

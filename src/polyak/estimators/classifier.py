@@ -208,7 +208,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            A row of weight zero is a row that is not there.
+            Rows with weight zero are ignored.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         classes : array of shape (n_classes,), optional
             All classes there can be; the first call needs it.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight zero is a row that is not there.
+            Rows with weight zero are ignored.
 
         Returns
         -------

@@ -46,7 +46,7 @@ class Learned:
 
     @property
     def intercept_(self) -> Floats:
-        """The averaged intercepts, one a model."""
+        """The averaged intercepts, one per model."""
         return self._fitted().model.intercept
 
     @property

@@ -201,7 +201,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
-            A row of weight zero is a row that is not there.
+            Rows with weight zero are ignored.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
-            A row of weight zero is a row that is not there.
+            Rows with weight zero are ignored.
 
         Returns
         -------

@@ -52,7 +52,7 @@ def doubt(model: LinearModel) -> str | None:
 
 
 def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
-    """Give the standard errors of the weights, a column an output, and of the intercepts.
+    """Give the standard errors of the weights, one column per output, and of the intercepts.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def weight_interval(model: LinearModel, level: float = 0.95) -> tuple[Floats, Fl
 
 
 def score_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest score of each row, a column an output."""
+    """Give the least and the greatest score of each row, one column per output."""
     pairs = _scores_of(model.sandwich, X) if model.sandwich else _scores_by_replicas(model, X)
     scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return _around(scores, quantile(model, level) * errors)
 
 
 def proba_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest probability of each row, a column a class.
+    """Give the least and the greatest probability of each row, one column per class.
 
     It is worked out for the logarithm of the odds, and so never leaves 0 to 1. Of a margin loss,
     the curve from scores to probabilities is taken as it is.

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """A linear model: ``score = x @ weights + intercept``, one column an output.
+    """A linear model: ``score = x @ weights + intercept``, one column per output.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class LinearModel:
         return model
 
     def scores(self, X: Any) -> Floats:
-        """Score rows: always two-dimensional, one column an output.
+        """Score rows: always two-dimensional, one column per output.
 
         Features that the model has never seen count nothing.
         """
@@ -121,7 +121,7 @@ class LinearModel:
         return self.predict_from_scores(self.scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give each class's probability, a column a class."""
+        """Give the probabilities of the classes, one column per class."""
         return self.proba_from_scores(self.scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -128,7 +128,7 @@ class Theory(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """Who learned together: so many chains, merged so many times."""
+    """Who learned together: how many chains, and how many times they were merged."""
 
     name: str
     chains: int

@@ -133,7 +133,7 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
             ("Penalty", f"as strong as {number(candidate.penalty)} rows"),
         ]
     if candidate.constant:
-        return [("Method", "a constant: no features told more than it")]
+        return [("Method", "a constant: no feature improved on it")]
     rate = candidate.schedule
     found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.alpha))]
     if rate is not None:

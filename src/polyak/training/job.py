@@ -32,14 +32,14 @@ class Job:
         How many times to learn each row; by default once, or as often as it pays where all rows
         are in memory.
     order : {"auto", "as-is"}
-        In which order to learn the rows of files: as they stand, or in random order. Then files
-        whose rows find room in ``memory`` are taken in whole and learned as ``fit`` learns an
-        array; larger ones are read block by block in random order.
+        In which order to learn the rows of files: their own, or random. If random, files whose
+        rows fit in ``memory`` are loaded whole and learned as ``fit`` learns an array; larger
+        ones are read block by block in random order.
     memory : int
-        How many bytes the rows may take to be taken in.
+        How many bytes the rows may take to be loaded whole.
     reading : ReadOptions
     checkpoint : path of a folder, optional
-        Where to keep checkpoints, and to go on from the last if there is one.
+        Where to keep checkpoints, and to resume from the last if there is one.
     every_rows, every_seconds : int, float, optional
         How often to write one.
     check : bool

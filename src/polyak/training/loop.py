@@ -46,7 +46,7 @@ def train(
 
     What was ``begun`` to be read of its source is gone on with.
 
-    Ctrl-C ends it between two batches, with the model as it stands and a last checkpoint. The
+    Ctrl-C ends it between two batches, with the model learned so far and a last checkpoint. The
     checkpoints of a complete run are for the caller to clear, once the model is safe: see
     `clear_checkpoints`.
 

@@ -15,7 +15,7 @@ from polyak.optional_imports import pyarrow
 
 READ_AS = {
     "number": "number",
-    "boolean": "truth",
+    "boolean": "boolean",
     "category": "words",
     "text": "text",
     "bag": "lists of words",
