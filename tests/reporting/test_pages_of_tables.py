@@ -260,6 +260,20 @@ def test_a_test_file_is_what_the_page_shows(folder, tmp_path):
     assert later.read_text("utf-8") == tested
 
 
+def test_an_estimator_is_shown_on_a_test_set(folder):
+    table, new = houses(400, 0), houses(100, 1)
+    regressor = polyak.ASGDRegressor(random_state=0)
+    regressor.fit(table.drop(columns="price"), table.price)
+    page = polyak.report(regressor, on=(new.drop(columns="price"), new.price))
+    r2 = regressor.score(new.drop(columns="price"), new.price)
+    assert f"R² {r2:.4f} on the data given" in text_of(page)
+    assert "100 rows of the data given" in text_of(section(page, "Residuals against predictions"))
+    flowers = pd.read_csv(folder / "flowers.csv")
+    classifier = polyak.ASGDClassifier().fit(flowers[["a", "b", "c"]], flowers.kind)
+    page = polyak.report(classifier.to_model(), on=(flowers[["a", "b", "c"]], flowers.kind))
+    assert "daisy rose tulip" in text_of(section(page, "Confusion matrix"))
+
+
 def test_a_model_without_predictions_to_show_says_how_to_get_them(folder, tmp_path):
     command("train", folder / "flowers.csv", "--target", "kind", "-m", tmp_path / "m.polyak", "-q")
     command("report", tmp_path / "m.polyak")

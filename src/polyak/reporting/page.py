@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from polyak.model.checking import Check
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
 from polyak.reporting.markup import Markup, element, joined
@@ -15,7 +18,11 @@ from polyak.reporting.subject import Subject
 
 
 def report(
-    source: Any, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    source: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    on: tuple[Any, Any] | None = None,
 ) -> str:
     """Show a model on one HTML page that needs nothing else: no network, no scripts.
 
@@ -30,6 +37,9 @@ def report(
         Where to write the page.
     title : str, optional
         What to call the model.
+    on : (X, y), optional
+        Rows to evaluate the model on, such as a test set: the page then shows how it did there,
+        with a confusion matrix or residuals.
 
     Returns
     -------
@@ -41,11 +51,26 @@ def report(
     >>> import numpy as np
     >>> from polyak import ASGDClassifier, report
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
-    >>> page = report(ASGDClassifier().fit(X, X[:, 0] > 0))
-    >>> page[:15], "What matters most" in page
+    >>> page = report(ASGDClassifier().fit(X, X[:, 0] > 0), on=(X, X[:, 0] > 0))
+    >>> page[:15], "Confusion matrix" in page
     ('<!doctype html>', True)
     """
-    return write_page(LinearModel.of(source), path, title=title)
+    model = LinearModel.of(source)
+    if on is None:
+        return write_page(model, path, title=title)
+    predicts = source if hasattr(source, "predict") else model
+    return write_page(
+        model, path, title=title, on=("the data given", _checked(predicts, model, on))
+    )
+
+
+def _checked(predicts: Any, model: LinearModel, on: tuple[Any, Any]) -> CheckReport:
+    X, y = on
+    targets = np.asarray(y)
+    scores = predicts.predict(X) if model.classes is None else predicts.decision_function(X)
+    check = Check(model)
+    check.add(np.asarray(scores, dtype=np.float64).reshape(len(targets), -1), targets)
+    return check.report()
 
 
 def write_page(
