@@ -48,9 +48,9 @@ def _command_line() -> str:
     os.environ["COLUMNS"] = "88"
     from polyak.cli.commands import COMMANDS, command_module
 
-    parts = ["# Command line\n\nWhat `polyak COMMAND --help` says, of every command.\n"]
+    parts = ["# Command line\n\nWhat `polyak COMMAND --help-all` says, for every command.\n"]
     for name, what in COMMANDS.items():
-        text = command_module(name).parser().format_help()
+        text = command_module(name).parser().format_help(everything=True)
         parts.append(f"## polyak {name}\n\n{what.capitalize()}.\n\n```text\n{text}```\n")
     return "\n".join(parts)
 

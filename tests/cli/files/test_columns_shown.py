@@ -105,7 +105,7 @@ def test_a_column_that_tells_the_target_is_warned_of(tmp_path: Path) -> None:
     frame["cents"] = frame["price"] * 100 + 1
     frame["paid"] = np.where(frame["price"] > 30, "dear", "cheap")
     lines = train(frame, tmp_path)
-    told = "alone tells the target price in the first rows"
+    told = "alone predicts the target price perfectly in the first rows"
     assert [line for line in lines if told in line and "the column cents" in line]
     assert not [line for line in lines if told in line and "the column size" in line]
     frame["price"] = np.where(frame["price"] > 30, "a lot", "little")

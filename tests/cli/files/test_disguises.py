@@ -34,7 +34,7 @@ def test_dates_that_may_be_either_are_said(tmp_path: Path) -> None:
     said = polyak(*train).stderr
     assert "the dates in column day of" in said
     assert "are read as m/d/y" in said
-    assert "--dates d/m/y says so" in said
+    assert "use --dates d/m/y" in said
     assert "are read as" not in polyak(*train, "--dates", "d/m/y").stderr
 
 
@@ -71,8 +71,8 @@ def test_ids_and_words_with_digits_stay_words(tmp_path: Path) -> None:
 def test_a_file_of_no_format_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "t.txt", "once upon a time\nthere was a table\n")
     error = fails("train", path, "-m", tmp_path / "m")
-    assert "neither the name of" in error
-    assert "name it with --format, one of svmlight, vw" in error
+    assert "is not clear from its name or its first bytes" in error
+    assert "give it with --format, one of svmlight, vw" in error
 
 
 def test_an_archive_of_several_files_asks_which(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def format_of(files: Sequence[File | Pipe]) -> str:
         format = _format_within(file)
         if format is None:
             raise DataError(
-                f"neither the name of {file.name} nor how it begins tells its format: name it with "
-                f"format=, one of {', '.join(FORMATS)}"
+                f"the format of {file.name} is not clear from its name or its first bytes: give it "
+                f"with format=, one of {', '.join(FORMATS)}"
             )
         found.add(format)
     if len(found) > 1:

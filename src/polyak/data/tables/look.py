@@ -124,8 +124,8 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
         elif answers is not None and _tells(array, column.kind, answers):
             target = "" if schema.target is None else f" {schema.target.name}"
             found.append(
-                f"the column {column.name} alone tells the target{target} in the first rows: if it "
-                f"is not known beforehand, drop={column.name} leaves it out"
+                f"the column {column.name} alone predicts the target{target} perfectly in the "
+                f"first rows: if it is not known beforehand, drop={column.name} leaves it out"
             )
     return found
 

@@ -138,7 +138,7 @@ class Found:
             other = "d/m/y" if slashes else "m/d/y"
             warnings.warn(
                 f"the dates in column {name} of {source} are read as {self.written[name]}, but in "
-                f"the first rows they may as well be {other}: dates={other} says so",
+                f"the first rows they could also be {other}: if so, use dates={other}",
                 stacklevel=2,
             )
 
@@ -173,7 +173,7 @@ class Found:
         decimal = "," if self._delimiter == ";" else "."
         warnings.warn(
             f"the numbers in column {unsure[0]} of {source} are read with the decimal point "
-            f"{decimal!r}, which the first rows do not show: decimal= says which it is",
+            f"{decimal!r}, which the first rows do not show: set it with decimal=",
             stacklevel=2,
         )
         return decimal
