@@ -180,6 +180,13 @@ def test_two_classes_have_an_auc_and_a_calibration(bought_page):
     assert "How often yes was true" in text_of(section(bought_page, "Calibration"))
 
 
+def test_several_classes_have_a_calibration_too(kind_page, folder):
+    assert "How often each class was true" in text_of(section(kind_page, "Calibration"))
+    check = LinearModel.load(folder / "kind.polyak").report.check
+    assert sum(check.calibration.total) == pytest.approx(3 * check.rows)  # each row has 3 classes
+    assert sum(check.calibration.positive) == pytest.approx(check.rows)  # one of which is true
+
+
 def test_without_being_asked_an_auc_is_known_too(folder, tmp_path):
     command("train", folder / "clicks.csv", "--target", "bought", "-m", tmp_path / "m.polyak", "-q")
     model = LinearModel.load(tmp_path / "m.polyak")

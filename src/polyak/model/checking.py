@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.model.class_metrics import ClassMetrics
+from polyak.model.class_metrics import BINS, ClassMetrics
 from polyak.model.evaluation import Evaluation
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport, Reliability
@@ -33,6 +33,7 @@ class Check:
         self._classes = None if model.classes is None else ClassMetrics(model)
         self._points = np.empty((0, 3))  # a random key, the prediction, the true value
         self._rng = np.random.default_rng(0)
+        self._bins = np.zeros((3, BINS))  # of all classes: weight, probabilities, true ones
 
     def use(self, model: LinearModel) -> None:
         """Go on with what another model of the same targets predicts."""
@@ -48,6 +49,8 @@ class Check:
         if self._classes is not None:
             own = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
             self._classes.add(scores, targets, own)
+            if scores.shape[1] > 1:
+                self._calibrate(scores, targets, own)
         elif scores.shape[1] == 1:
             keys = self._rng.random(len(targets))
             new = np.column_stack([keys, scores[:, 0], np.asarray(targets, float).ravel()])
@@ -64,7 +67,7 @@ class Check:
             figures |= self._classes.figures()
             table = self._classes.confusion()
             confusion = () if table is None else tuple(tuple(r.values()) for r in table.values())
-            calibration = _reliability(self._classes.calibration())
+            calibration = _reliability(self._classes.calibration() or self._of_each_class())
         points = self._points[np.isfinite(self._points).all(axis=1)][:, 1:]
         return CheckReport(
             rows=rows,
@@ -73,6 +76,29 @@ class Check:
             calibration=calibration,
             points=tuple((_short(x), _short(y)) for x, y in sorted(points.tolist())),
         )
+
+    def _calibrate(
+        self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
+    ) -> None:
+        """Count how often each of several classes was true, by its probability."""
+        model = self._all.model
+        try:
+            chance = model.proba_from_scores(scores)
+        except ValueError:  # learned without probabilities
+            return
+        true = np.asarray(targets)[:, None] == model.classes
+        place = np.minimum((chance * BINS).astype(np.int64), BINS - 1).ravel()
+        each = np.broadcast_to(weights[:, None], chance.shape)
+        for row, what in enumerate((each, each * chance, each * true)):
+            self._bins[row] += np.bincount(place, what.ravel(), BINS)
+
+    def _of_each_class(self) -> list[dict[str, float]]:
+        weight, said, true = self._bins
+        there = np.flatnonzero(weight).tolist()
+        return [
+            {"rows": weight[i], "predicted": said[i] / weight[i], "true": true[i] / weight[i]}
+            for i in there
+        ]
 
 
 def _reliability(bins: list[dict[str, float]] | None) -> Reliability | None:

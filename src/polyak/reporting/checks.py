@@ -73,7 +73,8 @@ def calibration_section(subject: Subject) -> Markup | None:
     report = subject.report
     bins = None if report is None else report.calibration
     check = subject.check
-    if check is not None and check.calibration is not None and (subject.on or not bins):
+    unknown = bins is None or not bins.total
+    if check is not None and check.calibration is not None and (subject.on or unknown):
         bins = check.calibration
         rows = subject.checked_on
     else:
