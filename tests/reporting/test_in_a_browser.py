@@ -91,7 +91,7 @@ def test_it_fits_and_can_be_read(tmp_path, kind, width, dark):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("target", ["price", "kind"])
+@pytest.mark.parametrize("target", [pytest.param("price", marks=pytest.mark.slow), "kind"])
 def test_tables_and_predictions_fit_too(tmp_path, target, width):
     page = polyak.report(model_of_table(tmp_path / "table.csv", target))
     assert ("Confusion matrix" in page, "Residuals" in page) == (
