@@ -64,7 +64,7 @@ def test_the_target_decides(name: str, target: str, tmp_path: Path) -> None:
     path = write(tmp_path / name, WRITERS[name](targets))
     column = ["--target", "y"] if name in ("t.csv", "t.jsonl") else []
     first = said("train", path, *column, "-m", tmp_path / "m", "--recipe", "sgd").splitlines()[0]
-    assert f"is {words}: the loss is {loss}, unless --loss names another" in first
+    assert f"has {words}: the loss is {loss} (--loss sets another)" in first
     assert LinearModel.load(tmp_path / "m").loss == loss
 
 

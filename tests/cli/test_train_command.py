@@ -38,7 +38,7 @@ def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_pat
         *("--order", "as-is", "--block-bytes", 10000, "--no-progress"),
     )
     first, *lines = done.stderr.splitlines()
-    assert first.endswith("2 classes, -1 and 1: the loss is log_loss, unless --loss names another")
+    assert first.endswith("2 classes, -1 and 1: the loss is log_loss (--loss sets another)")
     assert lines[0].split() == ["recent", "overall", "recent", "overall"]
     assert lines[1].split()[0] == "rows"
     rows = [int(line.split()[0].replace(",", "")) for line in lines[2:]]

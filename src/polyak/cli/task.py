@@ -101,8 +101,8 @@ def _choose_loss(options: Namespace, stream: Stream, silent: bool) -> None:
         targets = next(stream).targets
     options.loss, reason = ("log_loss", "") if targets is None else task_of(targets[:ROWS])
     if reason and not silent:
-        target = options.target or "the target"
-        say(f"{target} is {reason}: the loss is {options.loss}, unless --loss names another")
+        target = f"the target {options.target}" if options.target else "the target"
+        say(f"{target} has {reason}: the loss is {options.loss} (--loss sets another)")
 
 
 def _opened(source: Any, reading: ReadOptions) -> Stream:

@@ -13,7 +13,7 @@ FORMATS = {
     "onnx": "an ONNX graph: labels, probabilities and scores from dense rows",
     "skops": "a scikit-learn estimator in a file that runs no code when it is loaded",
     "liblinear": "LIBLINEAR's model format",
-    "csv": "a table of the weights, one line a feature and class, to read on with",
+    "csv": "a table of the weights, one line per feature and class, for other programs",
     "tsv": "the same, with tabs",
     "txt": "the same, to look at",
 }
