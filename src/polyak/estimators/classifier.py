@@ -34,8 +34,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         Every loss gives probabilities: the hinge losses through a calibration learned in the same
         pass, from each row's score before it was learned.
     alpha : float or "auto", default="auto"
-        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. Raced for under
-        "auto", 1e-4 in the paper's recipe.
+        The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
+        chosen by the race, and 1e-4 in the paper's recipe.
     recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
@@ -61,8 +61,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         An implicit step takes the slope where it arrives, and is stable at any learning rate.
         "auto" is implicit; explicit in the paper's recipe.
     precondition : {"auto", 0, 0.25, 0.5, 1}, default="auto"
-        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much. Raced for
-        under "auto", 0 in the paper's recipe.
+        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much. "auto" is
+        chosen by the race, and 0 in the paper's recipe.
     max_iter : int or "auto", default="auto"
         How many passes `fit` makes over the rows; `partial_fit` always makes one. "auto" is one
         from 30,000 rows on, in the paper's recipe and with ``intervals``. Fewer rows are learned
