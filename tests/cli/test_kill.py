@@ -193,7 +193,7 @@ class TestInterrupted:
         _, said = run.communicate()
         assert run.returncode == 130
         assert "stopped at row" in said
-        assert "the same command goes on" in said
+        assert "the same command resumes" in said
         assert LinearModel.load(tmp_path / "m").report.rows < 4000
         subprocess.run([*command, *SMALL_STEPS], check=True, stdout=subprocess.DEVNULL)
         assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -86,7 +86,7 @@ def shortened(text: str, pixels: float) -> str:
     Examples
     --------
     >>> shortened("temperature at noon", 80), shortened("age", 80)
-    ('temperatur…', 'age')
+    ('temperatu…', 'age')
     """
     if width_of(text) <= pixels:
         return text
