@@ -12,10 +12,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from polyak.cli.arguments import Parser
 from polyak.cli.commands import COMMANDS, command_module
 from polyak.cli.errors import ending_in_a_sentence
 from polyak.cli.memory import collect_rarely, end_without_collecting
+from polyak.cli.options.arguments import Parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
-from polyak.cli.columns import read_options
+from polyak.cli.options.columns import read_options
 from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.options import Columns

@@ -71,7 +71,7 @@ def look_at_source(options: Namespace) -> TableLook | None:
     silent = options.quiet or options.json
     if options.loss is not None and silent and not options.report:
         return None
-    from polyak.cli.columns import read_options
+    from polyak.cli.options.columns import read_options
     from polyak.cli.table_look import show_columns
     from polyak.data.find import find_files, read_once_only
     from polyak.errors import DataError

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.first_rows import FirstRows
+from polyak.learn.beginning.first_rows import FirstRows
+from polyak.learn.beginning.spreads import Spreads
+from polyak.learn.beginning.warm_up import new_race, usual_rows
 from polyak.learn.late_classes import learn_rows
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
@@ -23,7 +25,6 @@ from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
-from polyak.learn.spreads import Spreads
 from polyak.learn.targets import (
     check_finite,
     check_weighted_rows,
@@ -33,7 +34,6 @@ from polyak.learn.targets import (
     mean_weight,
     rows_there,
 )
-from polyak.learn.warm_up import new_race, usual_rows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import IntervalReport, TrainingReport

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.first_rows import FirstRows
+from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
 from polyak.learn.targets import encode

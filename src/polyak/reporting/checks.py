@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyak.reporting import charts
+from polyak.reporting.drawing import curves
 from polyak.reporting.markup import Markup, element
 from polyak.reporting.section import section
 from polyak.reporting.subject import Subject
@@ -64,7 +64,7 @@ def residuals_section(subject: Subject) -> Markup | None:
     )
     points = check.points
     return section(
-        "Residuals against predictions", words, lambda width: charts.residuals_chart(points, width)
+        "Residuals against predictions", words, lambda width: curves.residuals_chart(points, width)
     )
 
 
@@ -87,7 +87,7 @@ def calibration_section(subject: Subject) -> Markup | None:
         "line, probabilities can be believed; bars show how many rows had them."
     )
     return section(
-        "Calibration", words, lambda width: charts.calibration_chart(bins, width), half=True
+        "Calibration", words, lambda width: curves.calibration_chart(bins, width), half=True
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polyak.reporting.drawing.plot import NARROW, WIDE
 from polyak.reporting.markup import Markup, element
-from polyak.reporting.plot import NARROW, WIDE
 
 
 def section(

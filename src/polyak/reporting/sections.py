@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyak.model.training_report import CandidateReport, TrainingReport
-from polyak.reporting import charts, facts, race_charts
+from polyak.reporting import facts
 from polyak.reporting.checks import (
     advice,
     calibration_section,
@@ -13,12 +13,13 @@ from polyak.reporting.checks import (
     residuals_section,
 )
 from polyak.reporting.columns import columns_section
+from polyak.reporting.drawing import curves, race
+from polyak.reporting.drawing.weights import weights_chart
 from polyak.reporting.effects import effects
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.section import both, section
 from polyak.reporting.subject import Subject
 from polyak.reporting.summary import summary
-from polyak.reporting.weights_chart import weights_chart
 from polyak.reporting.words import DECAY, count, measured, number, settings_cells, short_settings
 
 
@@ -91,7 +92,7 @@ def _loss(report: TrainingReport) -> Markup | None:
     return section(
         "Loss while learning",
         words,
-        lambda width: charts.loss_chart(curve, level, starts, width),
+        lambda width: curves.loss_chart(curve, level, starts, width),
     )
 
 
@@ -126,7 +127,7 @@ def _race(report: TrainingReport) -> Markup | None:
     return section(
         "The race",
         joined(words, keys),
-        lambda width: race_charts.timeline_chart(runners, best, width),
+        lambda width: race.timeline_chart(runners, best, width),
         *(part for part in details if part),
     )
 
@@ -136,7 +137,7 @@ def _behind(report: TrainingReport) -> Markup | None:
     best, behind = report.best_candidate, facts.race(report)
     if not behind:
         return None
-    drawn = both(lambda width: race_charts.behind_chart(behind, best, width))
+    drawn = both(lambda width: race.behind_chart(behind, best, width))
     words = "How far each candidate's loss was above the winner's, over the same rows."
     title = "How far behind the others were"
     return element("details", element("summary", title), element("p", words), *drawn)
@@ -179,6 +180,6 @@ def _rate(report: TrainingReport) -> Markup | None:
     return section(
         "Learning rate",
         words,
-        lambda width: charts.rate_chart(rate, rows, starts, width),
+        lambda width: curves.rate_chart(rate, rows, starts, width),
         half=True,
     )

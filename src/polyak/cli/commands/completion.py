@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from polyak.cli.arguments import Parser
+from polyak.cli.options.arguments import Parser
 
 HOW = """\
 examples:

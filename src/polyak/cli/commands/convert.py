@@ -6,9 +6,9 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.arguments import Parser, add_json, add_source
-from polyak.cli.columns import add_columns, read_options
 from polyak.cli.errors import UsageError, say
+from polyak.cli.options.arguments import Parser, add_json, add_source
+from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.outputs import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
 

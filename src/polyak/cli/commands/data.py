@@ -6,8 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyak.cli.arguments import Parser, add_json
 from polyak.cli.errors import UsageError, say
+from polyak.cli.options.arguments import Parser, add_json
 from polyak.cli.progress.bar import Bar
 
 if TYPE_CHECKING:

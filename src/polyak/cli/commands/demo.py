@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.cli.arguments import Parser
+from polyak.cli.options.arguments import Parser
 
 EXAMPLE = """\
 example:

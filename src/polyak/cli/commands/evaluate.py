@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.errors import say
+from polyak.cli.options.arguments import Parser, add_json, add_model, add_source
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import HeadStart
 

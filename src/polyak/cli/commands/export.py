@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.cli.arguments import Parser, add_model
 from polyak.cli.errors import UsageError, say
+from polyak.cli.options.arguments import Parser, add_model
 from polyak.cli.outputs import check_outputs
 
 FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")

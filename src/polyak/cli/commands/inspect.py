@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.arguments import Parser, add_json, add_model, not_negative
 from polyak.cli.errors import say
+from polyak.cli.options.arguments import Parser, add_json, add_model, not_negative
 
 if TYPE_CHECKING:
     from polyak.model.features import FeatureMap

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.arguments import Parser, add_model, add_source
 from polyak.cli.errors import UsageError, say
+from polyak.cli.options.arguments import Parser, add_model, add_source
 from polyak.cli.outputs import check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.formats.registry import PREDICTED, suffixes_of

@@ -7,8 +7,8 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polyak.cli.arguments import Parser, add_model, add_reading
 from polyak.cli.errors import say
+from polyak.cli.options.arguments import Parser, add_model, add_reading
 from polyak.cli.outputs import check_outputs
 
 if TYPE_CHECKING:

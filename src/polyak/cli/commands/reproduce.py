@@ -7,8 +7,8 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from polyak.cli.arguments import Parser, positive
 from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.cli.options.arguments import Parser, positive
 from polyak.cli.progress.bar import Bar
 from polyak.training.interrupts import raise_on_ctrl_c
 

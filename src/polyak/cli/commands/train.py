@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from polyak.cli.arguments import (
+from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.cli.options.arguments import (
     Parser,
     add_json,
     add_source,
@@ -16,9 +17,8 @@ from polyak.cli.arguments import (
     rows_or_seconds,
     size,
 )
-from polyak.cli.columns import add_columns, read_options
-from polyak.cli.engine import add_engine
-from polyak.cli.errors import STOPPED, UsageError, say
+from polyak.cli.options.columns import add_columns, read_options
+from polyak.cli.options.engine import add_engine
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import BLOCK_BYTES, HeadStart

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from polyak.model.training_report import CandidateReport
-from polyak.reporting.charts import rows_range
+from polyak.reporting.drawing.curves import rows_range
+from polyak.reporting.drawing.plot import Plot
+from polyak.reporting.drawing.scales import padded
 from polyak.reporting.facts import Curve
 from polyak.reporting.markup import Markup
-from polyak.reporting.plot import Plot
-from polyak.reporting.scales import padded
 from polyak.reporting.words import count, short_settings
 
 _BEHIND = (-0.3, -0.1, -0.03, -0.01, 0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from polyak.cli.arguments import Parser, positive
-from polyak.cli.dialect import dialect_of
+from polyak.cli.options.arguments import Parser, positive
+from polyak.cli.options.dialect import dialect_of
 
 if TYPE_CHECKING:
     from polyak.data.options import Columns, ReadOptions

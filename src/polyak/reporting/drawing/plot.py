@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polyak.reporting.drawing.scales import Scale
 from polyak.reporting.markup import Markup, element, joined
-from polyak.reporting.scales import Scale
 from polyak.reporting.words import short
 
 Point = tuple[float, float]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from polyak.cli.dialect import add_dialect
-from polyak.cli.parser import Parser as Parser
+from polyak.cli.options.dialect import add_dialect
+from polyak.cli.options.parser import Parser as Parser
 from polyak.data.formats.registry import FORMATS
 from polyak.data.head_start import LONGEST_LINE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyak.cli.arguments import Parser, positive
+from polyak.cli.options.arguments import Parser, positive
 
 
 def add_engine(parser: Parser) -> None:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from polyak.cli.parser import Parser
+    from polyak.cli.options.parser import Parser
     from polyak.model.dialect import Dialect
 
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}

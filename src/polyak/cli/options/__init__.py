@@ -1,0 +1,1 @@
+"""Options of commands: how they are read, those that several share, and their help."""
