@@ -101,8 +101,14 @@ def _separated(by: str) -> Callable[[tuple[Row, ...]], bytes]:
     return text
 
 
+def _nested(row: Row) -> Row:
+    """Put columns within columns, where a form can have them: a list of numbers, and an object."""
+    others = {name: row[name] for name in ("c", "d", "words", "bought")}
+    return {"ab": [row["a"], row["b"]], "at": {"city": row["city"]}, **others}
+
+
 def _json_lines(some: tuple[Row, ...]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in some).encode()
+    return "".join(json.dumps(_nested(row)) + "\n" for row in some).encode()
 
 
 TEXT = {
@@ -146,7 +152,7 @@ def _parquet(path: Path, some: tuple[Row, ...], packing: str) -> None:
 
 
 def _arrow(path: Path, some: tuple[Row, ...], packing: str) -> None:
-    table = pa.Table.from_pylist(list(some))
+    table = pa.Table.from_pylist([_nested(row) for row in some])
     feather.write_feather(table, path, chunksize=400, compression=packing or "uncompressed")
 
 

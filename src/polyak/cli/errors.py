@@ -30,6 +30,7 @@ _SPELLINGS = {
     "header=False": "--no-header",
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
+    "drop= ": "--drop ",
 }
 
 

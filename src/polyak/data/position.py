@@ -17,7 +17,8 @@ class BadLine(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.reason}: {self.text!r}"
+        shown = f": {self.text!r}" if self.text else ""
+        return f"{self.file}, line {self.line}: {self.reason}{shown}"
 
 
 class Cursor(NamedTuple):

@@ -88,9 +88,11 @@ def _is_of_words(column: Any) -> bool:
 def find_schema(X: Any) -> Schema:
     """Say what the columns of a frame mean."""
     from polyak.data.options import Columns
+    from polyak.data.tables.flat import flattened
     from polyak.data.tables.inference import SAMPLE_ROWS, choose_schema
 
-    return choose_schema(as_table(X).slice(0, SAMPLE_ROWS), Columns(), "the frame")
+    sample, layout = flattened(as_table(X).slice(0, SAMPLE_ROWS), {})
+    return choose_schema(sample, Columns(), "the frame", lists=layout.lists)
 
 
 def encode(X: Any, schema: Schema) -> Any:
@@ -98,10 +100,9 @@ def encode(X: Any, schema: Schema) -> Any:
     from polyak.data.open import open_stream
     from polyak.rows.sparse import SparseRows, join_rows
 
-    table = as_table(X)
-    if table.num_rows == 0:
+    if len(X) == 0:
         return sparse.csr_matrix((0, schema.n_features), dtype=np.float64)
-    with open_stream(table, schema=schema, targets=False, dtype=np.float64) as stream:
+    with open_stream(X, schema=schema, targets=False, dtype=np.float64) as stream:
         rows = join_rows([batch.rows for batch in stream])
     assert isinstance(rows, SparseRows)
     return sparse.csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)

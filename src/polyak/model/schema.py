@@ -133,6 +133,8 @@ class Schema:
         write them, such as ``"1.234,5"`` or ``"d/m/y"``.
     dialect : Dialect
         What somebody said about the text that it was found in.
+    lists : dict of str to int
+        Columns of lists of numbers, each of which became a column, and how many those are.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class Schema:
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
     written: dict[str, Annotated[str, word(*WRITTEN)]] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
+    lists: dict[str, Annotated[int, whole()]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         kinds = {column.name: column.kind for column in self.columns}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -268,7 +267,5 @@ def test_every_type_that_polars_has() -> None:
     assert first["took"] == first["exact"] == first["small"] == -last["took"]
     assert first["nothing is missing"] == 1.0
     assert targets.tolist() == [1.5] + [2.5] * 5
-    with pytest.warns(UserWarning, match="column s of the frame holds struct"):
-        read_all(pl.DataFrame({"s": [{"k": 1}], "n": [1]}))
-    with pytest.raises(ValueError, match=r"the frame cannot be read: .*column m"):
-        read_all(pd.DataFrame({"m": ["a", 1]}))
+    with pytest.warns(UserWarning, match="column s of the frame holds large_list<"):
+        read_all(pl.DataFrame({"s": [[{"k": 1}]], "n": [1]}))

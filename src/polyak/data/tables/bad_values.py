@@ -62,6 +62,8 @@ def not_utf8(array: Any) -> NDArray[np.int64]:
         import pyarrow.compute as pc
 
         return np.unique(pc.list_parent_indices(array).to_numpy()[wrong]).astype(np.int64)
+    if is_a.is_struct(array.type):
+        return np.unique(np.concatenate([none, *map(not_utf8, array.flatten())]))
     if not (is_a.is_string(array.type) or is_a.is_large_string(array.type)):
         if not (is_a.is_binary(array.type) or is_a.is_large_binary(array.type)):
             return none

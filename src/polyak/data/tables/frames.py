@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Piece
 from polyak.errors import DataError
+from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
+from polyak.rows.labels import label_text
 
 BATCH_ROWS = 1 << 14
 
@@ -34,25 +36,88 @@ def is_frame(source: Any) -> bool:
     )
 
 
-def as_table(frame: Any) -> Any:
-    """Give a frame as an Arrow table, its memory shared where that is possible."""
+def as_table(frame: Any, schema: Schema | None = None) -> Any:
+    """Give a frame as an Arrow table, its memory shared where that is possible.
+
+    Objects of mixed types are words; so are those that were words in the frame of the schema.
+    """
     pa = pyarrow()
     if isinstance(frame, pa.Table):
         return frame
     pandas = sys.modules.get("pandas")
+    columns = () if schema is None else schema.columns
+    words = {column.name for column in columns if column.kind == "category"}
     try:
         if pandas is not None and isinstance(frame, pandas.DataFrame):
-            frame = frame.rename(columns=str)
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return _of_pandas(frame.rename(columns=str), words)
+        if any(str(kind) == "Object" for kind in getattr(frame, "dtypes", ())):
+            return _of_polars(frame)
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         what = "; ".join(map(str, error.args)).split("\n")[0]
         raise DataError(f"the frame cannot be read: {what}") from error
 
 
+def _of_pandas(frame: Any, words: set[str]) -> Any:
+    pa = pyarrow()
+    mixed = [name in words and _is_not_all_words(column) for name, column in frame.items()]
+    if not any(mixed):
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.ArrowException, TypeError):
+            mixed = [_is_mixed(column) for _, column in frame.items()]
+            if not any(mixed):
+                raise
+    arrays = [
+        _words(column) if is_mixed else pa.array(column, from_pandas=True)
+        for is_mixed, (_, column) in zip(mixed, frame.items(), strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, list(frame.columns))
+
+
+def _is_not_all_words(column: Any) -> bool:
+    from pandas.api.types import infer_dtype
+
+    return str(column.dtype) == "object" and infer_dtype(column) not in ("string", "empty")
+
+
+def _is_mixed(column: Any) -> bool:
+    """Tell objects of which Arrow can make no column."""
+    pa = pyarrow()
+    try:
+        if str(column.dtype) == "object":
+            pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError):
+        return True
+    return False
+
+
+def _of_polars(frame: Any) -> Any:
+    """Make words of objects, which polars would hand over as addresses."""
+    pa = pyarrow()
+    plain = {
+        name: _words(frame[name]) if str(kind) == "Object" else frame[name].to_arrow()
+        for name, kind in zip(frame.columns, frame.dtypes, strict=True)
+    }
+    return pa.table(plain)
+
+
+def _words(values: Iterable[Any]) -> Any:
+    """Write objects as words; numbers as people do."""
+    return pyarrow().array([_word(value) for value in values], pyarrow().string())
+
+
+def _word(value: Any) -> str | None:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, float) and value != value:
+        return None
+    return value.decode(errors="replace") if isinstance(value, bytes) else label_text(value)
+
+
 def open_frame(frame: Any, options: ReadOptions) -> TableReader:
     """Read a frame."""
-    table = as_table(frame)
+    table = as_table(frame, options.schema)
     if options.y is not None:
         table = _with_target(table, options.y)
         if options.schema is None:

@@ -27,11 +27,17 @@ SAMPLE_ROWS = 1000
 
 
 def choose_schema(
-    sample: Any, wanted: Columns, source: str, dialect: Dialect | None = None, text: Any = None
+    sample: Any,
+    wanted: Columns,
+    source: str,
+    dialect: Dialect | None = None,
+    text: Any = None,
+    lists: dict[str, int] | None = None,
 ) -> Schema:
     """Say what each column means, from the first rows of all columns.
 
-    ``text`` is the source of a table of text, whose numbers and truths may be written in any way.
+    ``text`` is the source of a table of text, whose numbers and truths may be written in any way;
+    ``lists`` are the lengths of those that became columns.
     """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
@@ -60,6 +66,7 @@ def choose_schema(
         interactions=_interactions(columns, wanted, source),
         written=written,
         dialect=dialect,
+        lists=lists or {},
     )
 
 

@@ -56,15 +56,35 @@ class TableLook(NamedTuple):
 
 def look_at(sample: Any, schema: Schema) -> TableLook:
     """Describe the columns of the first rows, in their order; the target is one of them."""
-    others = max(0, sample.num_columns - MOST_SHOWN)
-    return TableLook(_looks(sample, schema), others, doubts(sample, schema))
+    shown = _together(sample.column_names, schema.lists)
+    others = max(0, len(shown) - MOST_SHOWN)
+    return TableLook(_looks(sample, shown, schema), others, doubts(sample, schema))
 
 
-def _looks(sample: Any, schema: Schema) -> list[ColumnLook]:
+def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
+    """Give the columns to show, each in a line of its own; the numbers of a list in one.
+
+    Examples
+    --------
+    >>> _together(["a", "e[0]", "e[1]", "b"], {"e": 2})
+    {'a': ['a'], 'e[0] … e[1]': ['e[0]', 'e[1]'], 'b': ['b']}
+    """
+    parts = {f"{name}[{n}]": name for name, size in lists.items() for n in range(size)}
+    shown: dict[str, list[str]] = {}
+    for name in names:
+        mine = parts.get(name)
+        line = name if mine is None else f"{mine}[0] … {mine}[{lists[mine] - 1}]"
+        shown.setdefault(line, []).append(name)
+    return shown
+
+
+def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[ColumnLook]:
     kinds = {column.name: column.kind for column in schema.columns}
     looks = []
-    for name in sample.column_names[:MOST_SHOWN]:
-        array = whole(sample.column(name))
+    for line, names in list(shown.items())[:MOST_SHOWN]:
+        name = names[0]
+        chunks = [chunk for each in names for chunk in sample.column(each).chunks]
+        array = whole(pyarrow().chunked_array(chunks, sample.column(name).type))
         read_as = READ_AS[kinds[name]] if name in kinds else "left out"
         if schema.target is not None and name == schema.target.name:
             read_as = "target"
@@ -73,7 +93,7 @@ def _looks(sample: Any, schema: Schema) -> list[ColumnLook]:
         written = schema.written.get(name)
         read_as = f"{read_as} {written}" if written else read_as
         values, missing = _values(array, kinds.get(name, ""))
-        looks.append(ColumnLook(name, read_as, values, missing))
+        looks.append(ColumnLook(line, read_as, values, missing))
     return looks
 
 

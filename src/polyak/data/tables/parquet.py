@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from polyak.data.options import ReadOptions
@@ -171,6 +172,18 @@ class BinarySource:
         return keys
 
 
+def _know_types(schema: Any) -> bool:
+    """Have pandas tell Arrow of its intervals and periods, if there are any it does not know."""
+    named = ((field.metadata or {}).get(b"ARROW:extension:name", b"") for field in schema)
+    if not any(name.startswith(b"pandas.") for name in named):
+        return False
+    try:
+        import_module("pandas.core.arrays.arrow.extension_types")
+    except ImportError:
+        return False
+    return True
+
+
 def _placed(file: Any, begin: Any) -> tuple[None, Any, Any]:
     return None, file, begin
 
@@ -188,10 +201,15 @@ class _Opened:
                 from pyarrow import parquet
 
                 self._file = parquet.ParquetFile(self._source)
+                if _know_types(self._file.schema_arrow):
+                    self._file = parquet.ParquetFile(self._source)
                 self.schema = self._file.schema_arrow
                 self.rows = self._file.metadata.num_rows
             else:
                 self._file = self._open_arrow()
+                if _know_types(self._file.schema):
+                    self._source.seek(0)
+                    self._file = self._open_arrow()
                 self.schema = self._file.schema
                 self.rows = 0
         except (pa.ArrowException, OSError) as error:

@@ -15,6 +15,7 @@ from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles
+from polyak.data.tables.flat_source import flat_source
 from polyak.data.tables.inference import choose_schema, no_such_column, written_here
 from polyak.data.tables.look import TableLook, look_at
 from polyak.data.tables.source import Piece, Source, SourceInPieces
@@ -32,9 +33,11 @@ class TableReader:
         self.format = source.format
         self.name = source.name
         self.bytes_total = source.bytes_total
-        self._source = source
         self._options = options
-        sample = without_odd_text(source.sample())[0]
+        lists = {} if options.schema is None else options.schema.lists
+        source, sample, layout = flat_source(source, lists, options.skip_bad_lines)
+        self._source = source
+        sample = without_odd_text(sample)[0]
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
@@ -42,7 +45,8 @@ class TableReader:
         dialect = options.whole_dialect()
         sample = without_missing(sample, dialect.missing)
         about = (source.name, dialect, self._text)
-        schema = options.schema or choose_schema(sample, options.columns, *about)
+        columns = layout.named(options.columns)
+        schema = options.schema or choose_schema(sample, columns, *about, lists=layout.lists)
         written = schema.written if self._learning else written_here(sample, schema, *about)
         self._sample: Any = sample  # let go once reading begins: it may be wide
         target = None if schema.target is None else schema.target.name

@@ -24,12 +24,15 @@ class Piece:
         How much of the source was read up to there.
     again : function, optional
         Reads the data once more, which then is let go once there are rows of it.
+    rows : array, optional
+        Which rows of the data the record batch has, where some were left out.
     """
 
     data: Any
     place: dict[str, Any]
     bytes_read: int = 0
     again: Callable[[], Any] | None = None
+    rows: Any = None
 
     def read(self) -> Any:
         """Give the data, reading it again if need be."""

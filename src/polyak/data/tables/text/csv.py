@@ -159,11 +159,12 @@ class CsvFormat:
             convert.column_types = dict.fromkeys(words_after_all, pa.string())
             types = dict.fromkeys(words_after_all, "string")
             table = self._read(lines, types, convert, [], skip)
-        temporal = [name for name, kind in _kinds(table) if pa.types.is_temporal(kind)]
-        words = self.parse(lines, dict.fromkeys(temporal, "string"), [], False) if temporal else {}
+        # Dates and whole numbers, the latter since to pyarrow 0x1F is one: to others it is a word.
+        odd = [n for n, k in _kinds(table) if pa.types.is_temporal(k) or pa.types.is_integer(k)]
+        words = self.parse(lines, dict.fromkeys(odd, "string"), [], False) if odd else {}
         columns: dict[str, Any] = {}
         for (name, kind), column in zip(_kinds(table), table.columns, strict=True):
-            if pa.types.is_temporal(kind):
+            if pa.types.is_temporal(kind) or (name in odd and _is_hexadecimal(words[name])):
                 column = words[name]
             elif pa.types.is_integer(kind):
                 column = column.cast(pa.float64(), safe=False)
@@ -349,6 +350,12 @@ def _reason(name: str, kind: str, value: bytes) -> tuple[str, bool]:
         f"categorical={name} reads it as words",
         False,
     )
+
+
+def _is_hexadecimal(words: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(words, "0x", ignore_case=True)).as_py())
 
 
 def _kinds(table: Any) -> Iterator[tuple[str, Any]]:

@@ -38,32 +38,37 @@ class JsonFormat:
         """Parse lines, finding the types of columns out."""
         pa = pyarrow()
         table = self._read(lines, None, [], skip_bad_lines)
-        is_a = pa.types
-        times = [f.name for f in table.schema if is_a.is_temporal(f.type)]
-        if times:  # they are found in words, as in every other format
-            words = self._read(
-                lines, pa.schema([(name, pa.string()) for name in times]), [], skip_bad_lines
-            )
+        other = {f.name: kind for f in table.schema if (kind := _settled(f.type)) != f.type}
+        again = {name: kind for name, kind in other.items() if not pa.types.is_floating(kind)}
+        if again:
+            words = self._read(lines, pa.schema(list(again.items())), [], skip_bad_lines)
         columns = {}
-        for field, column in zip(table.schema, table.columns, strict=True):
-            if is_a.is_temporal(field.type):
-                column = words.column(field.name)
-            elif is_a.is_integer(field.type):
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name in again:
+                column = words.column(name)
+            elif name in other:
                 column = column.cast(pa.float64(), safe=False)
-            columns[field.name] = column
+            columns[name] = column
         return pa.table(columns)
 
     def parse(
-        self, lines: Lines, types: dict[str, str], bad: list[BadLine], skip_bad_lines: bool
+        self, lines: Lines, types: dict[str, Any], bad: list[BadLine], skip_bad_lines: bool
     ) -> Any:
-        """Parse lines into these columns; what a line does not have is missing."""
+        """Parse lines into these columns; what a line does not have is missing.
+
+        What has columns within is of an Arrow type.
+        """
         pa = pyarrow()
         known = {
             "number": pa.float64(),
             "boolean": pa.bool_(),
             "strings": pa.list_(pa.string()),
         }
-        schema = pa.schema([(name, known.get(kind, pa.string())) for name, kind in types.items()])
+
+        def arrow_type(kind: Any) -> Any:
+            return known.get(kind, pa.string()) if isinstance(kind, str) else kind
+
+        schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
         return self._read(lines, schema, bad, skip_bad_lines)
 
     def _read(self, lines: Lines, schema: Any, bad: list[BadLine], skip: bool) -> Any:
@@ -79,6 +84,23 @@ class JsonFormat:
                 raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from error
             if sorting.table is not None:
                 return sorting.table
+
+
+def _settled(kind: Any) -> Any:
+    """Give the type to read a column as whose first rows look like this, at every depth.
+
+    Whole numbers may be others further down; times are found in words, as in every other format.
+    """
+    pa = pyarrow()
+    is_a = pa.types
+    if is_a.is_integer(kind):
+        return pa.float64()
+    if is_a.is_temporal(kind):
+        return pa.string()
+    if is_a.is_struct(kind):
+        inner = [(field.name, _settled(field.type)) for field in kind]
+        return pa.struct([(name, pa.string() if is_a.is_null(t) else t) for name, t in inner])
+    return pa.list_(_settled(kind.value_type)) if is_a.is_list(kind) else kind
 
 
 def _parsed_at_once(lines: Lines, schema: Any) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ _CHANGED = re.compile(
 )
 NO_OBJECT = "it is not an object in braces"
 KINDS = {"number": "a number", "string": "a word", "boolean": "true or false", "list": "a list"}
+KINDS |= {"object": "an object"}
 SHOWN = 10
 WINDOW = 128
 """How many lines are parsed at a time where pyarrow does not say which of them it cannot: few
@@ -162,6 +163,7 @@ def _misfits(text: bytearray, schema: Any) -> list[tuple[int, str]]:
     """Find the rows where a value is of another kind than its column: number, word and so on."""
     is_a = pyarrow().types
     tests = {"number": is_a.is_floating, "boolean": is_a.is_boolean, "list": is_a.is_list}
+    tests |= {"object": is_a.is_struct}
     kinds = [next((k for k, test in tests.items() if test(t)), "string") for t in schema.types]
     rows, columns = json_misfits(text, schema.names, "".join(kind[0] for kind in kinds))
     return [
@@ -225,4 +227,5 @@ def _explained(error: Any) -> str:
 
 def _changed(name: str, was: str) -> str:
     was = KINDS.get(was, was)
+    name = name.replace("/[]", "[]").replace("/", ".")  # as pyarrow names columns within others
     return f"the column {name} was {was} so far, but here it is not"

@@ -22,6 +22,7 @@ from polyak.data.sources.line_pieces import (
 )
 from polyak.data.sources.translated import translated
 from polyak.data.tables.arrow_types import stored_as
+from polyak.data.tables.flat import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.source import Piece
@@ -57,7 +58,7 @@ class TextSource:
         self._text = text
         self._options = options
         self._begun: tuple[list[Block], Iterator[Block]] | None = None
-        self._types: dict[str, str] = {}
+        self._types: dict[str, Any] = {}
         self._columns: list[str] = []
         self._key_types = key_types(files)
         self._as_written: set[str] = set()
@@ -150,6 +151,8 @@ class TextSource:
                 stored = "number" if name == self._options.columns.target else "string"
             if stored is not None:
                 self._types[name] = stored
+            elif is_nested(kind):
+                self._types[name] = kind
         if unknown:
             known = {n: self._types[n] for n in wider.column_names if n in self._types}
             table = self._text.parse(first, known, [], skip)
