@@ -64,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     ++row;
   }
+  options.with_names = true;
+  options.spaces = Namespaces({{"a", "b"}, {"a", "a"}, {"b", "a", "b"}}, {"c"});
+  check<float>(text.data(), size, options);
   options.skip_bad_lines = false;
   for (int bits : {1, 5, 31}) {
     options.bits = bits;

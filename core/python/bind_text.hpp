@@ -78,6 +78,7 @@ struct TextBlock {
   int64_t largest_index = -1, base = -1;  // of svmlight
   int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
   nb::dict names;                         // a name for every slot that was seen, if asked for
+  nb::list seen;                          // of VW text: which namespaces that were named it has
 };
 
 // What all formats have.
@@ -119,7 +120,8 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)
-      .def_ro("names", &TextBlock::names);
+      .def_ro("names", &TextBlock::names)
+      .def_ro("seen", &TextBlock::seen);
 }
 
 using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;

@@ -21,6 +21,7 @@ TextBlock to_python(ParsedRows &&parsed) {
         block.unlabelled = rows.unlabelled;
         for (const auto &[slot, name] : rows.names)
           block.names[nb::int_(slot)] = nb::bytes(name.data(), name.size());
+        for (const bool seen : rows.seen) block.seen.append(seen);
         return block;
       },
       parsed);
@@ -31,10 +32,12 @@ using VwText = TextReader<ParsedRows, to_python>;
 void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
              int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
              size_t head_start, bool float64, int bits, bool need_labels, bool skip_bad_lines,
-             bool with_names) {
+             bool with_names, std::vector<std::vector<std::string>> crossed,
+             std::vector<std::string> dropped) {
   if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
-  const vw::Options options{bits, need_labels, skip_bad_lines, with_names};
+  const vw::Options options{bits, need_labels, skip_bad_lines, with_names,
+                            vw::Namespaces(crossed, dropped)};
   const int base = 0;  // slots are counted from zero, so no block has to wait for the first
   const auto parse = [=](LineSource &lines, int &) -> ParsedRows {
     if (float64) return vw::parse<double>(lines, options);
@@ -50,5 +53,6 @@ void bind_vw(nb::module_ &m) {
       .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
            nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
            nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),
-           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("with_names"));
+           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("with_names"),
+           nb::arg("crossed"), nb::arg("dropped"));
 }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hash/hashing.hpp"
@@ -23,6 +24,7 @@
 #include "text/digits.hpp"
 #include "text/lines.hpp"
 #include "text/names.hpp"
+#include "text/vw_crosses.hpp"
 
 namespace polyak::vw {
 
@@ -31,6 +33,7 @@ struct Options {
   bool need_labels = true;  // leave out rows without one, and count them
   bool skip_bad_lines = false;
   bool with_names = false;  // remember a name for every slot
+  Namespaces spaces;        // what is crossed, and what is left out
 };
 
 using Index = int32_t;
@@ -40,6 +43,7 @@ struct Rows : TextRows<Index, Value> {
   Column<double> weights;  // empty while every row counts once
   int64_t unlabelled = 0;  // how many rows were left out for want of a label
   Names names;
+  std::vector<bool> seen;  // which of the namespaces that were named
 };
 
 inline bool ends_name(char c) { return is_blank(c) || c == ':' || c == '|' || c == '\n'; }
@@ -58,12 +62,16 @@ class Parser : public LineParser<Rows<Value>> {
         bits_(options.bits),
         need_labels_(options.need_labels),
         with_names_(options.with_names),
-        order_(options.bits) {}
+        order_(options.bits),
+        spaces_(options.spaces),
+        crosses_(spaces_) {
+    rows.seen.resize(spaces_.size());
+  }
 
   void run(LineSource &source) {
+    most_ = source.bytes() / 2 + 2;  // a feature takes two characters, as in " a"
     rows.weights = Column<double>(source.memory());
-    rows.begin(source.memory(),
-               source.bytes() / 2 + 2);  // a feature takes two characters, as in " a"
+    rows.begin(source.memory(), most_);
     Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
   }
 
@@ -100,11 +108,15 @@ class Parser : public LineParser<Rows<Value>> {
 
     const int64_t begin = rows.indptr.back();
     Row row{rows.indices.data(), rows.values.data(), begin};
+    if (!spaces_.empty()) crosses_.clear();
     while (*p == '|') {
       const char *space = p++;
       if (!(p = read_namespace(p))) return bad_namespace(space);
+      const int64_t first = row.end;
       if (!(p = read_features(p, row))) return nullptr;
+      if (space_ < spaces_.size()) keep_or_drop(row, first);
     }
+    if (!spaces_.crosses().empty() && !cross(row)) return nullptr;
     const int64_t end = begin + order_.sort(row.slots + begin, row.values + begin, row.end - begin);
     for (int64_t i = begin; end < row.end && i < end; ++i)
       if (!is_finite(row.values[i]))
@@ -122,6 +134,54 @@ class Parser : public LineParser<Rows<Value>> {
     }
     rows.indptr.push_back(end);
     return p + 1;
+  }
+
+  // ---- namespaces that somebody named -----------------------------------------------------------
+
+  // Looks a namespace up, to know what to do with its features.
+  void look_up(std::string_view name) {
+    space_ = spaces_.find(name);
+    naming_ = with_names_ && !spaces_.is_dropped(space_);
+    keeping_ = with_names_ && spaces_.is_crossed(space_);
+    kept_.clear();
+  }
+
+  void keep_or_drop(Row &row, int64_t first) {
+    rows.seen[space_] = true;
+    if (spaces_.is_dropped(space_)) {
+      row.end = first;
+      return;
+    }
+    for (int64_t i = first; i < row.end; ++i)
+      crosses_.add(space_, {static_cast<uint64_t>(row.slots[i]), row.values[i],
+                            keeping_ ? kept_[static_cast<size_t>(i - first)] : std::string()});
+  }
+
+  // Adds what is crossed to a row; false if that is bad.
+  bool cross(Row &row) {
+    const double count = crosses_.count();
+    if (count > kMostCrossed) {
+      bad(std::to_string(static_cast<int64_t>(std::min(count, 1e18))),
+          "namespaces are crossed to more features than a row may have");
+      return false;
+    }
+    const size_t room = static_cast<size_t>(row.end) + static_cast<size_t>(count) + most_;
+    rows.indices.resize(static_cast<size_t>(row.end));
+    rows.values.resize(static_cast<size_t>(row.end));
+    rows.indices.reserve(room);
+    rows.values.reserve(room);
+    row.slots = rows.indices.data();
+    row.values = rows.values.data();
+    bool sound = true;
+    const uint64_t mask = (uint64_t{1} << bits_) - 1;
+    crosses_.each(with_names_, [&](const Crosses::Feature &made) {
+      const uint64_t slot = made.slot & mask;
+      sound = sound && is_finite(static_cast<Value>(made.value));
+      if (with_names_) remember(rows.names, static_cast<int64_t>(slot), made.name);
+      row.add(slot, made.value);
+    });
+    if (!sound) bad("crossed", "a product of crossed values is too large");
+    return sound;
   }
 
   // ---- before the bar ---------------------------------------------------------------------------
@@ -168,6 +228,7 @@ class Parser : public LineParser<Rows<Value>> {
   const char *read_namespace(const char *p) {
     const char *const name = p;
     while (!ends_name(*p)) ++p;
+    if (!spaces_.empty()) look_up({name, static_cast<size_t>(p - name)});
     name_.assign(name, p);
     if (p > name) name_.push_back('^');
     prefix_ = name_.size();
@@ -287,8 +348,12 @@ class Parser : public LineParser<Rows<Value>> {
   }
   uint64_t slot(const char *name, size_t size) {
     const int64_t slot = hashing::slot(hashing::hash_bytes(name, size), bits_);
-    if (with_names_) remember(rows.names, slot, {name, size});
+    if (naming_) note_name(slot, {name, size});
     return static_cast<uint64_t>(slot);
+  }
+  void note_name(int64_t slot, std::string_view name) {
+    remember(rows.names, slot, name);
+    if (keeping_) kept_.emplace_back(name);
   }
 
   static bool is_finite(Value value) {
@@ -296,6 +361,7 @@ class Parser : public LineParser<Rows<Value>> {
   }
 
   static constexpr size_t kShort = 32;
+  static constexpr double kMostCrossed = 1 << 24;
   const int bits_;
   const bool need_labels_;
   const bool with_names_;
@@ -304,6 +370,13 @@ class Parser : public LineParser<Rows<Value>> {
   size_t prefix_ = 0;  // how much of that is the namespace's
   double scale_ = 1.0;
   int64_t unnamed_ = 0;
+
+  const Namespaces spaces_;
+  Crosses crosses_;
+  size_t most_ = 0;                              // how many features the text can hold, uncrossed
+  size_t space_ = 0;                             // which of the namespaces that were named it is
+  bool naming_ = with_names_, keeping_ = false;  // the names of its features
+  std::vector<std::string> kept_;
 };
 
 template <class Value>

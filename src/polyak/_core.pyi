@@ -26,6 +26,7 @@ class TextBlock:
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out for want of a label
     names: dict[int, bytes]  # a name for every slot seen, if asked for
+    seen: list[bool]  # of VW text: which namespaces that were named it has
 
 class _Text:
     def next(self) -> TextBlock | None: ...
@@ -73,6 +74,8 @@ class VwText(_Text):
         need_labels: bool,
         skip_bad_lines: bool,
         with_names: bool,
+        crossed: list[list[str]],
+        dropped: list[str],
     ) -> None: ...
 
 # ---- core/python/bind_print.cpp

@@ -87,8 +87,8 @@ def _svmlight(some: tuple[Row, ...]) -> bytes:
 def _vw(some: tuple[Row, ...]) -> bytes:
     lines = (
         f"{_sign(row)} |n {' '.join(f'{name}:{row[name]:g}' for name in 'abcd')} "
-        f"|city {row['city']} |words {row['words']}\n"
-        for row in some
+        f"|city {row['city']} |words {row['words']} |id {n}\n"
+        for n, row in enumerate(some)
     )
     return "".join(lines).encode()
 
@@ -202,6 +202,7 @@ class Source:
         """What the command line has to be told to read it."""
         found = ["--target", "bought", "--text", "words"] if self.is_table else []
         found += ["--bits", "10"] if self.has_names else []
+        found += ["--interact", "city:words", "--drop", "id"] if self.form == "vw" else []
         format = {"svm": "svmlight"}.get(self.form, self.form)
         return [*found, "--format", format] if self.is_pipe else found
 

@@ -11,7 +11,10 @@ from typing import Any
 
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
-_OF_TABLES = ("target", "positive", "weight", "drop", "only", "categorical", "text", "interact")
+_OF_TABLES = (
+    *("target", "positive", "weight", "drop", "only", "categorical", "text", "interact"),
+    *("ngrams", "delimiter", "encoding", "decimal", "missing", "comment", "dates"),
+)
 # How the options are called in Python, where most sentences come from, and how here.
 _SPELLINGS = {
     "order='auto'": "--order auto",
@@ -24,7 +27,7 @@ _SPELLINGS = {
     "encoding=": "--encoding ",
     "dates=": "--dates ",
     "with decimal=": "with --decimal",
-    **{f": {name}= is for tables": f": --{name} is for tables" for name in _OF_TABLES},
+    **{f": {name}= is for": f": --{name} is for" for name in _OF_TABLES},
     "member= says": "--member says",
     "give it with format=": "give it with --format",
     "header=False": "--no-header",

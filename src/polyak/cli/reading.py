@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from polyak.cli.columns import split
 from polyak.data.formats.registry import format_named
 from polyak.data.head_start import (
     BLOCK_BYTES,
@@ -34,6 +35,8 @@ def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
             need_labels=targets,
             skip_bad_lines=options.skip_bad_lines,
             with_names=getattr(options, "names", False),
+            crossed=tuple(tuple(n.split(":")) for n in split(getattr(options, "interact", []))),
+            dropped=split(getattr(options, "drop", [])),
         )
     elif options.format in (None, "svmlight"):
         zero_based = options.zero_based

@@ -12,6 +12,7 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.data.stream import Stream
 from polyak.errors import DataError
+from polyak.model.features import Hashing
 from polyak.model.linear import LinearModel
 
 
@@ -33,24 +34,32 @@ def open_for(
     reading = read_options(options)
     if reading.zero_based == "auto" and features.first_id is not None:
         reading = replace(reading, zero_based=features.first_id == 0)
-    bits = features.bits
+    hashing = features.hashing
     stream = open_stream(
         source,
         reading,
         schema=features.schema,
         dtype=None if features.schema is None else model.weights.dtype,
-        columns=Columns() if bits is None else Columns(bits=bits),
+        hashing=hashing,
+        columns=Columns(),
         targets=targets,
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,
         warn_if_sorted=False,
         begun=begun,
     )
-    if stream.hashed_bits is not None and stream.hashed_bits != bits:
+    if stream.hashing is not None and stream.hashing != hashing:
         stream.close()
-        own = "not of names" if bits is None else f"of names hashed into 2^{bits} slots"
+        own = "not of names" if hashing is None else f"of {_in_words(hashing)}"
         raise DataError(
-            f"the features of {stream.name} are names hashed into 2^{stream.hashed_bits} slots, "
-            f"but those of the model are {own}"
+            f"the features of {stream.name} are {_in_words(stream.hashing)}, but those of the "
+            f"model are {own}"
         )
     return stream
+
+
+def _in_words(hashing: Hashing) -> str:
+    crossed = [":".join(names) for names in hashing.interactions]
+    more = f", {', '.join(crossed)} crossed" if crossed else ""
+    more += f", without {', '.join(hashing.drop)}" if hashing.drop else ""
+    return f"names hashed into 2^{hashing.bits} slots{more}"

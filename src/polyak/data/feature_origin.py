@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from polyak.model.features import Hashing
+from polyak.storage.shapes import many, word
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream
 
-NAMES = ("first_id", "hashed_bits")
+NUMBERS = ("first_id", "hashed_bits")
+WORDS = {"interactions": many(many(word(), least=2)), "drop": many(word())}
 
 
-def origin_of(stream: Stream) -> dict[str, int]:
-    """Say where the ids of a source began, and into how many slots its names were hashed.
+def origin_of(stream: Stream) -> dict[str, Any]:
+    """Say where the ids of a source began, and how its names were hashed.
 
     Where ids begin may show only in the first batch, so that has to be read before.
     """
-    found = {"first_id": stream.position.get("base"), "hashed_bits": stream.hashed_bits}
-    return {name: value for name, value in found.items() if value is not None and value >= 0}
+    hashing = stream.hashing or Hashing(-1)
+    found = {"first_id": stream.position.get("base"), "hashed_bits": hashing.bits}
+    origin: dict[str, Any] = {
+        name: value for name, value in found.items() if value is not None and value >= 0
+    }
+    words = {"interactions": [*map(list, hashing.interactions)], "drop": [*hashing.drop]}
+    return origin | {name: value for name, value in words.items() if value}
 
 
-def to_text(origin: dict[str, int]) -> str:
+def hashing_of(origin: dict[str, Any]) -> Hashing | None:
+    """Say how names were hashed, where the rows are made of such."""
+    if "hashed_bits" not in origin:
+        return None
+    crossed = tuple(tuple(names) for names in origin.get("interactions", ()))
+    return Hashing(origin["hashed_bits"], crossed, tuple(origin.get("drop", ())))
+
+
+def to_text(origin: dict[str, Any]) -> str:
     """Spell an origin for a file."""
     return json.dumps(origin)
 
 
-def from_text(text: str | bytes) -> dict[str, int]:
+def from_text(text: str | bytes) -> dict[str, Any]:
     """Undo `to_text`; what is not such a text raises ValueError.
 
     Examples
@@ -36,7 +53,10 @@ def from_text(text: str | bytes) -> dict[str, int]:
     page = json.loads(text)
     if not isinstance(page, dict):
         raise ValueError("where its rows come from cannot be read")
-    known = {name: page[name] for name in NAMES if name in page}
-    if not all(isinstance(value, int) and 0 <= value <= 30 for value in known.values()):
+    numbers = {name: page[name] for name in NUMBERS if name in page}
+    words = {name: page[name] for name in WORDS if name in page}
+    if not all(isinstance(value, int) and 0 <= value <= 30 for value in numbers.values()):
         raise ValueError("where its rows come from cannot be read")
-    return known
+    for name, value in words.items():
+        WORDS[name](value, name)
+    return numbers | words

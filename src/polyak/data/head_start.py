@@ -88,14 +88,18 @@ def vw_text(
     need_labels: bool = True,
     skip_bad_lines: bool = False,
     with_names: bool = False,
+    crossed: tuple[tuple[str, ...], ...] = (),
+    dropped: tuple[str, ...] = (),
 ) -> Text:
-    """Describe VW text: into how many bits to hash, and whether to leave out unlabelled rows."""
+    """Describe VW text: how to hash it, what to leave out, and which namespaces to cross."""
     options = {
         "float64": float64,
         "bits": bits,
         "need_labels": need_labels,
         "skip_bad_lines": skip_bad_lines,
         "with_names": with_names,
+        "crossed": [list(names) for names in crossed],
+        "dropped": list(dropped),
     }
     return Text("vw", paths, block_bytes, threads, longest_line, options)
 

@@ -13,6 +13,7 @@ from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
 
 if TYPE_CHECKING:
+    from polyak.model.features import Hashing
     from polyak.model.schema import Schema
 
 
@@ -91,6 +92,8 @@ class ReadOptions:
     schema : Schema, optional
         Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
         does not count.
+    hashing : Hashing, optional
+        Hash the names of VW text as a model does that keeps this; ``columns`` then does not count.
     dialect : Dialect
         How a table's text is written, as far as that cannot be told from its first rows; what is
         not said here counts as the schema says.
@@ -138,6 +141,7 @@ class ReadOptions:
     y: Any = None
     columns: Columns = Columns()
     schema: Schema | None = None
+    hashing: Hashing | None = None
     dialect: Dialect = field(default_factory=Dialect)
     member: str | None = None
     targets: bool = True

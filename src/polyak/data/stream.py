@@ -16,6 +16,7 @@ from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
 
 if TYPE_CHECKING:
+    from polyak.model.features import Hashing
     from polyak.model.schema import Schema
 
 
@@ -70,8 +71,8 @@ class Stream:
         Whether rows come in the order of the source, rather than in random order.
     schema : Schema or None
         What the columns mean, where the source is a table.
-    hashed_bits : int or None
-        Where the source names its features and they were hashed, into how many slots: 2 to this.
+    hashing : Hashing or None
+        Where the source names its features: how they were hashed.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Stream:
         self.bytes_total = reader.bytes_total
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
-        self.hashed_bits: int | None = getattr(reader, "hashed_bits", None)
+        self.hashing: Hashing | None = getattr(reader, "hashing", None)
         self._shuffle_buffer = shuffle_buffer
         self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
 

@@ -27,6 +27,7 @@ from polyak.distributed.run_counts import RunCounts
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.model.features import Hashing
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.class_order import sorted_by_class
@@ -54,8 +55,8 @@ class How:
     reading : ReadOptions
     schema : Schema or None
         What the columns of a table mean, once that is known.
-    hashed_bits : int or None
-        Into how many slots the files' names are hashed, as they tell.
+    hashing : Hashing or None
+        How the files' names are hashed, as they tell.
     """
 
     version: str
@@ -64,7 +65,7 @@ class How:
     outputs: int = 1
     reading: ReadOptions = field(default_factory=ReadOptions)
     schema: Schema | None = None
-    hashed_bits: int | None = None
+    hashing: Hashing | None = None
 
 
 class Surveyed(NamedTuple):
@@ -72,7 +73,7 @@ class Surveyed(NamedTuple):
 
     files: list[FileFacts]
     schema: Schema | None
-    hashed_bits: int | None
+    hashing: Hashing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def survey(source: Any, how: How) -> Surveyed:
         plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
         facts.append(FileFacts(file.name, file.size, plain_text))
     with _opened(Shard(facts[0].path, 1.0, facts[0].path), how) as stream:
-        return Surveyed(facts, stream.schema, stream.hashed_bits)
+        return Surveyed(facts, stream.schema, stream.hashing)
 
 
 def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sample:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.storage.shapes import whole
+from polyak.storage.shapes import many, whole, word
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
 
 MOST_NAMES = 1000
 """A model keeps the names of so many hashed features at most: those that weigh most."""
+
+
+class Hashing(NamedTuple):
+    """How names become features: hashed into 2^bits slots, some namespaces crossed or left out."""
+
+    bits: int
+    interactions: tuple[tuple[str, ...], ...] = ()
+    drop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,8 @@ class FeatureMap:
         Where the ids of numbered features begin, if the source showed it.
     bits : int or None
         The names of features are hashed into 2^bits slots.
+    interactions, drop : tuples
+        Namespaces whose hashed features are crossed, and those left out.
     schema : Schema or None
         What the columns of a table mean.
     names : dict of int to str
@@ -48,6 +58,8 @@ class FeatureMap:
     bits: Annotated[int, whole(1, 30)] | None = None
     schema: Schema | None = None
     names: dict[int, str] = field(default_factory=dict)
+    interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
+    drop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:
@@ -66,9 +78,15 @@ class FeatureMap:
         return cls(first_id=first_id, names=names or {})
 
     @classmethod
-    def hashed(cls, bits: int, names: dict[int, str] | None = None) -> FeatureMap:
+    def hashed(
+        cls,
+        bits: int,
+        names: dict[int, str] | None = None,
+        interactions: tuple[tuple[str, ...], ...] = (),
+        drop: tuple[str, ...] = (),
+    ) -> FeatureMap:
         """Features are names, hashed into 2^bits slots."""
-        return cls(bits=bits, names=names or {})
+        return cls(bits=bits, names=names or {}, interactions=interactions, drop=drop)
 
     @classmethod
     def table(cls, schema: Schema, names: dict[int, str] | None = None) -> FeatureMap:
@@ -79,16 +97,21 @@ class FeatureMap:
     def of(
         cls,
         schema: Schema | None = None,
-        bits: int | None = None,
+        hashing: Hashing | None = None,
         first_id: int | None = None,
         names: dict[int, str] | None = None,
     ) -> FeatureMap:
         """Make the map of what a stream tells of itself, where most is None."""
         if schema is not None:
             return cls.table(schema, names)
-        if bits is not None:
-            return cls.hashed(bits, names)
+        if hashing is not None:
+            return cls.hashed(hashing.bits, names, hashing.interactions, hashing.drop)
         return cls.numbered(first_id if first_id in (0, 1) else None, names)
+
+    @property
+    def hashing(self) -> Hashing | None:
+        """How names are hashed, where features are such."""
+        return None if self.bits is None else Hashing(self.bits, self.interactions, self.drop)
 
     @property
     def width(self) -> int | None:

@@ -20,7 +20,7 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
-from polyak.model.features import FeatureMap
+from polyak.model.features import FeatureMap, Hashing
 from polyak.model.hashed_names import Names, names_together
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -114,7 +114,7 @@ class TrainingLoop:
         self._passes_done = 0
         self._first_id: int | None = None
         self._schema: Schema | None = None
-        self._hashed_bits: int | None = None
+        self._hashing: Hashing | None = None
         self._without_target = 0
         self._names: Names = {}
         self._stream: Stream | None = None
@@ -136,7 +136,7 @@ class TrainingLoop:
     def all_passes(self) -> None:
         """Read the source as many times as the job says, going on where a checkpoint stands."""
         stream = self._open()
-        self._hashed_bits = stream.hashed_bits
+        self._hashing = stream.hashing
         self._take_schema(stream)
         if stream.keeps_order:
             self._learner.watch = OrderWatch(_advice(self._job))
@@ -310,7 +310,7 @@ class TrainingLoop:
             index: name.decode(errors="replace") for index, name in self._known_names().items()
         }
         known = Known(
-            features=FeatureMap.of(self._schema, self._hashed_bits, self._first_id, names),
+            features=FeatureMap.of(self._schema, self._hashing, self._first_id, names),
             passes=max(1, self._passes_done),
             bad_lines=self.progress.bad_lines,
             rows_without_target=self._without_target,

@@ -121,7 +121,7 @@ def _known(job: Job, stream: Stream) -> Known:
     names = stream.names() if job.reading.columns.names else {}
     first_id = stream.position.get("base")
     return Known(
-        features=FeatureMap.of(stream.schema, stream.hashed_bits, first_id, names),
+        features=FeatureMap.of(stream.schema, stream.hashing, first_id, names),
         bad_lines=stream.bad_lines,
         rows_without_target=stream.rows_without_target,
     )

@@ -52,11 +52,30 @@ def test_what_makes_no_sense(table: Path, tmp_path: Path) -> None:
     assert "bits" in fails("train", table, "--target", "delay", "--bits", "99", *model, code=2)
 
 
-@pytest.mark.parametrize("option", ["--target", "--drop", "--weight", "--text", "--positive"])
-def test_options_of_tables_are_refused_for_other_rows(option: str, tmp_path: Path) -> None:
-    rows = tmp_path / "t.svm"
-    rows.write_text(rows_of_text(50))
+USELESS = {
+    "svmlight": "--target --drop --weight --text --positive --interact --categorical --only",
+    "vw": "--target --weight --text --categorical --only --ngrams --delimiter --no-header",
+}
+
+
+@pytest.mark.parametrize(
+    ("format", "option"),
+    [(f, option) for f, options in USELESS.items() for option in options.split()],
+)
+def test_options_of_tables_are_refused_for_other_rows(
+    format: str, option: str, tmp_path: Path
+) -> None:
+    rows = tmp_path / f"t.{format}"
+    rows.write_text(rows_of_text(50) if format == "svmlight" else "1 |a b\n-1 |a c\n" * 30)
     target = ["--target", "y"] if option == "--positive" else []
-    said = fails("train", rows, *target, option, "y", "-m", tmp_path / "m")
+    value = {"--interact": ["a:b"], "--ngrams": ["2"], "--delimiter": [";"], "--no-header": []}
+    said = fails("train", rows, *target, option, *value.get(option, ["y"]), "-m", tmp_path / "m")
     expected = "--target" if target else option
-    assert f"svmlight rows have no columns with names: {expected} is for tables" in said
+    assert f"{format} rows have no columns with names: {expected} is for tables" in said
+
+
+def test_a_way_of_writing_is_refused_where_nothing_is_written(tmp_path: Path) -> None:
+    rows = tmp_path / "t.jsonl"
+    rows.write_text('{"a": 1, "y": 2}\n{"a": 2, "y": 3}\n')
+    said = fails("train", rows, "--target", "y", "--decimal", ",", "-m", tmp_path / "m")
+    assert "jsonl has nothing written like that: --decimal is for CSV" in said

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import combinations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
@@ -24,7 +26,28 @@ def number(text: bytes) -> float:
     return value
 
 
-def parse_line(line: bytes, bits: int, dtype: type = np.float64) -> Row | None:
+def crosses(
+    found: dict[bytes, list[tuple[int, float]]], names: list[bytes]
+) -> Iterator[tuple[int, float]]:
+    """The features that namespaces cross to, by VW's rule; of one with itself each pair once."""
+    for places in product(*(range(len(found.get(name, []))) for name in names)):
+        together = list(zip(names, places, strict=True))
+        if any(a[0] == b[0] and a[1] > b[1] for a, b in combinations(together, 2)):
+            continue
+        slot, value = found[names[0]][places[0]]
+        for name, place in together[1:]:
+            other = found[name][place]
+            slot, value = (slot * 16777619) ^ other[0], value * other[1]
+        yield slot, value
+
+
+def parse_line(
+    line: bytes,
+    bits: int,
+    dtype: type = np.float64,
+    crossed: list[list[bytes]] | None = None,
+    dropped: list[bytes] | None = None,
+) -> Row | None:
     """The row of a line, None of a blank one; ValueError if the line is bad."""
     line = re.sub(rb"[\t\r]", b" ", line)
     if not line.strip(b" "):
@@ -38,7 +61,8 @@ def parse_line(line: bytes, bits: int, dtype: type = np.float64) -> Row | None:
     label, weight, base = [*map(number, words), *[None, 1.0, 0.0][len(words) :]]
     if weight < 0 or base != 0:
         raise ValueError
-    sums: dict[int, float] = {}
+    found: dict[bytes, list[tuple[int, float]]] = {}
+    features_in_order: list[tuple[bytes, int, float]] = []
     for space in body.split(b"|"):
         title, *features = space.split(b" ")
         name, colon, scale_text = title.partition(b":")
@@ -55,8 +79,15 @@ def parse_line(line: bytes, bits: int, dtype: type = np.float64) -> Row | None:
                 raise ValueError
             if not word:
                 word, unnamed = str(unnamed).encode(), unnamed + 1
-            slot = xxhash.xxh64_intdigest(prefix + word) % 2**bits
-            sums[slot] = sums[slot] + value if slot in sums else value
+            found.setdefault(name, []).append((xxhash.xxh64_intdigest(prefix + word), value))
+            features_in_order.append((name, *found[name][-1]))
+    every = [feature[1:] for feature in features_in_order if feature[0] not in (dropped or ())]
+    every += [feature for names in crossed or () for feature in crosses(found, names)]
+    sums: dict[int, float] = {}
+    for slot, value in every:
+        value = float(dtype(value))
+        slot %= 2**bits
+        sums[slot] = sums[slot] + value if slot in sums else value
     with np.errstate(over="ignore"):
         features = {slot: float(dtype(sums[slot])) for slot in sorted(sums)}
     if not all(map(math.isfinite, features.values())):
@@ -64,12 +95,14 @@ def parse_line(line: bytes, bits: int, dtype: type = np.float64) -> Row | None:
     return Row(label, weight, features)
 
 
-def parse_text(text: bytes, bits: int, dtype: type = np.float64) -> tuple[list[Row], int]:
+def parse_text(
+    text: bytes, bits: int, dtype: type = np.float64, **namespaces: Any
+) -> tuple[list[Row], int]:
     """All rows, and how many lines are bad."""
     rows, bad = [], 0
     for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         try:
-            row = parse_line(line, bits, dtype)
+            row = parse_line(line, bits, dtype, **namespaces)
         except ValueError:
             bad += 1
             continue

@@ -18,11 +18,11 @@ def add_columns(parser: Parser) -> None:
     table.add_argument("--target", metavar="COLUMN", help="column to predict")
     table.add_argument("--weight", metavar="COLUMN", help="column with the weight of each row")
     for name, what in {
-        "--drop": "columns to ignore",
+        "--drop": "columns, or namespaces of VW text, to ignore",
         "--only": "use only these columns as features",
         "--categorical": "columns to read as categories even if they look like numbers",
         "--text": "columns of text: each lower-case word is a feature",
-        "--interact": "products of columns, such as origin:dest",
+        "--interact": "products of columns or namespaces, such as origin:dest",
     }.items():
         table.add_argument(name, action="append", default=[], metavar="COLUMNS", help=what)
     hashing = parser.add_rare_group("classes and hashing")
@@ -74,16 +74,17 @@ def columns_of(options: Namespace) -> Columns:
         target=options.target,
         positive=options.positive,
         weight=options.weight,
-        drop=_split(options.drop),
-        only=_split(options.only),
-        categorical=_split(options.categorical),
-        text=_split(options.text),
-        interact=_split(options.interact),
+        drop=split(options.drop),
+        only=split(options.only),
+        categorical=split(options.categorical),
+        text=split(options.text),
+        interact=split(options.interact),
         ngrams=options.ngrams,
         bits=options.bits,
         names=options.names,
     )
 
 
-def _split(given: list[str]) -> tuple[str, ...]:
+def split(given: list[str]) -> tuple[str, ...]:
+    """Give the names that options list, separated by commas."""
     return tuple(name.strip() for names in given for name in names.split(",") if name.strip())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data.feature_origin import hashing_of
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
@@ -85,7 +86,7 @@ class ArrayReader:
         self.bytes_total = bytes_total
         width = int(rows.shape[1])
         origin = origin or {}
-        self.hashed_bits: int | None = origin.get("hashed_bits")
+        self.hashing = hashing_of(origin)
         self._place: Position = {"format": format}
         if "first_id" in origin:
             self._place["base"] = origin["first_id"]

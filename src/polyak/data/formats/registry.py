@@ -15,7 +15,7 @@ from polyak.data.sources.compression import without_suffix
 from polyak.errors import DataError
 
 if TYPE_CHECKING:
-    from polyak.data.options import Columns, ReadOptions
+    from polyak.data.options import ReadOptions
     from polyak.data.sources.files import File, Pipe
     from polyak.data.stream import Reader
 
@@ -145,11 +145,35 @@ def _format_within(file: Any) -> str | None:
     return (member and format_named(member)) or format_within(first_bytes(file))
 
 
-def _refuse_columns(format: str, columns: Columns) -> None:
+def _refuse_columns(format: str, options: ReadOptions) -> None:
     """Refuse what would do nothing: rows without columns have none to choose from."""
-    for name in ("target", "positive", "weight", "drop", "only", "categorical", "text", "interact"):
-        if getattr(columns, name):
-            raise DataError(f"{format} rows have no columns with names: {name}= is for tables")
+    columns = options.columns
+    names = ("target", "positive", "weight", "only", "categorical", "text", "drop", "interact")
+    namespaces = ("drop", "interact") if format == "vw" else ()
+    given = [name for name in names if getattr(columns, name) and name not in namespaces]
+    given += ["ngrams"] if columns.ngrams > 1 else []
+    for name in (*given, *_said(options)):
+        raise DataError(f"{format} rows have no columns with names: {_spelled(name)} is for tables")
+
+
+def _refuse_dialect(format: str, options: ReadOptions) -> None:
+    """Refuse to be told how text is written where there is none like it."""
+    used = {"csv": _CSV, "tsv": _CSV, "jsonl": ("encoding", "missing", "dates")}
+    for name in _said(options):
+        if name not in used.get(format, ("missing", "dates")):
+            raise DataError(f"{format} has nothing written like that: {_spelled(name)} is for CSV")
+
+
+_CSV = ("delimiter", "header", "encoding", "decimal", "missing", "comment", "dates")
+
+
+def _spelled(name: str) -> str:
+    return "header=False" if name == "header" else f"{name}="
+
+
+def _said(options: ReadOptions) -> list[str]:
+    """Name what was said about text, unless it is about that of the model."""
+    return [] if options.schema is not None else list(options.dialect.said())
 
 
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
@@ -162,7 +186,9 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
-    if not FORMATS[format].is_table:
-        _refuse_columns(format, options.columns)
+    if FORMATS[format].is_table:
+        _refuse_dialect(format, options)
+    else:
+        _refuse_columns(format, options)
     reader: Reader = load(FORMATS[format].opener)(files, replace(options, format=format))
     return reader

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.feature_origin import from_text
+from polyak.data.feature_origin import from_text, hashing_of
 from polyak.data.formats.arrays import check_batch
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
@@ -54,7 +54,7 @@ class RowParquetReader:
             origin = from_text(_metadata(files[0])[MARK])
         except ValueError as error:
             raise DataError(f"{files[0].name} is damaged: {error}") from error
-        self.hashed_bits: int | None = origin.get("hashed_bits")
+        self.hashing = hashing_of(origin)
         self._base = {"base": origin["first_id"]} if "first_id" in origin else {}
 
     def fingerprint(self) -> str:

@@ -7,22 +7,28 @@ name: the low bits of the string's XXH64 with seed zero, which any other program
 that are numbers are no exception. A feature without a name is called by its place among those of
 its namespace: 0, 1, 2, ... The values of features that share a slot are added up.
 
+``Columns.drop`` leaves namespaces out, and ``Columns.interact`` crosses them: ``"user:ad"`` adds
+the product of every feature of ``|user`` with every feature of ``|ad``. Its slot is made of theirs
+as by Vowpal Wabbit's ``-q``: the low bits of (first · 16777619) XOR second.
+
 The importance is the row's weight. The base, an initial prediction, must be 0 if it is there.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
 from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
 from polyak.data.head_start import Text, vw_text
-from polyak.data.options import ReadOptions
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Window
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
+from polyak.model.features import Hashing
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 
@@ -39,6 +45,11 @@ def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
     return hash_name(name) & ((1 << bits) - 1)
 
 
+def _hashing(columns: Columns) -> Hashing:
+    crossed = tuple(tuple(names.split(":")) for names in columns.interact)
+    return Hashing(columns.bits, crossed, columns.drop)
+
+
 class VwReader(LineReader):
     """Adds what is peculiar to VW text: hashing, weights, and rows without a label."""
 
@@ -46,15 +57,23 @@ class VwReader(LineReader):
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
-        self.hashed_bits = options.columns.bits
-        if self.n_features is not None and self.n_features != 1 << self.hashed_bits:
+        bits, crossed, dropped = self.hashing = options.hashing or _hashing(options.columns)
+        named = [name for names in crossed for name in names]
+        for name in set(named).intersection(dropped):
             raise DataError(
-                f"{self.name} is VW text, whose features are hashed into 2^{self.hashed_bits} "
+                f"the namespace {name} of {self.name} is left out; it cannot be crossed"
+            )
+        self._named = list(dict.fromkeys([*named, *dropped]))  # in the order of the core's numbers
+        if self.n_features is not None and self.n_features != 1 << bits:
+            raise DataError(
+                f"{self.name} is VW text, whose features are hashed into 2^{bits} "
                 f"slots: the number of bits sets that, not a number of features"
             )
-        self.n_features = 1 << self.hashed_bits
+        self.n_features = 1 << bits
         self._names: dict[int, bytes] = {}
-        self.first = {"bits": self.hashed_bits, "without_target": 0}
+        self.first = {"bits": bits, "without_target": 0}
+        if self._named:
+            self.first["unseen"] = self._named
 
     def names(self) -> dict[int, bytes]:
         """Give the names of the features seen so far, if they were to be remembered."""
@@ -65,21 +84,23 @@ class VwReader(LineReader):
         last = cursor
         for batch, last in super().read(cursor):
             yield batch, last
-        self._check_labels(last)
+        self._check_end(last)
 
     def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         for mixed in super().read_windows(windows, cursor):
             cursor = mixed.cursor
             yield mixed
-        self._check_labels(cursor)
+        self._check_end(cursor)
 
-    def _check_labels(self, last: Cursor) -> None:
+    def _check_end(self, last: Cursor) -> None:
         if last.rows == 0 and last.position["without_target"]:
             raise DataError(
                 f"{self.name} has no label to learn: labels stand apart from the bar, as in "
                 "'1 |a b' (what touches the bar is a tag)"
             )
+        for name in last.position.get("unseen", ()):
+            warnings.warn(f"no row of {self.name} has a namespace {name}", stacklevel=2)
 
     def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
         return vw_text(
@@ -88,18 +109,23 @@ class VwReader(LineReader):
             self._options.number_of_threads(),
             longest_line=self._options.longest_line,
             float64=self._float64,
-            bits=self.hashed_bits,
+            bits=self.hashing.bits,
             need_labels=self._options.targets,
             skip_bad_lines=self._options.skip_bad_lines,
             with_names=self._options.columns.names,
+            crossed=self.hashing.interactions,
+            dropped=self.hashing.drop,
         )
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         for slot, name in block.names.items():  # of two in a slot the first in the alphabet stays
             self._names[slot] = min(name, self._names.get(slot, name))
-        slots = 1 << self.hashed_bits
+        slots = 1 << self.hashing.bits
         rows = SparseRows(block.indptr, block.indices, block.values, slots, block.checked)
         labels = block.targets if self._options.targets else None
         without_target = last["without_target"] + block.unlabelled
-        more = {"bits": self.hashed_bits, "without_target": without_target}
+        more = {"bits": self.hashing.bits, "without_target": without_target}
+        if self._named:
+            seen = {name for name, is_seen in zip(self._named, block.seen, strict=True) if is_seen}
+            more["unseen"] = [name for name in last["unseen"] if name not in seen]
         return Batch(rows, labels, block.weights), more

@@ -49,7 +49,7 @@ class Result:
         how, run_counts = self.how, self.run_counts
         return Known(
             features=FeatureMap.of(
-                how.schema, how.hashed_bits, self.first_id, names or run_counts.names
+                how.schema, how.hashing, self.first_id, names or run_counts.names
             ),
             bad_lines=run_counts.bad_lines,
             rows_without_target=run_counts.without_target,
@@ -107,7 +107,7 @@ def _completed(how: How, found: Surveyed) -> How:
         of_table = classes_of(found.schema, get_loss(how.recipe.loss))
         if classes is None and of_table is not None:
             classes = tuple(of_table.tolist())
-    return replace(how, schema=found.schema, hashed_bits=found.hashed_bits, classes=classes)
+    return replace(how, schema=found.schema, hashing=found.hashing, classes=classes)
 
 
 class DistributedRun:
