@@ -97,7 +97,8 @@ def _choose_loss(options: Namespace, stream: Stream, silent: bool) -> None:
     if options.loss is not None:
         return
     targets = None
-    if options.classes is None and options.positive is None:
+    named = (options.classes, options.classes_file, options.positive)
+    if not any(name is not None for name in named):
         targets = next(stream).targets
     options.loss, reason = ("log_loss", "") if targets is None else task_of(targets[:ROWS])
     if reason and not silent:

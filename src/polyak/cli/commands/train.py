@@ -17,6 +17,7 @@ from polyak.cli.options.arguments import (
     rows_or_seconds,
     size,
 )
+from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.options.engine import add_engine
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
@@ -118,9 +119,7 @@ def _add_data(parser: Parser) -> None:
         metavar="N",
         help="passes over the data (default: 1; in memory as many as help)",
     )
-    data.add_argument(
-        "--classes", metavar="A,B,...", help="all class labels (default: those of the first rows)"
-    )
+    add_classes(data)
     data.add_argument(
         "--checkpoint",
         metavar="FOLDER",
@@ -233,7 +232,7 @@ def _job(options: Namespace) -> Job:
                 intervals=options.intervals,
                 seed=options.seed,
             ),
-            classes=None if options.classes is None else _labels(options.classes),
+            classes=classes_of(options),
             passes=options.passes,
             order="as-is" if options.engine else options.order,
             memory=options.memory,
@@ -366,17 +365,3 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         "rows_per_second": round(rate),
         "megabytes_per_second": round(megabytes, 1),
     }
-
-
-def _labels(text: str) -> Any:
-    """Read classes: numbers if all of them are, otherwise words."""
-    import numpy as np
-
-    words = [word.strip() for word in text.split(",")]
-    try:
-        labels = np.unique([float(word) for word in words])
-    except ValueError:
-        labels = np.unique(words)
-    if len(labels) < 2 or len(labels) < len(words):
-        raise ValueError(f"--classes needs two labels or more, each once, not {text!r}")
-    return labels
