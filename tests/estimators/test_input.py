@@ -194,14 +194,6 @@ class TestRefused:
         X.data[7] = np.nan
         self.refuse("contains NaN", X=X)
 
-    def test_missing_values_that_come_late(self):
-        X = self.X.copy()
-        X[7, 2] = np.nan
-        fitted = PaperClassifier().fit(self.X, self.y)
-        for method in (fitted.predict, lambda X: fitted.partial_fit(X, self.y)):
-            with pytest.raises(ValueError, match="contains NaN"):
-                method(X)
-
     def test_complex_numbers(self):
         self.refuse("Complex data not supported", X=self.X + 1j)
 

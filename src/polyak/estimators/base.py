@@ -25,6 +25,7 @@ from polyak.estimators.frames import (
     table_of,
 )
 from polyak.estimators.learned import Learned
+from polyak.estimators.means import Means, filled
 from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -70,6 +71,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     _schema: Schema | None = None
     _of_array = False  # the schema is that of an array with missing values
+    _means: Means | None = None  # of dense rows without
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -85,7 +87,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             X = self._as_table(X, reset=reset)
         if self._schema is not None and is_frame(X):
             return encode(X, self._schema)
-        return _canonical(validate_data(self, X, reset=reset, dtype=_dtypes(X), **_CHECKS))
+        return self._checked(X, reset=reset)
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
         if y is None:
@@ -103,8 +105,20 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             if reset and not self._of_array:
                 self._know_columns(X)
             return check_X_y(encode(X, self._schema), y, **_CHECKS, **checks)
-        X, y = validate_data(self, X, y, reset=reset, dtype=_dtypes(X), **_CHECKS, **checks)
-        return _canonical(X), y
+        X, y = self._checked(X, y, reset=reset, **checks)
+        self._means = Means.of(X, None if reset else self._means)
+        return X, y
+
+    def _checked(self, *data: Any, reset: bool, **checks: Any) -> Any:
+        """Check numbers; where none was missing so far, a missing one is taken for the mean."""
+        if not reset:
+            checks["ensure_all_finite"] = "allow-nan"
+        found = validate_data(self, *data, reset=reset, dtype=_dtypes(data[0]), **_CHECKS, **checks)
+        X, *y = found if len(data) > 1 else (found,)
+        X = _canonical(X)
+        if not reset:
+            X = filled(X, self._means, type(self).__name__)
+        return (X, *y) if y else X
 
     def _as_table(self, X: Any, *, reset: bool) -> Any:
         checks = _CHECKS | {"accept_sparse": False, "ensure_all_finite": "allow-nan"}

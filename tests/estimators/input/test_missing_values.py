@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
@@ -110,3 +111,34 @@ def test_rows_may_come_in_batches() -> None:
     for begin in range(0, ROWS, 500):
         fitted.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
     assert fitted.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
+def test_where_none_was_missing_one_is_taken_for_the_mean(kind: str) -> None:
+    X, y = numbers(missing=0.0)
+    holes = X[:3].copy()
+    holes[0, 1] = holes[1, 2] = np.nan
+    expected = holes.copy()
+    expected[0, 1], expected[1, 2] = X[:, 1].mean(), X[:, 2].mean()
+    as_kind = dict(zip(("pandas", "polars", "arrow"), (0, 1, 2), strict=True))
+
+    def given(rows: np.ndarray) -> Any:
+        return rows if kind == "array" else frames(rows)[as_kind[kind]]
+
+    model = ASGDRegressor(random_state=0).fit(given(X), y)
+    np.testing.assert_allclose(model.predict(given(holes)), model.predict(given(expected)))
+    parts = ASGDRegressor(random_state=0)
+    for begin in range(0, ROWS, 1000):
+        parts.partial_fit(given(X[begin : begin + 1000]), y[begin : begin + 1000])
+    np.testing.assert_allclose(parts.predict(given(holes)), parts.predict(given(expected)))
+    classifier = ASGDClassifier(random_state=0).fit(given(X), y > 0)
+    assert np.isfinite(classifier.predict_proba(given(holes))).all()
+
+
+def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
+    X, y = numbers(missing=0.0)
+    model = ASGDRegressor(random_state=0).fit(sparse.csr_matrix(X), y)
+    with pytest.raises(ValueError, match="this ASGDRegressor has learned from rows that had none"):
+        model.predict([[np.nan] * 5])
+    with pytest.raises(ValueError, match="contains infinity"):
+        model.predict([[np.inf] * 5])
