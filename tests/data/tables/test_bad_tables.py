@@ -123,8 +123,12 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
 
 def test_a_table_that_lacks_a_column_of_the_model(tmp_path: Path) -> None:
     schema = read(csv(tmp_path, ROWS)).schema
-    with pytest.raises(DataError, match="no column b; it has a, c"):
+    with pytest.warns(UserWarning, match=r"t.csv does not have b, which the model was learned"):
         read(csv(tmp_path, ["1,x", "2,y"], "a,c\n"), schema=schema, targets=False)
+    with pytest.raises(
+        DataError, match=r"t.csv has none of the columns .*: it has z; the model has"
+    ):
+        read(csv(tmp_path, ["x", "y"], "z\n"), schema=schema, targets=False)
 
 
 def test_a_type_that_changes_between_files(tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ def core_form(array: Any, kind: str) -> Any:
     Most are of one already, and are given back as they are.
     """
     pa = pyarrow()
+    if pa.types.is_null(array.type):  # whose values are of no type
+        others = {"number": pa.float64(), "boolean": pa.bool_(), "clock": pa.time64("us")}
+        others |= {"bag": pa.list_(pa.string())}
+        array = array.cast(others.get(kind, pa.string()))
     if kind in ("category", "text"):
         array = _words(array)
         if kind == "text":

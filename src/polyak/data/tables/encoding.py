@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,16 @@ class Encoded:
 class PieceEncoder:
     """Makes rows of pieces; may be used by several threads at once."""
 
-    def __init__(self, source: Source, schema: Schema, roles: Roles, options: ReadOptions) -> None:
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        roles: Roles,
+        options: ReadOptions,
+        absent: Sequence[str] = (),
+    ) -> None:
         self._source = source
+        self._absent = absent  # columns that the source has not
         self._schema = schema
         self._roles = roles
         self._options = options
@@ -140,6 +149,8 @@ class PieceEncoder:
     def _for_core(self, table: Any, piece: Piece) -> Any:
         """Give the features' columns in the types that the core reads."""
         columns = self._schema.columns
+        for name in self._absent:
+            table = table.append_column(name, pyarrow().nulls(table.num_rows))
         chosen = table.select([column.name for column in columns])
         # There may be thousands of columns, but not of types.
         types = dict.fromkeys(

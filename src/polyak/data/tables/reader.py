@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -56,8 +57,7 @@ class TableReader:
             keep=self._to_keep(sample),
             written=written,
         )
-        if not self._learning:
-            self._check_columns(sample, schema)
+        self._absent: list[str] = [] if self._learning else self._not_there(sample, schema)
         self.read_as(schema, options.dtype)
 
     def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
@@ -71,9 +71,11 @@ class TableReader:
         types |= dict.fromkeys(roles.written, "string")
         others = [name for name in (roles.target, roles.weight) if name is not None]
         columns = [*(column.name for column in schema.columns), *others, *roles.keep]
-        self._source.plan(types, list(dict.fromkeys(columns)))
+        absent = set(self._absent)
+        there = [name for name in dict.fromkeys(columns) if name not in absent]
+        self._source.plan({n: kind for n, kind in types.items() if n not in absent}, there)
         self._encoder = PieceEncoder(
-            self._source, schema, roles, replace(self._options, dtype=dtype)
+            self._source, schema, roles, replace(self._options, dtype=dtype), self._absent
         )
 
     def look(self) -> TableLook:
@@ -187,14 +189,29 @@ class TableReader:
                 raise no_such_column(name, there, self.name)
         return keep
 
-    def _check_columns(self, sample: Any, schema: Schema) -> None:
+    def _not_there(self, sample: Any, schema: Schema) -> list[str]:
+        """Name the model's columns that this table has not, which are missing in all rows."""
         there = set(sample.column_names)
-        for column in schema.columns:
-            if column.name in there:
-                continue
-            if self.format == "jsonl" and sample.num_columns:
-                continue  # a field may be absent where it is missing
-            raise no_such_column(column.name, sample.column_names, self.name)
+        absent = [column.name for column in schema.columns if column.name not in there]
+        if not absent:
+            return []
+        if self.format == "frame":  # to scikit-learn's estimators it is an error
+            raise no_such_column(absent[0], sample.column_names, self.name)
+        shown = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        if len(absent) == len(schema.columns):
+            own = ", ".join(sample.column_names[:5]) + (", …" if len(there) > 5 else "")
+            raise DataError(
+                f"{self.name} has none of the columns that the model was learned from: it has "
+                f"{own}; the model has {shown}"
+            )
+        within = (
+            f"the first rows of {self.name} do" if self.format == "jsonl" else f"{self.name} does"
+        )
+        warnings.warn(
+            f"{within} not have {shown}, which the model was learned from: read as missing",
+            stacklevel=4,
+        )
+        return [] if self.format == "jsonl" else absent  # further down a field may come up
 
     def _check_targets(self, cursor: Cursor) -> None:
         """Refuse, in the end, what there was nothing to learn from."""
