@@ -34,6 +34,8 @@ _SPELLINGS = {
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
     "drop= ": "--drop ",
+    "only= or": "--only or",
+    "--categorical  names": "--categorical names",
 }
 
 

@@ -49,6 +49,10 @@ class FlatSource:
         """Give the first rows."""
         return self._layout.flatten(self._source.sample())[0]
 
+    def can_read_again(self) -> bool:
+        """Say whether it can be read more than once."""
+        return self._source.can_read_again()
+
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Have the columns read that these are parts of."""
         origins = self._layout.origins

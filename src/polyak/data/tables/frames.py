@@ -163,6 +163,10 @@ class FrameSource:
         """Give the first rows."""
         return self._table.slice(0, SAMPLE_ROWS)
 
+    def can_read_again(self) -> bool:
+        """Say that it stays where it is."""
+        return True
+
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns to read."""
         self._columns = columns

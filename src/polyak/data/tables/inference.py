@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +34,13 @@ def choose_schema(
     dialect: Dialect | None = None,
     text: Any = None,
     lists: dict[str, int] | None = None,
+    is_copy: Callable[[dict[str, str], str], bool] | None = None,
 ) -> Schema:
     """Say what each column means, from the first rows of all columns.
 
     ``text`` is the source of a table of text, whose numbers and truths may be written in any way;
-    ``lists`` are the lengths of those that became columns.
+    ``lists`` are the lengths of those that became columns; ``is_copy`` tells whether a column that
+    equals the target in the first rows does so in all.
     """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
@@ -54,7 +57,8 @@ def choose_schema(
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
-    columns = _columns(sample, chosen, wanted, source)
+    check = None if is_copy is None else partial(is_copy, written)
+    columns = _columns(sample, chosen, wanted, source, check)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -70,19 +74,33 @@ def choose_schema(
     )
 
 
-def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
+def _columns(
+    sample: Any,
+    chosen: list[str],
+    wanted: Columns,
+    source: str,
+    is_copy: Callable[[str], bool] | None,
+) -> list[Column]:
     """Say what each column means, leaving out those that cannot be learned from."""
     stored = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
     answers = None if wanted.target is None else _answers(sample.column(wanted.target))
     scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
     kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
     columns = []
+    asked = {*wanted.only, *kinds}
     for name in chosen:
         may_be_copy = name in copies if name in scales else stored[name] not in (None, "strings")
-        if may_be_copy and answers is not None and answers.equal(sample.column(name)):
+        may_be_copy = may_be_copy and answers is not None and name not in asked
+        if (
+            may_be_copy
+            and answers is not None
+            and answers.equal(sample.column(name))
+            and (is_copy is None or is_copy(name))
+        ):
+            rows = f"the first {len(sample):,} rows" if is_copy is None else "all rows"
             warnings.warn(
-                f"the column {name} of {source} equals the target {wanted.target} in the first "
-                "rows; it is left out",
+                f"the column {name} of {source} equals the target {wanted.target} in {rows}; it is "
+                "left out, unless only= or categorical= names it",
                 stacklevel=3,
             )
         elif name in scales and name not in kinds:

@@ -63,6 +63,10 @@ class BinarySource:
                     empty = opened.schema.empty_table()
         return pa.concat_tables(found) if found else empty
 
+    def can_read_again(self) -> bool:
+        """Say that files can be read more than once."""
+        return True
+
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns to read; words are best read as codes of a dictionary."""
         self._columns = columns

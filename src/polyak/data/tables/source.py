@@ -52,6 +52,9 @@ class Source(Protocol):
     def sample(self) -> Any:
         """Give the first rows of all columns, as a pyarrow.Table."""
 
+    def can_read_again(self) -> bool:
+        """Say whether it can be read more than once."""
+
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns will be read, and what some of them have to be stored as."""
 

@@ -158,6 +158,10 @@ class TextSource:
             table = self._text.parse(first, known, [], skip)
         return first, table
 
+    def can_read_again(self) -> bool:
+        """Say whether these are files, and not pipes."""
+        return all(getattr(file, "is_regular", False) for file in self._files)
+
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
         """Hear which columns to read, and as what."""
         self._types |= dict.fromkeys(self._as_written, "string") | types
@@ -169,7 +173,7 @@ class TextSource:
         at = self._place(place)
         begun, self._begun = self._begun, None
         # What was looked at is not read again; but where one can leap to the place, one does.
-        if begun is None or (place and all(getattr(f, "is_regular", False) for f in self._files)):
+        if begun is None or (place and self.can_read_again()):
             blocks = self._blocks(at.file, at.offset, at.delimiter)
         else:
             blocks = blocks_from(at.file, at.offset, *begun, self.name)
