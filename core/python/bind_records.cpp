@@ -54,6 +54,16 @@ nb::tuple misfits_of_json(nb::handle source, const std::vector<std::string> &nam
   return nb::make_tuple(to_numpy(std::move(found.rows)), to_numpy(std::move(found.columns)));
 }
 
+nb::object others_of_json(nb::handle source, const std::vector<std::string> &names) {
+  const Text text(source);
+  std::vector<int64_t> places;
+  {
+    nb::gil_scoped_release release;
+    places = json_others({text.data(), text.size()}, JsonKinds(names, {}));
+  }
+  return to_numpy(std::move(places));
+}
+
 nb::tuple end_of_csv(nb::handle source, char delimiter, int state) {
   const Text text(source);
   CsvScanner scanner(delimiter, static_cast<CsvScanner::State>(state));
@@ -194,7 +204,10 @@ void bind_records(nb::module_ &m) {
   m.def(
       "json_misfits", misfits_of_json, nb::arg("text"), nb::arg("names"), nb::arg("kinds"),
       "Of lines that are an object each, tell which hold a value that is neither null nor of its\n"
-      "column's kind (n: number, s: string, b: boolean, l: list), and in which column.");
+      "column's kind (n: number, s: string, b: boolean, l: list, o: object), and in which column.");
+  m.def("json_others", others_of_json, nb::arg("text"), nb::arg("names"),
+        "Of lines that are an object each, tell where those begin and end that have fields, not\n"
+        "null, of other names than these.");
   m.def("csv_end", end_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("state") = 0,
         "Find the end of the last whole row, 0 if there is none, and the state behind the text,\n"
         "to go on with.");

@@ -13,7 +13,7 @@ namespace polyak {
 
 class JsonKinds {
  public:
-  // A letter a column: n for numbers, s for strings, b for booleans, l for lists.
+  // A letter a column: n for numbers, s for strings, b for booleans, l for lists, o for objects.
   JsonKinds(const std::vector<std::string> &names, std::string_view kinds) : kinds_(kinds) {
     for (size_t c = 0; c < names.size(); ++c) columns_.emplace(names[c], c);
   }
@@ -21,6 +21,30 @@ class JsonKinds {
   // The first column whose value does not fit in a line that is one object; -1 if all do. Names
   // with a backslash and all that is no JSON are left to others.
   int64_t misfit(std::string_view line) {
+    int64_t wrong = -1;
+    each(line, [&](std::string_view name, bool plain, char kind) {
+      if (!plain || kind == kAny) return false;
+      const auto found = columns_.find(name);
+      if (found == columns_.end() || kinds_[found->second] == kind) return false;
+      wrong = static_cast<int64_t>(found->second);
+      return true;
+    });
+    return wrong;
+  }
+
+  // Whether a line that is one object has a field, not null, of a name that is none of these.
+  bool has_others(std::string_view line) {
+    bool others = false;
+    each(line, [&](std::string_view name, bool, char kind) {
+      return others = kind != kAny && columns_.find(name) == columns_.end();
+    });
+    return others;
+  }
+
+ private:
+  // Calls visit(name, whether it has no backslash, kind) for every field, until that says stop.
+  template <class Visit>
+  void each(std::string_view line, Visit visit) {
     at_ = line.data();
     end_ = at_ + line.size();
     skip_to('{');
@@ -35,15 +59,10 @@ class JsonKinds {
       if (at_ >= end_) break;
       const char kind = kind_of(*at_);
       skip_value();
-      if (!plain || kind == kAny) continue;
-      const auto found = columns_.find(name);
-      if (found != columns_.end() && kinds_[found->second] != kind)
-        return static_cast<int64_t>(found->second);
+      if (visit(name, plain, kind)) return;
     }
-    return -1;
   }
 
- private:
   static constexpr char kAny = 0;  // null fits everywhere
 
   static char kind_of(char c) {
@@ -109,6 +128,18 @@ inline Misfits json_misfits(std::string_view text, JsonKinds &&kinds) {
     ++row;
   }
   return found;
+}
+
+// Where lines begin and end that have fields of other names, one after the other.
+inline std::vector<int64_t> json_others(std::string_view text, JsonKinds &&known) {
+  std::vector<int64_t> places;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (known.has_others(text.substr(begin, end - begin)))
+      places.insert(places.end(), {static_cast<int64_t>(begin), static_cast<int64_t>(end)});
+    begin = end + 1;
+  }
+  return places;
 }
 
 }  // namespace polyak

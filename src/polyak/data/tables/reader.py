@@ -37,6 +37,7 @@ class TableReader:
         self.bytes_total = source.bytes_total
         self._options = options
         lists = {} if options.schema is None else options.schema.lists
+        text = source
         source, sample, layout = flat_source(source, lists, options.skip_bad_lines)
         self._source = source
         sample = without_odd_text(sample)[0]
@@ -52,7 +53,8 @@ class TableReader:
             sample, columns, *about, layout.lists, copies_in(source, columns.target)
         )
         written = schema.written if self._learning else written_here(sample, schema, *about)
-        self._sample: Any = sample  # let go once reading begins: it may be wide
+        first = sample.num_rows - getattr(text, "late_rows", 0)
+        self._sample: Any = sample.slice(0, first)  # let go once reading begins: it may be wide
         target = None if schema.target is None else schema.target.name
         self._roles = Roles(
             target=self._role(target, sample, "target "),

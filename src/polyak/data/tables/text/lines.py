@@ -103,3 +103,21 @@ def has_old_line_ends(head: bytes) -> bool:
     (True, False)
     """
     return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
+
+
+def loses_digits(words: Any) -> bool:
+    """Tell whether ids written like these are not what they are once they are numbers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> loses_digits(pa.array(["12", "-3", "0", "0.5"]))
+    False
+    >>> loses_digits(pa.array(["007"])), loses_digits(pa.array(["9007199254740993"]))
+    (True, True)
+    """
+    for word in words.to_pylist():
+        digits = (word or "").strip().lstrip("+-")
+        if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
+            return True
+    return False

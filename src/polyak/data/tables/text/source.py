@@ -28,7 +28,13 @@ from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.source import Piece
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.jsonl import JsonFormat
-from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.late_fields import (
+    LateFields,
+    LateWatch,
+    looked_at_once,
+    with_late_rows,
+)
+from polyak.data.tables.text.lines import Lines, loses_digits
 from polyak.data.tables.text.place import Heading, Place, count_newlines
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -67,6 +73,8 @@ class TextSource:
         self._twice: list[str] = []
         self._headings: dict[int, Heading | None] = {}
         self._is_quoted = False
+        self.late_rows = 0  # at the end of the sample
+        self._watch: LateWatch | None = None
 
     def fingerprint(self) -> str:
         """Tell this data from other data."""
@@ -99,10 +107,39 @@ class TextSource:
             keep = table.column_names if keep == ["*"] else keep
             numbers = [name for name in keep if self._types.get(name) == "number"]
             words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
-            self._as_written = {name for name in numbers if _loses(words.column(name))}
+            self._as_written = {name for name in numbers if loses_digits(words.column(name))}
         table = with_keys(table, lines.keys, self._key_types)
         later = [block for block in held if block.file > 0]
-        return self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
+        table = self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
+        only, names = set(self._options.columns.only), set(table.column_names)
+        if self.format != "jsonl" or self._options.schema is not None or (only and only <= names):
+            return table
+        if self.can_read_again():
+            return self._with_late_fields(table)
+        self._watch = LateWatch([*names, *self._options.columns.drop], self.name)
+        return table
+
+    def _with_late_fields(self, table: Any) -> Any:
+        """Add columns that no first row has, and for them rows that have nothing else."""
+
+        def look() -> LateFields:
+            late = LateFields(table.column_names)
+            blocks = self._blocks(0, 0, ",")
+            while not late.are_too_many and (block := self._next(blocks, Place())) is not None:
+                late.look_at(block.text)
+            return late
+
+        def infer(text: memoryview) -> Any:
+            return self._text.infer(Lines(text, self.name, [], {}, 1), False)
+
+        encoding = self._options.whole_dialect().encoding
+        names = [file.name for file in self._files]
+        late = looked_at_once(look, (names, encoding, table.column_names), names)
+        found = late.columns(infer, self.name)
+        for name, column in found.items():
+            self._types[name] = stored_as(column.type) or column.type
+        table, self.late_rows = with_late_rows(table, found)
+        return table
 
     def sample_words(self, names: list[str]) -> Any:
         """Give columns of the sample as they are written."""
@@ -192,6 +229,8 @@ class TextSource:
             for name in wanted:
                 if name not in there:
                     raise no_such_column(name, lines.names, lines.file)
+        if self._watch is not None:
+            self._watch.look_at(lines.text)
         types = {name: self._types.get(name, "number") for name in wanted}
         table = self._text.parse(lines, types, bad, self._options.skip_bad_lines)
         table = with_keys(table, lines.keys, self._key_types).select(self._columns)
@@ -357,20 +396,3 @@ class TextSource:
     def _first_rows(self, lines: Lines) -> memoryview:
         ends = self._text.rows(lines)[1]
         return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
-
-
-def _loses(words: Any) -> bool:
-    """Tell whether ids written like these are not what they are once they are numbers.
-
-    Examples
-    --------
-    >>> _loses(pyarrow().array(["12", "-3", "0", "0.5"]))
-    False
-    >>> _loses(pyarrow().array(["007"])), _loses(pyarrow().array(["9007199254740993"]))
-    (True, True)
-    """
-    for word in words.to_pylist():
-        digits = (word or "").strip().lstrip("+-")
-        if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
-            return True
-    return False
