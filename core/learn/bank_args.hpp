@@ -44,8 +44,9 @@ struct Models {
 #define POLYAK_FIELD(name) double *name;
   POLYAK_MODEL_FIELDS(POLYAK_FIELD)
 #undef POLYAK_FIELD
-  const int64_t *output;   // which target column, or which class, is the model's own
-  const int64_t *replica;  // which stream of random row weights; negative: none
+  const int64_t *output;    // which target column, or which class, is the model's own
+  const int64_t *replica;   // which stream of random row weights; negative: none
+  const double *parameter;  // of the loss, if it has one
 };
 
 template <class W>

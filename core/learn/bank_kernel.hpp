@@ -55,17 +55,19 @@ struct BankKernel : Count {
       if (!std::isfinite(score + mean)) return false;
       const double progressive = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
       view.score[k] = progressive;
-      if (set.progressive) validate<Loss>(k, progressive, y, w);
-      if (m.start[k] < 0.0) detect<Loss>(k, t, score, mean, y);
+      const Loss loss = loss_with<Loss>(m.parameter + k);
+      if (set.progressive) validate(loss, k, progressive, y, w);
+      if (m.start[k] < 0.0) detect(loss, k, t, score, mean, y);
 
       const double q = gamma * w * norm;
       double push = gamma * w;
       if (set.implicit) {
-        push *= Loss::implicit_slope(score, y, q);
+        push *= loss.implicit_slope(score, y, q);
         m.scale[k] /= 1.0 + m.alpha[k] * gamma;
       } else {
-        push *= Loss::slope(score, y);
-        if (set.capped && Loss::curvature * q > 1.0) push /= Loss::curvature * q;
+        push *= loss.slope(score, y);
+        const double bend = set.capped ? loss.curvature(score, y) * q : 0.0;
+        if (bend > 1.0) push /= bend;
         m.scale[k] *= 1.0 - m.alpha[k] * gamma;
       }
       const double delta = -push / m.scale[k];
@@ -139,20 +141,20 @@ struct BankKernel : Count {
 
   // Progressive validation: the averaged model's score of a row it has not learned yet.
   template <class Loss>
-  void validate(int64_t k, double score, double y, double w) {
-    const double loss = Loss::value(score, y);
+  void validate(const Loss &loss, int64_t k, double score, double y, double w) {
+    const double lost = loss.value(score, y);
     m.weight[k] += w;
-    m.loss[k] += w * loss;
-    m.loss_squared[k] += w * loss * loss;
+    m.loss[k] += w * lost;
+    m.loss_squared[k] += w * lost * lost;
     m.error[k] += w * error<Loss>(score, y);
   }
 
   // The paper's rule for when averaging begins: once the exponential average of the iterates has a
   // lower running loss than the iterate itself.
   template <class Loss>
-  void detect(int64_t k, double t, double score, double mean, double y) {
-    m.running_iterate[k] = 0.99 * m.running_iterate[k] + 0.01 * Loss::value(score, y);
-    m.running_average[k] = 0.99 * m.running_average[k] + 0.01 * Loss::value(mean, y);
+  void detect(const Loss &loss, int64_t k, double t, double score, double mean, double y) {
+    m.running_iterate[k] = 0.99 * m.running_iterate[k] + 0.01 * loss.value(score, y);
+    m.running_average[k] = 0.99 * m.running_average[k] + 0.01 * loss.value(mean, y);
     if (t >= 100 && m.running_average[k] < m.running_iterate[k]) {
       m.start[k] = t;
       lines.multiply(K + k, 0.0);

@@ -20,13 +20,18 @@ int64_t checked_features(const Rows &rows, int64_t limit) {
   return features == looks_wrong ? check_rows(rows, limit) : features;
 }
 
-inline void check_targets(const Task &task, int64_t rows, bool classifies) {
+// What a loss says of its targets: which it accepts, and what it wants instead of others.
+struct Targets {
+  bool (*accepts)(double);
+  const char *wants;
+};
+
+inline void check_targets(const Task &task, int64_t rows, const Targets &wanted) {
   for (int64_t i = 0; i < rows && task.targets; ++i)
     for (int64_t o = 0; o < task.outputs; ++o) {
       const double y = task.targets[i * task.outputs + o];
       if (!std::isfinite(y)) refuse("row ", i, " has the target ", y);
-      if (classifies && y != 1.0 && y != -1.0)
-        refuse("row ", i, " has the target ", y, "; a classification loss needs -1 or +1");
+      if (!wanted.accepts(y)) refuse("row ", i, " has the target ", y, "; ", wanted.wants);
     }
 }
 

@@ -14,7 +14,7 @@ namespace {
 template <class Learn>
 int64_t with_loss(const char *loss, Learn &&learn) {
   int64_t stopped = all_learned;
-  each_loss([&](const char *name, auto kind) {
+  each_loss_of_the_paper([&](const char *name, auto kind) {
     if (std::strcmp(name, loss) == 0) stopped = learn(kind);
   });
   return stopped;

@@ -36,16 +36,19 @@ template <class W>
 class BankStorage {
  public:
   BankStorage(std::string loss, int64_t models, int64_t limit, const Settings &settings,
-              std::vector<int64_t> output, std::vector<int64_t> replica)
+              std::vector<int64_t> output, std::vector<int64_t> replica,
+              std::vector<double> parameter)
       : loss_(std::move(loss)),
         limit_(limit),
         output_(std::move(output)),
-        replica_(std::move(replica)) {
+        replica_(std::move(replica)),
+        parameter_(std::move(parameter)) {
     portable::each_loss([&](const char *name, auto kind) {
-      if (loss_ == name) classifies_ = decltype(kind)::classifies, known_ = true;
+      if (loss_ == name) wanted_ = {&decltype(kind)::accepts, decltype(kind)::wants};
     });
-    if (!known_) refuse("there is no loss called '", loss_, "'");
+    if (!wanted_.accepts) refuse("there is no loss called '", loss_, "'");
     if (models < 1) refuse("a bank needs at least one model");
+    check_length("parameters of the loss", parameter_.size(), models);
     view_.settings = settings;
     view_.models.count = models;
     sums_.resize(4 * models);
@@ -57,6 +60,7 @@ class BankStorage {
 #undef POLYAK_FIELD
     view_.models.output = output_.data();
     view_.models.replica = replica_.data();
+    view_.models.parameter = parameter_.data();
     for (int64_t r : replica_) view_.replicas = view_.replicas || r >= 0;
   }
 
@@ -89,7 +93,7 @@ class BankStorage {
     {
       nb::gil_scoped_release release;
       check_order(task, rows);
-      check_targets(task, rows, classifies_);
+      check_targets(task, rows, wanted_);
       check_weights(task, rows, models);
       stopped = any.visit([&](const auto &rows) {
         if (checked) return learn_believed(rows, *checked, task, at);
@@ -341,7 +345,7 @@ class BankStorage {
                   const std::optional<Doubles> &weights) {
     const Task task = task_of(rows, targets, std::nullopt, weights);
     nb::gil_scoped_release release;
-    check_targets(task, rows, classifies_);
+    check_targets(task, rows, wanted_);
     check_weights(task, rows, view_.models.count);
   }
 
@@ -378,9 +382,10 @@ class BankStorage {
   }
 
   std::string loss_;
-  bool known_ = false, classifies_ = false;
+  Targets wanted_{};
   int64_t limit_, features_ = 0;
   std::vector<int64_t> output_, replica_;
+  std::vector<double> parameter_;
   BankArgs<W> view_{};
   std::vector<W, HugePages<W>> lines_;
   std::vector<double, HugePages<double>> squares_;

@@ -43,15 +43,16 @@ void bind_owned(nb::module_ &m, const char *name) {
           [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
              double power, double average_power, double precondition, bool intercept, bool implicit,
              bool capped, bool progressive, int64_t group, uint64_t seed,
-             std::vector<int64_t> output, std::vector<int64_t> replica) {
+             std::vector<int64_t> output, std::vector<int64_t> replica,
+             std::vector<double> parameter) {
             const Settings settings{power,  average_power, precondition, intercept, implicit,
                                     capped, progressive,   group,        seed};
             new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
-                         settings, std::move(output), std::move(replica));
+                         settings, std::move(output), std::move(replica), std::move(parameter));
           },
           nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
           "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a,
-          "seed"_a, "output"_a, "replica"_a)
+          "seed"_a, "output"_a, "replica"_a, "parameter"_a)
       .def(
           "learn",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -174,6 +175,32 @@ void count_rows(Table<double> scores, Table<bool> positive, std::optional<Double
                counts.data());
 }
 
+// A loss's functions of numbers, for tests. The last argument is its parameter, if it has one.
+template <class Loss>
+void bind_loss(nb::module_ sub) {
+  sub.attr("classifies") = Loss::classifies;
+  sub.attr("log_link") = Loss::log_link;
+  sub.def("accepts", &Loss::accepts, "target"_a);
+  sub.def(
+      "curvature",
+      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).curvature(s, y); },
+      "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def(
+      "value",
+      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).value(s, y); },
+      "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def(
+      "slope",
+      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).slope(s, y); },
+      "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def(
+      "implicit_slope",
+      [](double s, double y, double q, double p) {
+        return portable::loss_with<Loss>(&p).implicit_slope(s, y, q);
+      },
+      "score"_a, "target"_a, "q"_a, "parameter"_a = 0.0);
+}
+
 }  // namespace
 
 void bind_bank(nb::module_ &m) {
@@ -214,15 +241,8 @@ void bind_bank(nb::module_ &m) {
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
         "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
-  portable::each_loss([&](const char *name, auto kind) {
-    using Loss = decltype(kind);
-    nb::module_ sub = m.def_submodule(name);
-    sub.attr("curvature") = Loss::curvature;
-    sub.attr("classifies") = Loss::classifies;
-    sub.def("value", &Loss::value, "score"_a, "target"_a);
-    sub.def("slope", &Loss::slope, "score"_a, "target"_a);
-    sub.def("implicit_slope", &Loss::implicit_slope, "score"_a, "target"_a, "q"_a);
-  });
+  portable::each_loss(
+      [&](const char *name, auto kind) { bind_loss<decltype(kind)>(m.def_submodule(name)); });
   m.attr("kernels") = builds.front().name;
   nb::list names;
   for (const NamedBuild &each : builds) names.append(each.name);

@@ -40,13 +40,13 @@ class Kept {
   Vector &array_;
 };
 
-bool classifies(const std::string &loss) {
-  bool known = false, classifies = false;
-  portable::each_loss([&](const char *name, auto kind) {
-    if (loss == name) known = true, classifies = decltype(kind)::classifies;
+Targets targets_of(const std::string &loss) {
+  Targets wanted{};
+  portable::each_loss_of_the_paper([&](const char *name, auto kind) {
+    if (loss == name) wanted = {&decltype(kind)::accepts, decltype(kind)::wants};
   });
-  if (!known) refuse("there is no loss called '", loss, "'");
-  return classifies;
+  if (!wanted.accepts) refuse("there is no loss called '", loss, "'");
+  return wanted;
 }
 
 // Sparse rows are looked at beforehand, since a wild index would write anywhere; dense rows only
@@ -69,11 +69,11 @@ void learn_rows(const AnyRows &any, const Doubles &targets, const std::string &l
   Task task{};
   task.targets = targets.data();
   task.outputs = 1;
-  const bool signs = classifies(loss);
+  const Targets wanted = targets_of(loss);
   int64_t stopped;
   {
     nb::gil_scoped_release release;
-    check_targets(task, any.count(), signs);
+    check_targets(task, any.count(), wanted);
     stopped = any.visit([&](const auto &rows) {
       check_width(rows, features);
       const int64_t row = learn(rows, targets.data());

@@ -9,8 +9,18 @@ from scipy.sparse import csr_array
 
 from polyak.learn.bank import Bank
 from polyak.learn.schedules import Polynomial
+from polyak.losses import get_loss
 
-LOSSES = ["squared_error", "squared_hinge", "hinge", "log_loss"]
+OF_THE_PAPER = ["squared_error", "squared_hinge", "hinge", "log_loss"]
+LOSSES = [
+    *OF_THE_PAPER,
+    "modified_huber",
+    "huber(0.4)",
+    "quantile(0.3)",
+    "epsilon_insensitive(0.2)",
+    "poisson",
+    "gamma",
+]
 RATE = Polynomial(gamma0=0.05, a=0.01, c=0.75)
 
 
@@ -30,8 +40,10 @@ def make_rows(
 
 
 def targets_for(loss: str, y: Any) -> Any:
-    """Turn real targets into signs where the loss is a classification loss."""
-    return y if loss == "squared_error" else np.where(y > 0, 1.0, -1.0)
+    """Turn real targets into such as the loss accepts."""
+    if get_loss(loss).classifies:
+        return np.where(y > 0, 1.0, -1.0)
+    return np.round(np.abs(y)) if loss == "poisson" else np.abs(y) + 0.1 if loss == "gamma" else y
 
 
 def problem(loss: str, n_rows: int, n_features: int, **options: Any) -> tuple[Any, Any]:

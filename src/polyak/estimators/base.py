@@ -30,6 +30,7 @@ from polyak.estimators.run import Run
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
+from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
@@ -158,7 +159,8 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
-        estimator = cls(loss=model.loss)
+        loss = get_loss(model.loss)
+        estimator = cls(loss=loss.name, **parameter_given(loss))
         estimator._run = Run(None, model)
         estimator.n_features_in_ = model.n_features
         estimator._know_schema(model.features.schema)
@@ -168,7 +170,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     def _recipe(self, seed: int) -> Recipe:
         average = self.average
         return Recipe(
-            loss=self.loss,
+            loss=self._loss_text(),
             recipe=self.recipe,
             alpha=_auto_or_float(self.alpha),
             eta0=_auto_or_float(self.eta0),
@@ -181,6 +183,10 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             intervals=bool(self.intervals),
             seed=seed,
         )
+
+    def _loss_text(self) -> str:
+        """Write the loss down, with its parameter if it has one."""
+        return loss_text(self.loss)
 
     def _names(self) -> dict[int, str]:
         """Name the features of frames whose columns they are."""

@@ -16,6 +16,7 @@ from polyak.estimators.base import BaseASGD
 from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
+from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
 
@@ -30,7 +31,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"log_loss", "squared_hinge", "hinge"}, default="log_loss"
+    loss : {"log_loss", "squared_hinge", "hinge", "modified_huber"}, default="log_loss"
         Every loss gives probabilities: the hinge losses through a calibration learned in the same
         pass, from each row's score before it was learned.
     alpha : float or "auto", default="auto"
@@ -151,7 +152,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseASGD._parameter_constraints,
-        "loss": [StrOptions({"squared_hinge", "log_loss", "hinge"})],
+        "loss": [StrOptions(set(names_of(classifies=True)))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.parameters import keep
 from polyak.estimators.running import TargetSpread
-from polyak.model.intervals import score_interval
+from polyak.losses import get_loss, loss_text, names_of
+from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
@@ -26,8 +28,19 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"squared_error"}, default="squared_error"
-        Half the squared distance.
+    loss : str, default="squared_error"
+        What is minimised. "squared_error" is half the squared distance, for means. "huber" and
+        "epsilon_insensitive" grow with the distance itself where it is large, so that outliers
+        count less. "quantile" is for medians and other quantiles. "poisson", for counts, and
+        "gamma", for amounts above zero, have a log link: what is predicted is the exponential of
+        a linear function.
+    epsilon : float or "auto", default="auto"
+        Of "huber": up to where the loss is a square. Of "epsilon_insensitive": up to where it is
+        zero. In units of the target; "auto" is 1.345 or 0.1 times the robust scale of the
+        residuals of the first 1000 rows.
+    quantile : float or list of float, default=0.5
+        Of "quantile": which. Several, rising, are learned side by side and predicted in columns
+        that do not cross.
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
         chosen by the race, and 1e-4 in the paper's recipe.
@@ -143,13 +156,17 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseASGD._parameter_constraints,
-        "loss": [StrOptions({"squared_error"})],
+        "loss": [StrOptions(set(names_of(classifies=False)))],
+        "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "quantile": [Interval(Real, 0, 1, closed="neither"), "array-like"],
     }
 
     def __init__(
         self,
         *,
         loss: str = "squared_error",
+        epsilon: Any = "auto",
+        quantile: Any = 0.5,
         alpha: Any = "auto",
         recipe: str = "auto",
         fit_intercept: bool = True,
@@ -249,9 +266,16 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     @property
     def progressive_score_(self) -> float:
-        """The coefficient of determination on rows not yet learned, the mean over the outputs."""
+        """The coefficient of determination on rows not yet learned, the mean over the outputs.
+
+        For other losses than squared error it is the share of a constant's loss, over the later
+        half of the rows, that the model does without.
+        """
         with self._fitted().settled() as learner:
             assert learner.race is not None
+            if learner.loss.name != "squared_error":
+                recent = learner.recent()
+                return 1.0 - recent["loss"] / recent.get("constant_loss", np.nan)
             errors = 2.0 * learner.race.leader().losses()  # the loss is half the squared error
             variance = self._spread.variance()
         missed = np.divide(errors, variance, out=np.ones_like(errors), where=variance > 0)
@@ -269,8 +293,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         -------
         array of shape (n_samples,) or (n_samples, n_outputs)
         """
-        _, scores = self._scores(X)
-        return scores[:, 0] if self._one_output_is_flat else scores
+        model, scores = self._scores(X)
+        values = get_loss(model.loss).predictions(scores)
+        return values[:, 0] if self._one_output_is_flat else values
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Give the interval that holds the mean of the target, for each row.
@@ -295,20 +320,23 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         >>> bool(np.all((low < regressor.predict(X[:5])) & (regressor.predict(X[:5]) < high)))
         True
         """
-        low, high = score_interval(self._with_intervals(), self._rows(X, reset=False), level)
+        low, high = value_interval(self._with_intervals(), self._rows(X, reset=False), level)
         return (low[:, 0], high[:, 0]) if self._one_output_is_flat else (low, high)
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _loss_text(self) -> str:
+        return loss_text(self.loss, epsilon=self.epsilon, quantile=self.quantile)
+
     def _new_outputs(self, rng: np.random.RandomState, y: Floats) -> Any:
-        self._one_output_is_flat = y.ndim == 1
+        self._one_output_is_flat = y.ndim == 1 and np.ndim(self.quantile) == 0
         self._spread = TargetSpread()
         return self._new_run(rng, outputs=1 if y.ndim == 1 else y.shape[1])
 
     def _same_outputs(self, y: Floats) -> Any:
         run = self._same_run()
         assert run.learner is not None
-        outputs = 1 if y.ndim == 1 else y.shape[1]
+        outputs = run.learner.loss.outputs if y.ndim == 1 else y.shape[1]
         if outputs != run.learner.outputs:
             raise ValueError(f"y has {outputs} outputs, but there were {run.learner.outputs}")
         return run

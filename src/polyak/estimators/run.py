@@ -173,7 +173,7 @@ class Run:
             0,
         ):  # what a step then comes to depends on all rows before it
             return f'{found}; with a preconditioner, use step="implicit" or eta0="auto"'
-        safe = 1.0 / (get_loss(recipe.loss).curvature * self.heaviest)
+        safe = 1.0 / (get_loss(recipe.loss).typical_curvature * self.heaviest)
         return (
             f"{found}, for which eta0={safe:.6g} would have been safe; "
             'eta0="auto" finds such a value, and step="implicit" is stable at any'

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from polyak.errors import ModelFileError
 from polyak.exports.export_input import ExportInput
 from polyak.exports.numbers import lines_of_numbers
+from polyak.losses import LOSSES as ALL_LOSSES
+from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
 
 SOLVERS = {
-    "squared_hinge": "L2R_L2LOSS_SVC",
-    "hinge": "L2R_L1LOSS_SVC_DUAL",
-    "log_loss": "L2R_LR",
-    "squared_error": "L2R_L2LOSS_SVR",
+    name: loss.elsewhere["LIBLINEAR"]
+    for name, loss in ALL_LOSSES.items()
+    if "LIBLINEAR" in loss.elsewhere
 }
 LOSSES = {solver: loss for loss, solver in SOLVERS.items()} | {
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
@@ -54,11 +55,17 @@ def write(given: ExportInput, path: str) -> list[str]:
         raise ValueError(
             f"a LIBLINEAR model predicts one number, but this one predicts {given.outputs}"
         )
+    loss = get_loss(model.loss)
+    if loss.log_link:
+        raise ValueError(f"LIBLINEAR has no log link, which the loss {loss.name} needs")
     labels, remarks = _labels(model)
     # Of two classes the first is that of positive scores.
     listed = "" if labels is None else f"label {' '.join(labels if labels[2:] else labels[::-1])}\n"
     # The solver that has a score a class and leaves it at that.
-    solver = "MCSVM_CS" if model.softmax else SOLVERS[model.loss]
+    usual = "squared_hinge" if loss.classifies else "squared_error"
+    solver = "MCSVM_CS" if model.softmax else SOLVERS.get(loss.name, SOLVERS[usual])
+    if loss.name not in SOLVERS:
+        remarks.append(f"LIBLINEAR has no {loss.name}: it predicts the same, as {solver}")
     head = (
         f"solver_type {solver}\nnr_class {2 if labels is None else len(labels)}\n"
         f"{listed}nr_feature {model.n_features}\nbias 1\nw\n"

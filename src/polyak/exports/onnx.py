@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.exports.export_input import ExportInput
+from polyak.losses import get_loss
+from polyak.losses.of_means import LARGEST_SCORE
 from polyak.model.schema import Schema
 from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels
@@ -51,7 +53,7 @@ def build(given: ExportInput) -> Any:
     graph = _Graph(onnx)
     flat = _add_scores(graph, given)
     if model.classes is None:
-        graph.output("prediction", flat, given.outputs)
+        graph.output("prediction", _add_link(graph, given, flat), given.outputs)
     else:
         _add_label(graph, given, flat)
         if has_probabilities(given):
@@ -157,6 +159,23 @@ def _add_features(graph: _Graph, schema: Schema) -> str:
     stacked = graph.node("Concat", paired, "stacked", axis=2)
     shape = graph.constant("shape", np.array([-1, 2 * len(schema.columns)]))
     return graph.node("Reshape", [stacked, shape], "features")
+
+
+def _add_link(graph: _Graph, given: ExportInput, flat: str) -> str:
+    """Add what the loss's ``predictions`` does: an exponential, or quantiles in order."""
+    loss = get_loss(given.model.loss)
+    if loss.log_link:
+        largest = graph.constant("largest_score", np.array(LARGEST_SCORE))
+        return graph.node("Exp", [graph.node("Min", [flat, largest], "bounded")], "mean")
+    if loss.outputs > 1:
+        count = graph.constant("quantiles", np.array([given.outputs]))
+        graph.nodes.append(
+            graph.onnx.helper.make_node(
+                "TopK", [flat, count], ["rising", "places"], axis=1, largest=0, sorted=1
+            )
+        )
+        return "rising"
+    return flat
 
 
 def _add_label(graph: _Graph, given: ExportInput, flat: str) -> None:

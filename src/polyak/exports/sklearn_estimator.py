@@ -14,11 +14,13 @@ import numpy as np
 
 from polyak.exports.export_input import ExportInput, export_input_of
 from polyak.exports.units import in_units
+from polyak.losses import Loss, get_loss
 from polyak.optional_imports import needed
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
 
+GLMS = {"poisson": "PoissonRegressor", "gamma": "GammaRegressor"}
 LOADING = "skops.io.load(FILE, trusted=['numpy.dtype'])"
 
 
@@ -43,7 +45,8 @@ def write(given: ExportInput, path: str) -> list[str]:
 def to_sklearn(source: Any) -> Any:
     """Make a scikit-learn estimator that predicts and scores as a model does.
 
-    Regression becomes a ``LinearRegression``. Several classes that were learned together become a
+    Regression becomes a ``LinearRegression``, or with a log link a ``PoissonRegressor`` or
+    ``GammaRegressor``. Several classes that were learned together become a
     ``LogisticRegression``, whose probabilities are a softmax too. Other classification becomes an
     ``SGDClassifier`` of the same loss, because it compares one model a class, and turns the scores
     of a logistic loss into probabilities, exactly as polyak does.
@@ -88,10 +91,16 @@ def _imputer(names: list[str]) -> Any:
 def _linear(model: LinearModel) -> Any:
     from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 
+    loss = get_loss(model.loss)
     coefficients = np.ascontiguousarray(model.weights.T, dtype=np.float64)
     if model.classes is None:
         one = len(coefficients) == 1
-        estimator = LinearRegression()
+        estimator = LinearRegression() if loss.name not in GLMS else _with_log_link(loss, one)
+        if loss.outputs > 1:
+            raise ValueError(
+                "scikit-learn has no model of several quantiles that do not cross; an ONNX file "
+                "holds one"
+            )
         estimator.coef_ = coefficients[0] if one else coefficients
         estimator.intercept_ = float(model.intercept[0]) if one else model.intercept.copy()
     else:
@@ -105,6 +114,17 @@ def _linear(model: LinearModel) -> Any:
         estimator.classes_ = _words(model.classes)
         estimator.coef_, estimator.intercept_ = coefficients, model.intercept.copy()
     estimator.n_features_in_ = model.n_features
+    return estimator
+
+
+def _with_log_link(loss: Loss, one: bool) -> Any:
+    """Make an estimator of scikit-learn whose predictions are exponentials of scores."""
+    from sklearn import linear_model
+
+    if not one:
+        raise ValueError(f"scikit-learn's {GLMS[loss.name]} predicts one number, not several")
+    estimator = getattr(linear_model, GLMS[loss.name])()
+    estimator._base_loss = estimator._get_loss()
     return estimator
 
 

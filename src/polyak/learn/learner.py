@@ -19,6 +19,7 @@ from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.beginning.spreads import Spreads
 from polyak.learn.beginning.warm_up import new_race, usual_rows
 from polyak.learn.late_classes import learn_rows
+from polyak.learn.loss_scales import with_scales
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
@@ -87,7 +88,7 @@ class Learner:
         self.loss = get_loss(recipe.loss)
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
-        self.outputs = outputs
+        self.outputs = max(outputs, self.loss.outputs)
         self.watch = watch
         self.race: Race | None = None
         self.classes_may_join = False  # nobody has said which there are
@@ -115,6 +116,11 @@ class Learner:
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
         self.lock = Lock()
+
+    @property
+    def recipe_found(self) -> Recipe:
+        """The recipe, with what the first rows have told of the loss."""
+        return replace(self.recipe, loss=self.loss.text_with_scales)
 
     @property
     @reads
@@ -193,7 +199,7 @@ class Learner:
         coef, intercept = leader.weights()
         sandwich, doubt = self.race.sandwich() or (None, None)
         replicas = leader.replicas() if sandwich is None else None
-        report = training_report(self.race, self.recipe, leader, sigmoids, self._moments)
+        report = training_report(self.race, self.recipe_found, leader, sigmoids, self._moments)
         report = replace(report, spreads=self._spreads.of_the_largest_effects(coef))
         if sandwich is not None:
             report = replace(report, intervals=IntervalReport("sandwich", doubt))
@@ -203,7 +209,7 @@ class Learner:
         return LinearModel(
             weights=np.ascontiguousarray(coef.T),
             intercept=intercept,
-            loss=self.recipe.loss,
+            loss=self.loss.text,
             classes=self.classes,
             sigmoids=sigmoids,
             softmax=leader.softmax,
@@ -218,7 +224,8 @@ class Learner:
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
-        return training_report(self.race, self.recipe, leader, leader.sigmoids(), self._moments)
+        found = self.recipe_found
+        return training_report(self.race, found, leader, leader.sigmoids(), self._moments)
 
     @property
     def progressive_loss(self) -> float:
@@ -264,6 +271,8 @@ class Learner:
             "weight_unit": self.weight_unit,
             "classes_may_join": self.classes_may_join,
         }
+        if self.loss.scales:
+            page["loss"] = self.loss.text_with_scales
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = race_state(self.race)
@@ -283,8 +292,10 @@ class Learner:
             n_features=page["n_features"],
             outputs=page["outputs"],
         )
+        learner.loss = get_loss(page.get("loss", learner.recipe.loss))
         if "race" in page:
-            learner.race = race_from_state(page["race"], arrays, learner.recipe, page["n_features"])
+            found, width = learner.recipe_found, page["n_features"]
+            learner.race = race_from_state(page["race"], arrays, found, width)
         learner.weight_unit = float(page.get("weight_unit", 1.0))
         learner.classes_may_join = bool(page.get("classes_may_join", False))
         learner._moments = arrays.get("moments")
@@ -322,7 +333,7 @@ class Learner:
                     raise DataError("the learners know different classes; give them all classes")
             if first is not self:
                 copied = Learner.from_state(*first.state())
-                self.classes, self.race = copied.classes, copied.race
+                self.classes, self.race, self.loss = copied.classes, copied.race, copied.loss
                 self.classes_may_join = copied.classes_may_join
                 self._moments, self.weight_unit = copied._moments, copied.weight_unit
                 self._spreads = copied._spreads
@@ -378,14 +389,21 @@ class Learner:
         if classes is None and self.loss.classifies:
             classes = classes_of(labels)
         usual = usual_rows(sample, self.recipe)
+        goals, own = None, None if weights is None else weights[first][:CALIBRATION_ROWS]
+        loss = self.loss
+        if not loss.classifies:
+            goals = np.asarray(encode(labels, None, loss), float).reshape(len(labels), -1)
+            loss = with_scales(loss, sample, goals)
         race, moments = new_race(
             sample,
             usual,
-            self.recipe,
+            replace(self.recipe, loss=loss.text_with_scales),
             outputs=self.outputs,
             classes=len(classes) if classes is not None and self.loss.classifies else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
+            targets=goals,
+            weights=own,
         )
         race.threads = self.threads
         relative, may_join = in_units(weights, len(rows), unit), self.classes is None
@@ -394,6 +412,7 @@ class Learner:
         self.classes_may_join = may_join
         self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
         self._spreads = Spreads.of(sample)
+        self.loss = loss
         if self.watch is not None:
             own = None if relative is None else relative[first][:CALIBRATION_ROWS]
             self.watch.begin(sample, labels, own)

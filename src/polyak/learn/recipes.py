@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.bank.checks import Step
-from polyak.learn.newton.block.curvature import LOSSES as WITH_CURVATURE
 from polyak.learn.newton.frequent import frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.schedules import (
@@ -137,7 +136,9 @@ class Recipe:
     def _takes_newton_steps(self, features: int, outputs: int) -> bool:
         """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
         set_by_user = {getattr(self, name) for name in OF_SGD} != {"auto"}
-        if self.recipe != "auto" or self.loss not in WITH_CURVATURE or set_by_user:
+        loss = get_loss(self.loss)
+        has_steps = loss.is_smooth if self.intervals else loss.has_curvature
+        if self.recipe != "auto" or not has_steps or set_by_user:
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
 
@@ -185,6 +186,7 @@ class Recipe:
 
     def _sgd(self, rows: Rows, outputs: int) -> list[Candidate]:
         loss = get_loss(self.loss)
+        bend = loss.typical_curvature
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
         step: Step = "implicit" if self.step == "auto" else self.step
         weighted = Averaging(0, 1.0 if self.intervals else 3.0)
@@ -199,8 +201,8 @@ class Recipe:
             length = lengths[p]
             decay = INTERVAL_DECAY if self.intervals else rho * length
             schedule = Polynomial(
-                gamma0=g / (loss.curvature * length) if self.eta0 == "auto" else float(self.eta0),
-                a=decay * loss.curvature if self.decay == "auto" else float(self.decay),
+                gamma0=g / (bend * length) if self.eta0 == "auto" else float(self.eta0),
+                a=decay * bend if self.decay == "auto" else float(self.decay),
                 c=loss.power if self.power_t == "auto" else float(self.power_t),
             )
             candidate = Candidate(
@@ -230,11 +232,12 @@ class Recipe:
         if short or self.intervals or {getattr(self, name) for name in OF_SGD} != {"auto"}:
             return []
         loss = get_loss(self.loss)
+        bend = loss.typical_curvature
         length = squared_length_by(mean_squares(rows), p, fit_intercept=self.fit_intercept)
         return [
             Candidate(
                 alpha=1e-6,
-                schedule=Polynomial(gamma0=g / (loss.curvature * length), a=0.0, c=loss.power),
+                schedule=Polynomial(gamma0=g / (bend * length), a=0.0, c=loss.power),
                 averaging=Averaging(None),
                 step="implicit",
                 precondition=p,

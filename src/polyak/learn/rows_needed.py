@@ -140,7 +140,7 @@ def from_eigenvalues(
     largest_first = np.sort(np.maximum(eigenvalues, 0.0))[::-1]
     carried = np.cumsum(largest_first)
     place = int(np.searchsorted(carried, SHARE * carried[-1])) if len(carried) else 0
-    curvature = get_loss(loss).curvature
+    curvature = get_loss(loss).typical_curvature
     counts = curvature * float(largest_first[place]) if len(largest_first) else 0.0
     flattest = curvature * float(largest_first[-1]) if len(largest_first) else 0.0
     lambda0 = counts + alpha
@@ -258,7 +258,7 @@ def rows_needed_by(
         d[-1] = 1.0
     length = float(squares @ d)
     if implicit:
-        gamma0 = gamma0 / (1.0 + gamma0 * get_loss(loss).curvature * length)
+        gamma0 = gamma0 / (1.0 + gamma0 * get_loss(loss).typical_curvature * length)
     root = np.sqrt(d)
     scaled = moments * root[:, None] * root if whole else moments * d
     eigenvalues = np.asarray(np.linalg.eigvalsh(scaled) if whole else scaled, np.float64)

@@ -28,6 +28,10 @@ def rows_there(
     rows, targets = as_rows(X), np.asarray(targets)
     if len(targets) != len(rows):
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
+    unfit = None if again else loss.unfit(targets)
+    if unfit is not None:
+        row, wants = unfit
+        raise RowError(row, f" has the target {label_text(targets[row])}; {wants}")
     huge = None if again else huge_value(rows, None if loss.classifies else targets)
     if huge is not None:
         raise RowError(huge[0], f": {huge[1]}")
@@ -51,9 +55,12 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> NDArray[Any]:
-    """Turn labels into class numbers, or into -1 and +1 where there are two classes."""
+    """Turn labels into class numbers, or into -1 and +1 where there are two classes.
+
+    Numbers stay what they are, a column each where one target has several models.
+    """
     if not loss.classifies:
-        return targets
+        return targets if loss.outputs == 1 else _repeated(targets, loss.outputs)
     assert classes is not None
     if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
         positive, negative = targets == classes[1], targets == classes[0]
@@ -63,6 +70,13 @@ def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> N
     if (refused := _unknown(targets, classes, number)) is not None:
         raise refused
     return number if len(classes) > 2 else 2.0 * number - 1.0
+
+
+def _repeated(targets: NDArray[Any], outputs: int) -> NDArray[Any]:
+    columns = targets.reshape(len(targets), -1)
+    if columns.shape[1] != 1:
+        raise DataError("several quantiles are learned of one target, not of several")
+    return np.repeat(columns, outputs, axis=1)
 
 
 def unknown_label(targets: NDArray[Any], classes: NDArray[Any]) -> RowError | None:

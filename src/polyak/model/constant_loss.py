@@ -6,8 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.losses import Loss
+from polyak.losses.target_sample import TargetSample
 
 Floats = NDArray[np.float64]
+
+SAMPLE = 1 << 17
+"""Where no sums tell it, the loss of more rows is that of an even sample of them."""
 
 
 class ConstantLoss:
@@ -27,10 +31,17 @@ class ConstantLoss:
         self.weight = 0.0
         self.centre: Floats = np.zeros(outputs)  # of targets so far; or the positive share
         self.spread: Floats = np.zeros(outputs)  # about that, summed up
+        by_sums = loss.classifies or loss.name == "squared_error"
+        self.sample = None if by_sums else TargetSample(outputs, SAMPLE)
 
     def add(self, targets: Floats, weights: Floats) -> None:
         """Take rows, whose targets have a column an output: numbers, or -1 and +1."""
         added = float(weights.sum())
+        if self.sample is not None:
+            shape = (len(targets), len(self.centre))
+            self.sample.add(np.broadcast_to(targets, shape), weights)
+            self.weight += added
+            return
         if not added > 0:
             return
         centre = weights @ targets / added
@@ -43,6 +54,8 @@ class ConstantLoss:
 
     def mean(self) -> float:
         """Give its mean loss, summed over the outputs."""
+        if self.sample is not None:
+            return self.sample.mean_loss(self.loss)
         if not self.loss.classifies:
             return float(0.5 * self.spread.sum() / self.weight)
         positive = (1.0 + self.centre) / 2.0

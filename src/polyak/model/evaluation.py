@@ -92,7 +92,8 @@ class Evaluation:
         }
 
     def _add_values(self, scores: NDArray[Any], targets: NDArray[Any], w: NDArray[Any]) -> None:
-        miss = scores - targets.reshape(len(targets), -1)
+        said = get_loss(self.model.loss).predictions(scores)
+        miss = said - targets.reshape(len(targets), -1)
         self.absolute += float(w @ np.abs(miss).mean(axis=1))
         self.squared += float(w @ np.square(miss).mean(axis=1))
         # The spread about a mean that moves with every batch, without the cancellation of a sum

@@ -117,6 +117,13 @@ def score_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Flo
     return _around(scores, quantile(model, level) * errors)
 
 
+def value_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Give the least and the greatest value predicted of each row: those scores, by the link."""
+    low, high = score_interval(model, X, level)
+    link = get_loss(model.loss).predictions
+    return link(low), link(high)
+
+
 def proba_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest probability of each row, one column per class.
 

@@ -131,7 +131,8 @@ class LinearModel:
     def predict_from_scores(self, scores: Floats) -> NDArray[Any]:
         """Predict from what ``scores`` gave."""
         if self.classes is None:
-            return scores[:, 0] if scores.shape[1] == 1 else scores
+            values = get_loss(self.loss).predictions(scores)
+            return values[:, 0] if values.shape[1] == 1 else values
         return np.asarray(self.classes)[self.best(scores)]
 
     def best(self, scores: Floats) -> NDArray[np.int64]:

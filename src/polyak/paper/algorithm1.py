@@ -78,7 +78,8 @@ def learn(
             g = loss.implicit_slope(score, target, q)
             theta = theta / (1 + gamma * penalty) - gamma * w * g * d * x
         else:
-            cap = max(1.0, loss.curvature * q) if capped else 1.0
+            bend = float(loss.largest_curvature(score, target))
+            cap = max(1.0, bend * q) if capped else 1.0
             g = loss.slope(score, target) / cap
             theta = (1 - gamma * penalty) * theta - gamma * w * g * d * x
         trial = 0.99 * trial + 0.01 * theta

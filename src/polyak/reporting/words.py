@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyak.losses import get_loss
 from polyak.model.training_report import AveragingReport, CandidateReport
 from polyak.reporting.markup import element, joined
 
-_LOSSES = {
-    "squared_hinge": "squared hinge",
-    "log_loss": "logistic",
-    "hinge": "hinge",
-    "squared_error": "squared error",
-}
 DECAY = joined("(1 + a γ₀ t)", element("sup", "−c"))
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -98,7 +93,7 @@ def percent(value: Any) -> str:
 
 def loss_name(loss: str) -> str:
     """Call a loss by its name in books."""
-    return _LOSSES.get(loss, loss)
+    return get_loss(loss).title
 
 
 def short_settings(candidate: CandidateReport) -> str:

@@ -17,22 +17,23 @@ from numpy.typing import NDArray
 
 from polyak.errors import ModelFileError
 from polyak.free_memory import check_memory
-from polyak.losses import LOSSES
+from polyak.losses import get_loss
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
-from polyak.storage.shapes import flag, maybe, record, whole, word
-from polyak.storage.sound import CLASSES
+from polyak.storage.shapes import flag, maybe, record, whole
+from polyak.storage.sound import CLASSES, loss_text
 
 KIND = "model"
-FORMAT, SOFTMAX_FORMAT = 2, 3
-"""Of most models, and of those whose classes were learned together: a polyak that knows no softmax
-would take their scores for odds."""
+FORMAT, SOFTMAX_FORMAT, LOSSES_FORMAT = 2, 3, 4
+"""Of most models, of those whose classes were learned together, and of losses that came later: a
+polyak that knows no softmax would take scores for odds, and it would not know the losses."""
+FIRST_LOSSES = ("squared_error", "squared_hinge", "hinge", "log_loss")
 MODEL = record(
     {
-        "loss": word(*LOSSES),
+        "loss": loss_text,
         "classes": maybe(CLASSES),
         "features": record({"count": whole()}),
         "report": maybe(record()),
@@ -45,7 +46,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a `LinearModel` to a file."""
     page: Page = {
         "kind": KIND,
-        "format": SOFTMAX_FORMAT if model.softmax else FORMAT,
+        "format": _format(model),
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
         "features": {"count": len(model.weights)} | plain(model.features),
@@ -71,7 +72,7 @@ def load_model(
     What is said of its features and of its training is made into the dataclasses given.
     `ModelFileError` says in one sentence why a file cannot be read.
     """
-    page, arrays = read_file(path, KIND, SOFTMAX_FORMAT)
+    page, arrays = read_file(path, KIND, LOSSES_FORMAT)
     try:
         return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
@@ -79,11 +80,17 @@ def load_model(
         raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
 
 
+def _format(model: Any) -> int:
+    if model.loss not in FIRST_LOSSES:
+        return LOSSES_FORMAT
+    return SOFTMAX_FORMAT if model.softmax else FORMAT
+
+
 def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
     page = from_format1(page) if page["format"] == 1 else page
     MODEL(page, "page")
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
-    if LOSSES[page["loss"]].classifies != (classes is not None):
+    if get_loss(page["loss"]).classifies != (classes is not None):
         raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
     weights = _weights_from_arrays(arrays, page["features"]["count"])
     outputs = weights.shape[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from polyak.losses import LOSSES
+from polyak.losses import get_loss
 from polyak.storage.shapes import (
     Shape,
     either,
@@ -42,9 +42,17 @@ CANDIDATE: dict[str, Shape] = {
 }
 NEWTON_CANDIDATE: dict[str, Shape] = {"penalty": real(0)}
 CONSTANT_CANDIDATE: dict[str, Shape] = {"constant": flag}
+
+
+def loss_text(value: Any, name: str) -> None:
+    """Accept a loss in writing; what is wrong is told by `get_loss`."""
+    word()(value, name)
+    get_loss(value)
+
+
 RECIPE = record(
     {
-        "loss": word(*LOSSES),
+        "loss": loss_text,
         "recipe": word("auto", "sgd", "paper"),
         **dict.fromkeys(("alpha", "eta0", "decay", "power_t", "precondition"), AUTO_OR_REAL),
         "average": either(word("auto"), flag, whole()),

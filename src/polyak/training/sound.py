@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from polyak.free_memory import check_memory
 from polyak.learn.calibration import BINS
-from polyak.learn.newton.block.curvature import LOSSES as WITH_CURVATURE
 from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Recipe
-from polyak.losses import LOSSES
+from polyak.losses import get_loss
 from polyak.storage.shapes import (
     Shape,
     anything,
@@ -171,14 +170,14 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
     _demand(arrays, "history", "float64", (len(marks), len(candidates), SUMS))
     classes = None if learner["classes"] is None else len(learner["classes"]["values"])
     several = classes is not None and classes > 2
-    if LOSSES[recipe["loss"]].classifies != (classes is not None) or classes in (0, 1):
+    if get_loss(recipe["loss"]).classifies != (classes is not None) or classes in (0, 1):
         raise ValueError(f"its classes and the loss {recipe['loss']} do not fit each other")
     outputs = classes if several else learner["outputs"]
     if race["outputs"] != outputs or race["one_vs_rest"] != several:
         raise ValueError("its race and its classes do not fit each other")
     newton = sum("penalty" in candidates[number] for number in running)
     if newton or "newton" in race:
-        if "newton" not in race or recipe["loss"] not in WITH_CURVATURE:
+        if "newton" not in race or not get_loss(recipe["loss"]).has_curvature:
             raise ValueError("its Newton steps and its candidates do not fit each other")
         check_newton(learner, arrays, newton, _demand)
     if any(name.startswith("centre.") for name in arrays):

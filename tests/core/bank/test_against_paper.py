@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import LOSSES, RATE, distance, make_bank, problem
+from problems import OF_THE_PAPER, RATE, distance, make_bank, problem
 
 from polyak.learn.averaging import Averaging
 from polyak.losses import get_loss
@@ -44,7 +44,7 @@ def learned(name, X, y, start, power=0.0):
     return bank
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_algorithm_1_as_printed(name, kernels):
     """Eta is 1/t from the second row on, so the zero model counts once and the first row never."""
     X, y = problem(name, 2000, 12)
@@ -56,7 +56,7 @@ def test_algorithm_1_as_printed(name, kernels):
     assert distance(bank.coef[0] * (len(X) - 1) / len(X), mean) < 1e-12
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_algorithm_1_entered_after_the_first_row(name, kernels):
     """Begun with the iterate of row one, the same lines give the mean of all iterates."""
     X, y = problem(name, 2000, 12)
@@ -69,7 +69,7 @@ def test_algorithm_1_entered_after_the_first_row(name, kernels):
     assert distance(bank.coef[0], mean) < 1e-12
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_naive_averages(name, kernels):
     X, y = problem(name, 2000, 12)
     iterates = naive(X, y, get_loss(name), RATE)

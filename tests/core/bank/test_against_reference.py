@@ -48,7 +48,7 @@ def expected(loss: str, implicit: bool, p: float, averaging: Averaging) -> refer
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.5, 1.0])
 @pytest.mark.parametrize("step", ["explicit", "implicit"])
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.every(3)
+@pytest.mark.every(8)
 def test_every_choice_agrees_with_the_reference(loss, step, p, power, start, kernels):
     averaging = Averaging(start, power)
     want = expected(loss, step == "implicit", p, averaging)

@@ -121,13 +121,19 @@ def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any
     """Give what finds the ends of intervals, if they are asked for."""
     if not options.intervals:
         return None
-    from polyak.model.intervals import interval_kind, proba_interval, score_interval
+    from polyak.model.intervals import (
+        interval_kind,
+        proba_interval,
+        score_interval,
+        value_interval,
+    )
 
     if interval_kind(model) is None:
         raise ValueError(f"{options.model} has no intervals: train it with --intervals")
     if model.classes is not None and options.what == "labels":
         raise UsageError("labels have no intervals: add --what proba or --what scores")
-    ends = proba_interval if options.what == "proba" else score_interval
+    scores = score_interval if model.classes is not None else value_interval
+    ends = proba_interval if options.what == "proba" else scores
     return lambda rows: ends(model, rows)
 
 

@@ -18,6 +18,7 @@ from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suf
 from polyak.data.sources.compression import SUFFIXES as COMPRESSIONS
 from polyak.data.sources.compression import compressed, without_suffix
 from polyak.data.write.predictions import What
+from polyak.losses import get_loss
 from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels, label_text
 
@@ -101,11 +102,13 @@ def table_maker(
     if what == "proba":
         model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
 
+    link = get_loss(model.loss).predictions
+
     def make(rows: Any, kept: Any) -> Any:
         scores = model.scores(rows)
         columns: list[Any] = []
         if labels is None:
-            columns += list(scores.T)
+            columns += list(link(scores).T)
         else:
             columns.append(labels.take(pa.array(model.best(scores))))
         if what == "proba":

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from polyak._core import print_lines
+from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
 
@@ -30,8 +31,11 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     if what == "proba":
         model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
         return lambda rows: print_lines(model.predict_proba(rows))
-    if what == "scores" or model.classes is None:
+    if what == "scores":
         return lambda rows: print_lines(model.scores(rows))
+    if model.classes is None:
+        link = get_loss(model.loss).predictions
+        return lambda rows: print_lines(link(model.scores(rows)))
     names = np.array([f"{label_text(label)}\n".encode() for label in model.classes], dtype=object)
 
     def labels(rows: Any) -> bytes:

@@ -242,6 +242,8 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self,
         *,
         loss: str = "squared_error",
+        epsilon: Any = "auto",
+        quantile: Any = 0.5,
         alpha: Any = "auto",
         recipe: str = "auto",
         fit_intercept: bool = True,
@@ -277,7 +279,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self
         """
         result = self._fit_on_dask(X, y, sample_weight, None, multi_output=True)
-        self._one_output_is_flat = getattr(y, "ndim", 1) == 1
+        self._one_output_is_flat = getattr(y, "ndim", 1) == 1 and np.ndim(self.quantile) == 0
         self._spread = TargetSpread()
         self._spread.shift, self._spread.sums = result.run_counts.shift, result.run_counts.sums
         self._run = Run(result.learner, known=result.known(self._names()))

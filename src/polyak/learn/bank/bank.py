@@ -39,7 +39,7 @@ class Bank:
     Parameters
     ----------
     loss : str
-        "squared_hinge", "log_loss", "hinge" or "squared_error".
+        A name among `polyak.losses.LOSSES`, with its parameter if it has one: "huber(1.5)".
     alpha : float or sequence
         The penalty ``alpha / 2 * |theta|^2``; the intercept is never penalised.
     schedule : Polynomial or sequence
@@ -114,8 +114,10 @@ class Bank:
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
         self.one_vs_rest = one_vs_rest
+        if self.loss.parameter is not None and not self.loss.parameters:
+            raise ValueError(f"a bank needs to know the {self.loss.parameter} of {loss}")
         self._settings: dict[str, Any] = {
-            "loss": loss,
+            "loss": self.loss.name,
             "limit": n_features,
             "power": shared_power(schedules),
             "average_power": float(self.averaging.power),
@@ -343,6 +345,10 @@ class Bank:
         self.set_state(state)
         self._set_fields(**fields)
 
+    def begin_at(self, constants: Floats) -> None:
+        """Begin with these intercepts, an output each, instead of none."""
+        self._set_fields(bias=constants[self.outputs])
+
     def move_intercepts(self, by: Callable[[NDArray[Any]], Floats]) -> None:
         """Add to each model's intercepts, the iterate's and the average's, what its weights say."""
         bias, sums = self.field("bias"), self.field("bias_sum")
@@ -363,15 +369,27 @@ class Bank:
 
     def _of_its_kind(self) -> tuple[Any, ...]:
         arrays = (self.alpha, self.outputs, self.replicas)
-        return self._settings, self.averaging, self.dtype, *(array.tolist() for array in arrays)
+        return (
+            self._settings,
+            self.loss.parameters,
+            self.averaging,
+            self.dtype,
+            *(array.tolist() for array in arrays),
+        )
 
     def _make_core(self) -> None:
         self._core = _CORES[self.dtype](
             models=len(self),
             output=self.outputs.tolist(),
             replica=self.replicas.tolist(),
+            parameter=self._parameters(),
             **self._settings,
         )
+
+    def _parameters(self) -> list[float]:
+        """Give each model the parameter of its output's loss; most losses have none."""
+        known = self.loss.parameters or (0.0,)
+        return [known[output if len(known) > 1 else 0] for output in self.outputs.tolist()]
 
     def _whole(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Add the features that are known to exist but were not met yet: they weigh nothing."""

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from polyak.learn.centring import NOTHING, Centre, Floats
+from polyak.learn.loss_scales import best_constants
 from polyak.learn.race import Race
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import Recipe
@@ -25,18 +26,25 @@ def new_race(
     classes: int | None,
     n_features: int | None,
     may_drift: bool = False,
+    targets: Floats | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Race, Floats | None]:
     """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it.
 
-    Where rows ``may_drift``, some candidates do not rest. Gives the second moments of the rows too,
-    as averaged SGD sees them.
+    Where rows ``may_drift``, some candidates do not rest. Where the loss wants it, learning begins
+    with the best constant of the sample's targets. Gives the second moments of the rows too, as
+    averaged SGD sees them.
     """
+    loss = get_loss(recipe.loss)
+    begin_at = None
+    if loss.starts_at_constant and recipe.fit_intercept and targets is not None:
+        begin_at = best_constants(loss, targets, weights)
     several = classes is not None and classes > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
     problem = Problem(
         outputs=classes if several and classes is not None else outputs,
         one_vs_rest=several,
-        classifies=get_loss(recipe.loss).classifies,
+        classifies=loss.classifies,
         n_features=n_features,
         width=int(row_widths(sample).max(initial=0)),
         dtype=values.dtype,
@@ -44,6 +52,7 @@ def new_race(
         centre=Centre.of(usual, values.dtype)
         if recipe.fit_intercept and recipe.recipe != "paper"
         else NOTHING,
+        begin_at=begin_at,
     )
     shifted = problem.centre.shifted(usual)
     outputs = problem.outputs

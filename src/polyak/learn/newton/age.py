@@ -50,11 +50,3 @@ def degrees(G: Floats, R: Floats, penalties: Floats) -> Floats:
     root = 1.0 / np.sqrt(R)
     sizes = np.maximum(np.linalg.eigvalsh(G * root[:, None] * root), 0.0)[:, None]
     return np.asarray((sizes / (sizes + penalties)).sum(axis=0))
-
-
-def noise(loss: str, mean_loss: float, bend: float) -> float:
-    """Give S as a multiple of A, for targets that are no more certain than the model says.
-
-    ``bend`` is the mean curvature of rows: slopes, squared, are twice the loss of either square.
-    """
-    return 1.0 if loss == "log_loss" else 2.0 * mean_loss / max(bend, 1e-300)

@@ -12,6 +12,7 @@ from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import gram_at, slope_spread
 from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
+from polyak.losses import Loss, get_loss
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def fit_exactly(
     for k in range(W.shape[2]):
         right = np.repeat(b[:, k : k + 1], W.shape[1], axis=1)
         W[:, :, k] = equations.solve(right, within=WITHIN, most=REPETITIONS)
-    M = _with_spread("squared_error", held, before, W, [G], shrink)
+    M = _with_spread(get_loss("squared_error"), held, before, W, [G], shrink)
     return Information(True, W, b[:, None], [G], M)
 
 
@@ -65,7 +66,7 @@ def exact_weights(known: Information, shrink: Floats) -> Information:
 
 
 def newton_steps(
-    loss: str,
+    loss: Loss,
     held: HeldRows,
     before: Information,
     shrink: Floats,
@@ -81,7 +82,9 @@ def newton_steps(
         block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        found.append((block, learn_block(loss, block, past, shrink, lead, rows, keep=keep)))
+        found.append(
+            (block, learn_block(loss.of_output(k), block, past, shrink, lead, rows, keep=keep))
+        )
     return found
 
 
@@ -91,7 +94,7 @@ def weights_of(steps: list[tuple[Block, Past]]) -> Floats:
 
 
 def fit_curved(
-    loss: str,
+    loss: Loss,
     held: HeldRows,
     before: Information,
     shrink: Floats,
@@ -102,7 +105,7 @@ def fit_curved(
     smallest = int(np.argmin(shrink[-1]))
     for k, (block, after) in enumerate(steps):
         if before.M:  # the matrix is to be that of the weights that intervals are about
-            G.append(before.G[k] + gram_at(loss, block, W[:, smallest, k]))
+            G.append(before.G[k] + gram_at(loss.of_output(k), block, W[:, smallest, k]))
         else:
             assert after.G is not None
             G.append(after.G)
@@ -111,7 +114,7 @@ def fit_curved(
 
 
 def weights_of_few(
-    loss: str, held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, lead: int
+    loss: Loss, held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, lead: int
 ) -> Floats:
     """Find the optimum of the held rows alone, which are fewer than their columns."""
     few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
@@ -121,13 +124,15 @@ def weights_of_few(
         block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
         start = few.inward(W[:, :, k])
         past = Past(None, np.zeros_like(start), start)
-        after = learn_block(loss, block, past, penalty, lead, len(few.rows), keep=False)
+        after = learn_block(
+            loss.of_output(k), block, past, penalty, lead, len(few.rows), keep=False
+        )
         found[:, :, k] = few.outward(after.W)
     return found
 
 
 def _with_spread(
-    loss: str,
+    loss: Loss,
     held: HeldRows,
     before: Information,
     W: Floats,
@@ -140,6 +145,6 @@ def _with_spread(
     found = []
     for k, so_far in enumerate(before.M):
         whole = definite(G[k % len(G)], shrink[:, place])
-        more = slope_spread(loss, Z, targets[:, k], weights, W[:, place, k], whole)
+        more = slope_spread(loss.of_output(k), Z, targets[:, k], weights, W[:, place, k], whole)
         found.append(so_far + more)
     return found

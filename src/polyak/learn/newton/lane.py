@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.age import degrees, mean_age, noise
+from polyak.learn.newton.age import degrees, mean_age
 from polyak.learn.newton.block.algebra import gram, times
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.block.fewer_rows import FewerRows
@@ -30,6 +30,7 @@ from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
 from polyak.learn.newton.softmax import ClassesBlock
 from polyak.learn.newton.softmax import losses_left_out as classes_left_out
+from polyak.losses import get_loss
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -45,7 +46,8 @@ class NewtonLane(BlockLearning):
 
     Parameters
     ----------
-    loss : "squared_error", "log_loss" or "squared_hinge"
+    loss : str
+        One that has a curvature, or a rounded one, see `polyak.losses`.
     first_rows : array or SparseRows
         The rows that centres and spreads are taken from; they are not learned here.
     penalties : sequence of float
@@ -135,7 +137,8 @@ class NewtonLane(BlockLearning):
                 W = [few.inward(own) for own in W]
                 Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
             for k, own in enumerate(W):
-                found += losses_left_out(self.loss, Z, targets[:, k], sample_weight, own, shrink)
+                loss = self._newton_loss(len(X)).of_output(k)
+                found += losses_left_out(loss, Z, targets[:, k], sample_weight, own, shrink)
         return found
 
     def sandwich(self) -> Sandwich:
@@ -171,7 +174,7 @@ class NewtonLane(BlockLearning):
                     lost += 0.5 * age * degrees(G, np.tile(ridge, self.outputs - 1), self.penalties)
                     continue
                 bend = float(G[0, 0]) / self.clock if self.fit_intercept else 1.0
-                scale = noise(self.loss, loss / self.outputs, bend)
+                scale = get_loss(self.loss).noise(loss / self.outputs, bend)
                 lost += 0.5 * scale * age * degrees(G, ridge, self.penalties)
         return lost
 
@@ -182,7 +185,8 @@ class NewtonLane(BlockLearning):
             scores = block.scores(flat(self._known.W[:, [self.lead]]))
             return block.hessian(self.loss, scores[..., 0], safe=False)
         Z, W = self._held.rows(len(self._known)), self._known.W[:, self.lead, output]
-        bend = curvature(self.loss, times(Z, W), self._held.targets()[:, output])
+        loss = self._newton_loss(self.clock).of_output(output)
+        bend = curvature(loss, times(Z, W), self._held.targets()[:, output])
         return gram(Z, bend, self.threads)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:

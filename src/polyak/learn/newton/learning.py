@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.block.curvature import LOSSES
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import (
     fit_curved,
@@ -34,6 +33,7 @@ from polyak.learn.newton.sandwich import remembered
 from polyak.learn.newton.scoring import BlockScoring
 from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
+from polyak.losses import Loss, get_loss
 from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
 
 Floats = NDArray[np.float64]
@@ -59,8 +59,9 @@ class BlockLearning(BlockScoring):
         intervals: bool = False,
         softmax: bool = False,
         widest: int = WIDEST,
+        begin_at: Floats | None = None,
     ) -> None:
-        if loss not in LOSSES:
+        if not get_loss(loss).has_curvature:
             raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
         if not len(penalties) or not all(0 < tau < math.inf for tau in penalties):
             raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
@@ -96,6 +97,8 @@ class BlockLearning(BlockScoring):
             self.closed = True
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
+        if begin_at is not None and fit_intercept:
+            self._known.W[0] = begin_at
         self._held.make_room(len(self.standard), self.widest)
 
     def __len__(self) -> int:
@@ -307,7 +310,9 @@ class BlockLearning(BlockScoring):
             known = fit_exactly(held, before, shrink, lead, self.threads)
             return before.with_weights(known.W) if provisional else known
         if provisional and held.count < len(before) and not self.softmax:
-            W = weights_of_few(self.loss, held, before.W, shrink, self.penalties, lead)
+            W = weights_of_few(
+                self._newton_loss(held.count), held, before.W, shrink, self.penalties, lead
+            )
             return before.with_weights(W)
         rows = held.count if self._first_block else self.clock
         blocks_before = (rows - held.count) // held.block
@@ -315,10 +320,14 @@ class BlockLearning(BlockScoring):
         if self.softmax:
             sizes = self.penalties, lead, rows, self.threads, every
             return learn_classes(held, before, shrink, *sizes, provisional=provisional)
-        how = (self.loss, held, before, shrink)
+        how = (self._newton_loss(rows), held, before, shrink)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
         steps = newton_steps(*how, lead, rows, self.threads, every, keep)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
+
+    def _newton_loss(self, rows: float) -> Loss:
+        """Give what is minimised with so many rows: the loss, or one without corners."""
+        return get_loss(self.loss).for_newton(rows, self._columns)
 
     def _shrink(self, standard: Standard) -> Floats:
         return shrink_of(standard, self.penalties, exact=self.exact)

@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.curvature import value_and_slope
+from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
 
 SUMS = ("weight", "loss", "loss_squared", "error", "confusion")
 """Each model's sums: rows, losses, their squares, errors, and, a group's first model's, rows where
 a wrong class scored highest."""
-LARGEST_LOSS = 20.0
-"""What a row may say against a penalty, at most."""
 
 
 def progressive_sums(
@@ -36,10 +35,13 @@ def progressive_sums(
     rows, penalties, outputs = scores.shape
     own = targets[:, None, :]
     values, slopes = value_and_slope(loss, scores, own)
+    kind = get_loss(loss)
     if loss == "squared_error":
         error = np.abs(slopes)
-    else:
+    elif kind.classifies:
         error = ((scores > 0) != (own > 0)).astype(np.float64)
+    else:
+        error = np.abs(kind.predictions(scores) - own)
     flat = values.reshape(rows, -1)
     sums = np.zeros((len(SUMS), penalties * outputs))
     sums[0] = weights.sum()
@@ -48,7 +50,7 @@ def progressive_sums(
     sums[3] = weights @ error.reshape(rows, -1)
     if one_vs_rest:
         sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
-    return sums, weights @ np.minimum(values, LARGEST_LOSS).sum(axis=2)
+    return sums, weights @ np.minimum(values, kind.largest_loss).sum(axis=2)
 
 
 def summed_losses(loss: str, scores: Floats, targets: Floats) -> Floats:

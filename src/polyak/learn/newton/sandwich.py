@@ -19,6 +19,7 @@ from polyak.learn.newton.block.algebra import definite, gram, solve_by
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.block.step import Block
 from polyak.learn.newton.standardize import Standard
+from polyak.losses import Loss
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -31,14 +32,14 @@ NOISE = 1e-6
 """A standard error of less than this share of the score is none."""
 
 
-def gram_at(loss: str, block: Block, w: Floats) -> Floats:
+def gram_at(loss: str | Loss, block: Block, w: Floats) -> Floats:
     """Give the Hessian of a block where w is; the step's own is of where it began."""
     bend = curvature(loss, block.Z @ w.astype(block.Z.dtype), block.targets)
     return gram(block.Z, block.weighted(bend), block.threads)
 
 
 def slope_spread(
-    loss: str,
+    loss: str | Loss,
     Z: Floats,
     targets: Floats,
     weights: Floats | None,

@@ -30,6 +30,7 @@ from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
 from polyak.learn.newton.progressive import summed_losses
+from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,7 @@ class ClassesBlock(Block):
         found = times(self.Z, side_by_side, self.threads)
         return found.reshape(-1, self.classes, penalties)
 
-    def losses(self, loss: str, scores: Floats) -> tuple[Floats, Floats]:
+    def losses(self, loss: str | Loss, scores: Floats) -> tuple[Floats, Floats]:
         """Give each penalty's loss of the block, and the slopes of all rows."""
         highest = scores.max(axis=1, keepdims=True)
         chance = np.exp(scores - highest)
@@ -103,7 +104,7 @@ class ClassesBlock(Block):
         each = found.reshape(-1, classes, penalties).transpose(1, 0, 2).reshape(classes, -1)
         return np.asarray(basis(classes).T @ each, dtype=np.float64).reshape(-1, penalties)
 
-    def hessian(self, loss: str, scores: Floats, *, safe: bool) -> Floats:
+    def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores.
 
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.

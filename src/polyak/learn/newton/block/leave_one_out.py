@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite, gram, inverse_of_factor
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def is_cheap(rows: int, columns: int, models: int) -> bool:
 
 
 def losses_left_out(
-    loss: str,
+    loss: str | Loss,
     Z: NDArray[Any],
     targets: Floats,
     weights: Floats | None,
@@ -66,14 +67,14 @@ def losses_left_out(
     array([[3.555..., 0.888..., 0.   , 8.   ]])
     """
     found = np.empty((len(Z), W.shape[1]))
-    matrix = None
+    matrix, same = None, (loss if isinstance(loss, str) else loss.name) == "squared_error"
     for place, own in enumerate(shrink.T):
         scores = np.asarray(Z @ W[:, place], dtype=np.float64)
         _, slope = value_and_slope(loss, scores, targets)
         bend = curvature(loss, scores, targets)
         if weights is not None:
             slope, bend = slope * weights, bend * weights
-        if matrix is None or loss != "squared_error":
+        if matrix is None or not same:
             matrix = gram(Z, bend)
         whole = definite(matrix, own)
         if whole is None:

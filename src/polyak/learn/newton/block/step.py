@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import Equations, gram, inner, times, times_transposed
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
 
@@ -80,12 +81,12 @@ class Block:
         """Give the gradient of the block's loss where scores have these slopes."""
         return times_transposed(self.Z, slopes, self.threads)
 
-    def losses(self, loss: str, scores: Floats) -> tuple[Floats, Floats]:
+    def losses(self, loss: str | Loss, scores: Floats) -> tuple[Floats, Floats]:
         """Give each penalty's loss of the block, and the slopes of all rows."""
         values, slopes = value_and_slope(loss, scores, self.targets[:, None])
         return self.weighted(values).sum(axis=0), self.weighted(slopes)
 
-    def hessian(self, loss: str, scores: Floats, *, safe: bool) -> Floats:
+    def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores."""
         return self.gram(curvature(loss, scores, self.targets, safe=safe))
 
@@ -98,7 +99,7 @@ class Block:
 
 
 def learn_block(
-    loss: str,
+    loss: str | Loss,
     block: Block,
     past: Past,
     shrink: Floats,
@@ -117,7 +118,8 @@ def learn_block(
     S = block.scores(W)
     values, slopes = block.losses(loss, S)
     gradient = block.gradient(slopes)
-    safe, good, far = False, False, G is None
+    flat = not isinstance(loss, str) and loss.is_flat_far_away
+    safe, good, far = flat and G is None, False, G is None
     promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
         if not good:
@@ -152,7 +154,7 @@ def learn_block(
 
 
 def _bring_back_the_lost(
-    loss: str, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
+    loss: str | Loss, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
 ) -> None:
     """Let penalties that another's curvature led astray go on from where the leading one is.
 
@@ -175,7 +177,7 @@ class _Line:
 
 
 def _search(
-    loss: str,
+    loss: str | Loss,
     block: Block,
     S: Floats,
     move: Floats,

@@ -22,6 +22,7 @@ from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
 from polyak.losses import get_loss
+from polyak.losses.target_sample import TargetSample
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,9 @@ class ConstantLane(Lane):
         self.seen: Floats = np.zeros(self._kinds)
         self.then: Floats = np.zeros(self._kinds)  # the same at the last milestone
         self.since: Floats = np.zeros(SUMS)  # of targets that are numbers, since the milestone
+        # Where no sums tell the best constant, as they do of classes and of least squares.
+        by_sums = problem.classifies or loss == "squared_error"
+        self.sample = None if by_sums else TargetSample(problem.outputs)
         self.constant: Floats = self._best()
 
     @property
@@ -122,18 +126,27 @@ class ConstantLane(Lane):
         self.rows = then.rows + sum(one.rows - then.rows for one in everyone)
         self.clock = then.clock + sum(one.clock - then.clock for one in everyone)
         self.total, self.since = total, np.zeros(SUMS)
+        if self.sample is not None:
+            self.sample.join([one.sample for one in others if one.sample is not None])
         self.then, self.constant = self.seen.copy(), self._best()
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out what learning changes: what JSON holds, and arrays."""
         arrays = {name: getattr(self, name).copy() for name in ARRAYS}
-        return {"rows": self.rows}, arrays
+        page = {"rows": self.rows}
+        if self.sample is not None:
+            arrays["sample"] = self.sample.table.copy()
+            page |= {"sampled": self.sample.rows, "every": self.sample.every}
+        return page, arrays
 
     def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
         """Go on from what ``state`` gave."""
         self.rows, self.clock = page["rows"], clock
         for name in ARRAYS:
             setattr(self, name, arrays[name].copy())
+        if self.sample is not None:
+            self.sample.table = arrays["sample"].copy()
+            self.sample.rows, self.sample.every = page["sampled"], page["every"]
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         """Give weights, all zero, and the constant of all rows so far."""
@@ -167,6 +180,7 @@ class ConstantLane(Lane):
         A row more or less changes the constant by next to nothing, so its Newton step will do.
         """
         ones, penalty = np.ones((len(targets), 1)), np.full((1, 1), 1e-300)
+        loss = get_loss(self.loss).for_newton(len(targets), 1)
         found = np.zeros(len(targets))
         for output, score in enumerate(self._best()):
             if self.problem.one_vs_rest:
@@ -174,7 +188,8 @@ class ConstantLane(Lane):
             else:
                 goals = np.asarray(targets, np.float64).reshape(len(targets), -1)[:, output]
             W = np.full((1, 1), score if self.fit_intercept else 0.0)
-            found += losses_left_out(self.loss, ones, goals, weights, W, penalty)[:, 0]
+            own = loss.of_output(output)
+            found += losses_left_out(own, ones, goals, weights, W, penalty)[:, 0]
         return found
 
     # -- inside --------------------------------------------------------------------------------
@@ -206,13 +221,17 @@ class ConstantLane(Lane):
 
     def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> None:
         goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
-        losses = get_loss(self.loss).value(self.constant[:, None], goals)
+        loss = get_loss(self.loss)
+        losses = np.ascontiguousarray(loss.value(self.constant, goals.T).T)
+        said = loss.predictions(self.constant)[:, None]
+        if self.sample is not None:
+            self.sample.add(goals.T, weights)
         added = np.empty((SUMS + len(self.seen), 1 + len(targets)))
         added[:, 0] = np.concatenate([self.since, self.seen])
         new = added[:, 1:]
         new[0] = new[SUMS] = 1.0
         new[1], new[2] = losses.sum(axis=0), np.square(losses).sum(axis=0)
-        new[3] = np.abs(goals - self.constant[:, None]).mean(axis=0)
+        new[3] = np.abs(goals - said).mean(axis=0)
         new[SUMS + 1 :] = goals
         if weights is not None:
             new *= weights
@@ -256,6 +275,10 @@ class ConstantLane(Lane):
         """Give the constant with the lowest loss on all rows so far, one for each output."""
         if not self.fit_intercept:
             return np.zeros(self.problem.outputs)
+        if self.sample is not None:
+            if not self.sample.rows and self.problem.begin_at is not None:
+                return self.problem.begin_at
+            return self.sample.constants(get_loss(self.loss))
         if not self.problem.classifies:
             return (
                 self.seen[1:] / self.seen[0] if self.seen[0] > 0 else np.zeros(len(self.seen) - 1)

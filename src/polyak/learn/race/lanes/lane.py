@@ -38,6 +38,8 @@ class Problem:
         Of the rows, and so of the weights.
     centre : Centre
         What averaged SGD is to shift rows by.
+    begin_at : array or None
+        The intercepts to begin with, an output each, if not with none.
     """
 
     outputs: int
@@ -47,6 +49,7 @@ class Problem:
     width: int
     dtype: Any
     centre: Centre = NOTHING
+    begin_at: Floats | None = None
 
 
 class Lane(Protocol):

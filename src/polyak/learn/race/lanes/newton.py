@@ -133,6 +133,7 @@ class NewtonRacer:
             fit_intercept=empty.fit_intercept,
             intervals=empty.intervals,
             softmax=empty.softmax,
+            begin_at=self.problem.begin_at,
         )
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:

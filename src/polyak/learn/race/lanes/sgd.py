@@ -43,12 +43,14 @@ class SgdLane(Lane):
         outputs: int,
         histogram: ScoreHistogram | None,
         centre: Centre,
+        begin_at: Floats | None = None,
     ) -> None:
         self.numbers = numbers
         self.bank = bank
         self.centre = centre
         self.outputs = outputs
         self.counts = histogram
+        self.begin_at = begin_at
 
     @classmethod
     def of(
@@ -72,7 +74,7 @@ class SgdLane(Lane):
         sampled = recipe.loss == "log_loss"
         models = len(numbers) * problem.outputs
         counts = ScoreHistogram(models, sampled=sampled) if problem.classifies else None
-        return cls(numbers, bank, problem.outputs, counts, problem.centre)
+        return cls(numbers, bank, problem.outputs, counts, problem.centre, problem.begin_at)
 
     @property
     def clock(self) -> int:
@@ -97,6 +99,8 @@ class SgdLane(Lane):
     def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, about the centre, before any is learned."""
         self.bank.warm_up(rows)
+        if self.begin_at is not None:
+            self.bank.begin_at(self.begin_at)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""

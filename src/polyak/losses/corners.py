@@ -1,0 +1,90 @@
+"""Losses with corners, rounded: for Newton's steps, which need a curvature.
+
+Averaged over a small bandwidth h to either side, |r| becomes a parabola where it is within h of
+its corner, and stays what it is elsewhere. The curvature there, 1/h, counts how many rows are that
+near: so the Hessian of many rows is that of the loss expected, the density of the noise. As rows
+come in, h falls, slowly enough that rows near a corner remain more than the columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polyak.losses.base import Floats, Loss
+
+
+class Rounded(Loss):
+    """A loss of straight pieces, its corners rounded over a bandwidth.
+
+    Examples
+    --------
+    >>> from polyak.losses import get_loss
+    >>> median = Rounded(get_loss("quantile(0.5)"), 0.1)
+    >>> [round(float(median.value(score, 1.0)), 3) for score in (3.0, 1.1, 1.0)]
+    [1.0, 0.05, 0.025]
+    """
+
+    name, title = "rounded", "rounded"
+    classifies = False
+    is_flat_far_away = True
+    largest_loss = math.inf
+
+    def __init__(self, loss: Any, bandwidth: float) -> None:
+        super().__init__()
+        self.loss, self.bandwidth = loss, bandwidth
+        self.tilt, self.corners = loss.corners()
+
+    def of_output(self, output: int) -> Any:
+        """Give the loss of one output."""
+        return Rounded(self.loss.of_output(output), self.bandwidth)
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        away, h = np.subtract(score, target), self.bandwidth
+        total = self.tilt * away
+        for height, place in self.corners:
+            r = np.abs(away - place)
+            total = total + height * np.where(r < h, 0.5 * (r * r / h + h), r)
+        return np.asarray(total)
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        away, h = np.subtract(score, target), self.bandwidth
+        total = self.tilt + np.zeros_like(away)
+        for height, place in self.corners:
+            total = total + height * np.clip((away - place) / h, -1.0, 1.0)
+        return np.asarray(total)
+
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+        away, h = score - target, self.bandwidth
+        total = np.zeros_like(away)
+        for height, place in self.corners:
+            r = np.abs(away - place)
+            total = total + (height / np.maximum(r, h) if safe else height / h * (r < h))
+        return np.asarray(total)
+
+
+def rounded_bandwidth(rows: float, columns: int) -> float:
+    """Give the bandwidth for so many rows and columns, in scales of the residuals.
+
+    Examples
+    --------
+    >>> round(rounded_bandwidth(1000, 10), 3), round(rounded_bandwidth(1_000_000, 10), 3)
+    (0.196, 0.014)
+    """
+    return float(((columns + math.log(max(rows, 2.0))) / max(rows, 2.0)) ** 0.4)
+
+
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
+    """Give the least value that has at least this share of the weights at or below it.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.ones(3), 0.5)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(weights[order])
+    place = int(np.searchsorted(sums, share * sums[-1] * (1.0 - 1e-12)))
+    return float(values[order[min(place, len(order) - 1)]])

@@ -1,0 +1,132 @@
+"""Losses for numbers that are positive, or counts: scores are logarithms of their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.losses.base import Floats, Loss
+
+LARGEST_SCORE = 300.0
+"""Beyond, the exponential of a score is that of this one, so that its square is still a number."""
+
+
+def bounded_exp(x: Any) -> Floats:
+    """Give e to the power of x, and a number whatever x is."""
+    return np.asarray(np.exp(np.minimum(x, LARGEST_SCORE)))
+
+
+class _LogLink(Loss):
+    classifies = False
+    log_link = True
+    starts_at_constant = True
+    largest_loss = math.inf
+    wants: str
+
+    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which targets can be."""
+        raise NotImplementedError
+
+    def unfit(self, targets: NDArray[Any]) -> tuple[int, str] | None:
+        fits = self.accepts(targets).reshape(len(targets), -1).all(axis=1)
+        return None if fits.all() else (int(np.argmin(fits)), self.wants)
+
+    def predictions(self, scores: Floats) -> Floats:
+        return bounded_exp(scores)
+
+    def constant_of(self, targets: Floats, weights: Floats) -> float:
+        return math.log(max(float(weights @ targets / weights.sum()), 1e-9))
+
+    def noise(self, mean_loss: float, bend: float) -> float:
+        return 2.0 * mean_loss
+
+
+class Poisson(_LogLink):
+    """Half of Poisson's deviance: for counts, and for rates with exposures as weights."""
+
+    name, title = "poisson", "Poisson"
+    wants = "poisson needs numbers of zero or more"
+    elsewhere: ClassVar[dict[str, str]] = {"scikit-learn": "PoissonRegressor", "VW": "poisson"}
+
+    @property
+    def needs_rows(self) -> bool:  # noqa: D102
+        return not self.scales
+
+    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:  # noqa: D102
+        return np.asarray(~(targets < 0))
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        y = np.asarray(target, float)
+        told = y * (np.log(np.where(y > 0, y, 1.0)) - score)
+        return np.asarray(bounded_exp(score) - y + np.where(y > 0, told, 0.0))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(bounded_exp(score) - target)
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        # The score after the step, u, solves u + q e^u = s + q y.
+        own, size = np.add(score, np.multiply(q, target)), np.asarray(q, float)
+        return _by_omega(own, size, lambda e: e - target, self.slope(score, target))
+
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+        bend = bounded_exp(score)
+        return np.asarray(np.maximum(bend, target)) if safe else bend
+
+    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(np.maximum(bounded_exp(score), target))
+
+    @property
+    def typical_curvature(self) -> float:  # noqa: D102
+        return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
+
+
+class Gamma(_LogLink):
+    """Half of the gamma distribution's deviance: for amounts whose spread grows with their mean."""
+
+    name, title = "gamma", "gamma"
+    wants = "gamma needs numbers above zero"
+    elsewhere: ClassVar[dict[str, str]] = {"scikit-learn": "GammaRegressor"}
+
+    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:  # noqa: D102
+        return np.asarray(~(targets <= 0))
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(self._ratio(score, target) - 1.0 + score - np.log(target))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return 1.0 - self._ratio(score, target)
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        # The score after the step, u, solves q y e^-u - u = q - s.
+        own, size = np.subtract(q, score), np.asarray(q, float)
+        rest = own + np.log(target)
+        return _by_omega(rest, size, lambda e: 1.0 - e, self.slope(score, target))
+
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+        bend = self._ratio(score, target)
+        return np.maximum(bend, 1.0) if safe else bend
+
+    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.maximum(self._ratio(score, target), 1.0)
+
+    @staticmethod
+    def _ratio(score: Any, target: Any) -> Floats:
+        return np.asarray(target * bounded_exp(-np.asarray(score, float)))
+
+
+def _by_omega(
+    rest: Any, q: Floats, slope_of: Callable[[Floats], Floats], without: Floats
+) -> Floats:
+    """Solve ``w + log w = rest + log q`` for w, and give the slope that w/q leads to.
+
+    A step of no size has the slope ``without`` one.
+    """
+    from scipy.special import wrightomega  # the core takes Newton's steps instead
+
+    size = np.where(q > 0, q, 1.0)
+    omega = wrightomega(rest + np.log(size))
+    return np.asarray(np.where(q > 0, slope_of(omega / size), without))

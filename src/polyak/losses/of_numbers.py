@@ -1,0 +1,253 @@
+"""Losses for numbers, of how far a score is from its target."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from polyak.losses.base import Floats, Loss, array_of
+from polyak.losses.corners import Rounded, rounded_bandwidth, weighted_quantile
+
+
+class SquaredError(Loss):
+    """Half the squared distance: least squares."""
+
+    name, title = "squared_error", "squared error"
+    classifies = False
+    power = 2 / 3
+    elsewhere: ClassVar[dict[str, str]] = {
+        "scikit-learn": "squared_error (SGDRegressor), Ridge",
+        "LIBLINEAR": "L2R_L2LOSS_SVR",
+        "VW": "squared",
+    }
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(0.5 * np.square(np.subtract(score, target)))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(np.subtract(score, target))
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        return np.asarray(self.slope(score, target) / (1.0 + q))
+
+    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        away = score - target
+        return 0.5 * away * away, away
+
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+        return np.ones_like(score)
+
+
+class _Robust(Loss):
+    """What losses that grow no faster than the distance have in common."""
+
+    classifies = False
+    starts_at_constant = True
+    largest_loss = math.inf
+
+    @property
+    def needs_rows(self) -> bool:
+        return not self.scales
+
+    @property
+    def _scale(self) -> float:
+        """How far targets are from scores, about; the geometric mean over outputs."""
+        return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
+
+
+class Huber(_Robust):
+    """Half the squared distance up to epsilon, a line beyond: outliers pull no harder than that.
+
+    Without a value, epsilon is 1.345 times the robust scale of the first rows' residuals, which for
+    normal noise has 95% of the efficiency of least squares.
+    """
+
+    name, title, parameter = "huber", "Huber", "epsilon"
+    is_flat_far_away = True
+    elsewhere: ClassVar[dict[str, str]] = {
+        "scikit-learn": "huber (SGDRegressor); HuberRegressor also fits the scale"
+    }
+
+    def _check_parameter(self, value: float) -> None:
+        if not 0.0 < value < math.inf:
+            raise ValueError(f"epsilon of huber must be above zero and finite, not {value:g}")
+
+    @staticmethod
+    def parameter_of(scale: float) -> float:
+        """Give the parameter for residuals of this scale."""
+        return 1.345 * scale
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        away, delta = np.abs(np.subtract(score, target)), array_of(self.parameters)
+        square, line = 0.5 * np.square(away), delta * (away - 0.5 * delta)
+        return np.asarray(np.where(away <= delta, square, line))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        delta = array_of(self.parameters)
+        return np.asarray(np.clip(np.subtract(score, target), -delta, delta))
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        delta = array_of(self.parameters)
+        return np.asarray(np.clip(np.subtract(score, target) / (1.0 + q), -delta, delta))
+
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+        away, delta = np.abs(score - target), array_of(self.parameters)
+        if safe:
+            return np.asarray(delta / np.maximum(away, delta))
+        return np.asarray(away <= delta, dtype=np.float64)
+
+    @property
+    def typical_curvature(self) -> float:  # noqa: D102
+        share = float(np.mean(self.parameters)) / self._scale if self.scales else 1.0
+        return min(1.0, 0.8 * share)
+
+    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+        at = weighted_quantile(targets, weights, 0.5)
+        for _ in range(100):  # each the minimum of a parabola that lies above the loss
+            bend = weights * self.curvature_at(np.full(len(targets), at), targets, safe=True)
+            before, at = at, float(bend @ targets / bend.sum())
+            if abs(at - before) <= 1e-12 * (abs(at) + abs(before)):
+                break
+        return at
+
+
+class _Cornered(_Robust):
+    """What losses with corners have in common: Newton's steps go by one that is rounded."""
+
+    is_smooth = False
+
+    def for_newton(self, rows: float, columns: int) -> Loss:
+        return Rounded(self, rounded_bandwidth(rows, columns) * self._scale)
+
+    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
+        """Give it as ``a r + sum of b |r - c|``, r being score minus target: a, and each (b, c)."""
+        raise NotImplementedError
+
+
+class Quantile(_Cornered):
+    """The check loss: what is predicted is a quantile of the target, by default the median."""
+
+    name, title, parameter = "quantile", "quantile", "quantile"
+    elsewhere: ClassVar[dict[str, str]] = {
+        "scikit-learn": "QuantileRegressor",
+        "VW": "quantile",
+    }
+
+    def __init__(
+        self, parameters: tuple[float, ...] = (0.5,), scales: tuple[float, ...] = ()
+    ) -> None:
+        super().__init__(parameters or (0.5,), scales)
+        if any(b <= a for a, b in zip(self.parameters, self.parameters[1:], strict=False)):
+            raise ValueError("several quantiles must rise from one to the next")
+
+    def _check_parameter(self, value: float) -> None:
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"a quantile lies between 0 and 1, unlike {value:g}")
+
+    @property
+    def outputs(self) -> int:  # noqa: D102
+        return len(self.parameters)
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        away = np.subtract(score, target)
+        return np.asarray(away * self.slope(score, target))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        away, tau = np.subtract(score, target), array_of(self.parameters)
+        return np.asarray(np.where(away > 0, 1.0 - tau, np.where(away < 0, -tau, 0.0)))
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        return _landing(self.slope(score, target), np.subtract(score, target), q)
+
+    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return _to_land(self.slope(score, target), np.subtract(score, target))
+
+    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:  # noqa: D102
+        return 0.5 - array_of(self.parameters), [(0.5, 0.0)]
+
+    @property
+    def typical_curvature(self) -> float:  # noqa: D102
+        # The density of normal noise at its quantile, about.
+        return float(np.mean([1.6 * tau * (1.0 - tau) for tau in self.parameters])) / self._scale
+
+    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+        return weighted_quantile(targets, weights, self.parameters[0])
+
+    def predictions(self, scores: Floats) -> Floats:  # noqa: D102
+        return np.sort(scores, axis=-1) if self.outputs > 1 else scores
+
+    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
+        spread = float(np.mean([tau * (1.0 - tau) for tau in self.parameters]))
+        return spread / max(bend, 1e-300)
+
+
+class EpsilonInsensitive(_Cornered):
+    """The distance beyond epsilon, within which nothing is lost: support vector regression.
+
+    Without a value, epsilon is a tenth of the robust scale of the first rows' residuals.
+    """
+
+    name, title, parameter = "epsilon_insensitive", "epsilon-insensitive", "epsilon"
+    elsewhere: ClassVar[dict[str, str]] = {
+        "scikit-learn": "epsilon_insensitive (SGDRegressor, LinearSVR)",
+        "LIBLINEAR": "L2R_L1LOSS_SVR_DUAL",
+    }
+
+    def _check_parameter(self, value: float) -> None:
+        if not 0.0 <= value < math.inf:
+            raise ValueError(f"epsilon must be at least zero and finite, not {value:g}")
+
+    @staticmethod
+    def parameter_of(scale: float) -> float:
+        """Give the parameter for residuals of this scale."""
+        return 0.1 * scale
+
+    def _beyond(self, score: Any, target: Any) -> Floats:
+        away = np.subtract(score, target)
+        return np.asarray(np.sign(away) * np.maximum(np.abs(away) - array_of(self.parameters), 0.0))
+
+    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(np.abs(self._beyond(score, target)))
+
+    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return np.asarray(np.sign(self._beyond(score, target)))
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+        return _landing(self.slope(score, target), self._beyond(score, target), q)
+
+    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+        return _to_land(self.slope(score, target), self._beyond(score, target))
+
+    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:  # noqa: D102
+        epsilon = array_of(self.parameters)
+        return 0.0, [(0.5, epsilon), (0.5, -epsilon)]
+
+    @property
+    def typical_curvature(self) -> float:  # noqa: D102
+        within = float(np.mean(self.parameters)) / self._scale if self.scales else 0.0
+        return max(0.8 * math.exp(-0.5 * within * within), 0.05) / self._scale
+
+    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+        # Where as many are beyond on either side: the median of all ends of the intervals.
+        epsilon = self.parameters[0]
+        ends = np.concatenate([targets - epsilon, targets + epsilon])
+        return weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
+
+    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
+        return 1.0 / max(bend, 1e-300)
+
+
+def _landing(slope: Floats, away: Any, q: Any) -> Floats:
+    """Give the slope of a step that lands in the corner, where it would go beyond."""
+    q, away = np.asarray(q, float), np.asarray(away, float)
+    lands = np.abs(away) < q * np.abs(slope)
+    return np.asarray(np.divide(away, q, out=np.array(slope * np.ones_like(q)), where=lands))
+
+
+def _to_land(slope: Floats, away: Any) -> Floats:
+    """Give the curvature of the parabola whose minimum is in the corner."""
+    away = np.asarray(away, float)
+    found = np.divide(slope, away, out=np.zeros_like(away * slope), where=away != 0)
+    return np.asarray(found)

@@ -1,0 +1,73 @@
+"""A sample of targets that stream by, for constants that no sums can give, such as a median.
+
+All rows are in it until there are too many, then every second, every fourth and so on, by their
+number: so batches leave no trace.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.losses.base import Loss
+
+Floats = NDArray[np.float64]
+
+MOST = 1 << 14
+
+
+class TargetSample:
+    """Rows of a weight and a target for each output, at even distances.
+
+    Examples
+    --------
+    >>> from polyak.losses import get_loss
+    >>> sample = TargetSample(1)
+    >>> sample.add(np.array([[1.0], [5.0], [2.0]]), None)
+    >>> sample.constants(get_loss("quantile(0.5)"))
+    array([2.])
+    """
+
+    def __init__(self, outputs: int, most: int = MOST) -> None:
+        self.table: Floats = np.zeros((0, 1 + outputs))
+        self.rows = 0
+        self.every = 1
+        self.most = most
+
+    def add(self, targets: Floats, weights: Floats | None) -> None:
+        """Take rows with a column an output."""
+        while len(targets):
+            # Only so many that the sample is full, or all.
+            room = (self.most - len(self.table)) * self.every
+            take = min(len(targets), room)
+            first = -self.rows % self.every
+            own = np.ones(take) if weights is None else weights[:take]
+            some = np.column_stack([own, targets[:take]])[first :: self.every]
+            self.table = np.concatenate([self.table, some])
+            self.rows += take
+            targets, weights = targets[take:], None if weights is None else weights[take:]
+            if len(self.table) >= self.most:
+                self.table, self.every = self.table[::2], 2 * self.every
+
+    def constants(self, loss: Loss) -> Floats:
+        """Give the best constant of each output; zero where there were no rows."""
+        if not self.table[:, 0].sum() > 0:
+            return np.zeros(self.table.shape[1] - 1)
+        own, targets = self.table[:, 0], self.table[:, 1:]
+        return np.array([loss.of_output(k).constant_of(y, own) for k, y in enumerate(targets.T)])
+
+    def mean_loss(self, loss: Loss) -> float:
+        """Give the mean loss of the best constants, summed over the outputs."""
+        losses = loss.value(self.constants(loss), self.table[:, 1:]).sum(axis=1)
+        return float(self.table[:, 0] @ losses / self.table[:, 0].sum())
+
+    def join(self, others: list[TargetSample]) -> None:
+        """Take what others have of rows of their own."""
+        for other in others:
+            self.every = max(self.every, other.every)
+        tables = [one.table[:: self.every // one.every] for one in (self, *others)]
+        self.table = np.concatenate(tables)
+        self.rows += sum(other.rows for other in others)
+        while len(self.table) >= self.most:
+            self.table, self.every = self.table[::2], 2 * self.every
+        self.rows = len(self.table) * self.every  # where the next one is taken
