@@ -43,7 +43,8 @@ def targets_for(loss: str, y: Any) -> Any:
     """Turn real targets into such as the loss accepts."""
     if get_loss(loss).classifies:
         return np.where(y > 0, 1.0, -1.0)
-    return np.round(np.abs(y)) if loss == "poisson" else np.abs(y) + 0.1 if loss == "gamma" else y
+    means = np.exp(np.clip(0.25 * np.asarray(y), -3.0, 3.0))
+    return {"poisson": np.round(means), "gamma": means}.get(loss, y)
 
 
 def problem(loss: str, n_rows: int, n_features: int, **options: Any) -> tuple[Any, Any]:

@@ -18,13 +18,13 @@ from polyak.errors import DataError, RowError
 from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.beginning.spreads import Spreads
 from polyak.learn.beginning.warm_up import new_race, usual_rows
+from polyak.learn.finished import model_of
 from polyak.learn.late_classes import learn_rows
-from polyak.learn.loss_scales import with_scales
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
-from polyak.learn.report import doubt_of_replicas, mean, recent, training_report
+from polyak.learn.report import mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.targets import (
     check_finite,
@@ -37,7 +37,7 @@ from polyak.learn.targets import (
 )
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.model.training_report import IntervalReport, TrainingReport
+from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
 from polyak.rows.sparse import Rows, as_rows, take_rows
 from polyak.threads import Lock, changes, reads
@@ -194,29 +194,8 @@ class Learner:
             provisional = copy.deepcopy(self)
             provisional.finish()
             return provisional.model()
-        leader = self.race.leader()
-        sigmoids = leader.sigmoids()
-        coef, intercept = leader.weights()
-        sandwich, doubt = self.race.sandwich() or (None, None)
-        replicas = leader.replicas() if sandwich is None else None
-        report = training_report(self.race, self.recipe_found, leader, sigmoids, self._moments)
-        report = replace(report, spreads=self._spreads.of_the_largest_effects(coef))
-        if sandwich is not None:
-            report = replace(report, intervals=IntervalReport("sandwich", doubt))
-        elif replicas is not None:
-            doubt = doubt_of_replicas(self.race, self.recipe, leader, report.rows_needed)
-            report = replace(report, intervals=IntervalReport("replicas", doubt))
-        return LinearModel(
-            weights=np.ascontiguousarray(coef.T),
-            intercept=intercept,
-            loss=self.loss.text,
-            classes=self.classes,
-            sigmoids=sigmoids,
-            softmax=leader.softmax,
-            replicas=replicas,
-            sandwich=sandwich,
-            report=report,
-        )
+        found = self.recipe_found
+        return model_of(self.race, found, self.classes, self._moments, self._spreads)
 
     @reads
     def report(self) -> TrainingReport:
@@ -389,21 +368,16 @@ class Learner:
         if classes is None and self.loss.classifies:
             classes = classes_of(labels)
         usual = usual_rows(sample, self.recipe)
-        goals, own = None, None if weights is None else weights[first][:CALIBRATION_ROWS]
-        loss = self.loss
-        if not loss.classifies:
-            goals = np.asarray(encode(labels, None, loss), float).reshape(len(labels), -1)
-            loss = with_scales(loss, sample, goals)
-        race, moments = new_race(
+        race, moments, loss = new_race(
             sample,
             usual,
-            replace(self.recipe, loss=loss.text_with_scales),
+            self.recipe,
             outputs=self.outputs,
             classes=len(classes) if classes is not None and self.loss.classifies else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
-            targets=goals,
-            weights=own,
+            targets=labels,
+            weights=None if weights is None else weights[first][:CALIBRATION_ROWS],
         )
         race.threads = self.threads
         relative, may_join = in_units(weights, len(rows), unit), self.classes is None

@@ -101,6 +101,13 @@ class Loss:
         """Give the loss of one output."""
         return type(self)(_one(self.parameters, output), _one(self.scales, output))
 
+    def core_parameters(self, outputs: NDArray[np.int64]) -> list[float]:
+        """Give each model the parameter of its output, as the core takes it: zero for none."""
+        if self.parameter is not None and not self.parameters:
+            raise ValueError(f"the {self.parameter} of {self.name} is not known")
+        known = self.parameters or (0.0,)
+        return [known[output if len(known) > 1 else 0] for output in outputs.tolist()]
+
     # -- as functions of scores and targets ----------------------------------------------------
 
     def value(self, score: Any, target: Any) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
 from polyak.losses import get_loss
+from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.constant_loss import ConstantLoss
 from polyak.model.linear import LinearModel
@@ -41,9 +42,12 @@ class Evaluation:
     mean: float = 0.0
     spread: float = 0.0
     constant: ConstantLoss = field(init=False)
+    below: NDArray[Any] = field(init=False)  # how often a target is not above its quantile
 
     def __post_init__(self) -> None:
-        self.constant = ConstantLoss(get_loss(self.model.loss), self.model.weights.shape[1])
+        outputs = self.model.weights.shape[1]
+        self.constant = ConstantLoss(get_loss(self.model.loss), outputs)
+        self.below = np.zeros(outputs)
 
     def add(
         self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
@@ -60,6 +64,7 @@ class Evaluation:
         w = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
         loss = get_loss(self.model.loss)
         if self.model.classes is None:
+            scores = scores if loss.log_link else loss.predictions(scores)  # quantiles in order
             self._add_values(scores, np.asarray(targets, float), w)
             signs = np.asarray(targets, float).reshape(len(targets), -1)
         else:
@@ -76,6 +81,7 @@ class Evaluation:
     def report(self) -> dict[str, float]:
         """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R².
 
+        Of quantiles also the share of targets that are at or below each.
         ``constant_loss`` is what the best constant for these very rows would lose.
         """
         if not self.weight:
@@ -85,6 +91,10 @@ class Evaluation:
         if self.model.classes is not None:
             error = self.wrong / self.weight
             return figures | {"error": error, "accuracy": 1.0 - error}
+        loss = get_loss(self.model.loss)
+        if isinstance(loss, Quantile):
+            shares = zip(loss.parameters, self.below / self.weight, strict=False)
+            figures |= {f"share_below_{tau:g}": float(share) for tau, share in shares}
         return figures | {
             "rmse": math.sqrt(self.squared / self.weight),
             "mae": self.absolute / self.weight,
@@ -94,6 +104,7 @@ class Evaluation:
     def _add_values(self, scores: NDArray[Any], targets: NDArray[Any], w: NDArray[Any]) -> None:
         said = get_loss(self.model.loss).predictions(scores)
         miss = said - targets.reshape(len(targets), -1)
+        self.below += w @ (miss >= 0)
         self.absolute += float(w @ np.abs(miss).mean(axis=1))
         self.squared += float(w @ np.square(miss).mean(axis=1))
         # The spread about a mean that moves with every batch, without the cancellation of a sum

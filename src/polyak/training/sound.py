@@ -36,6 +36,7 @@ from polyak.storage.sound import (
     NEWTON_CANDIDATE,
     RECIPE,
     Arrays,
+    loss_text,
 )
 from polyak.training.sound_newton import NEWTON, check_newton
 
@@ -94,7 +95,7 @@ RACE = record(
         "histograms": many(maybe(record({"rows": whole(), "mark": whole(1)}))),
     },
     newton=NEWTON,
-    constant=record({"rows": whole()}),
+    constant=record({"rows": whole()}, sampled=whole(), every=whole(1)),
 )
 
 
@@ -106,6 +107,7 @@ LEARNER = record(
         "classes": maybe(CLASSES),
     },
     race=RACE,
+    loss=loss_text,
     kept_width=whole(),
     kept_targets=LABELS,
     weight_unit=real(0),
@@ -172,6 +174,8 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
     several = classes is not None and classes > 2
     if get_loss(recipe["loss"]).classifies != (classes is not None) or classes in (0, 1):
         raise ValueError(f"its classes and the loss {recipe['loss']} do not fit each other")
+    if get_loss(learner.get("loss", recipe["loss"])).name != get_loss(recipe["loss"]).name:
+        raise ValueError("its loss is not that of its recipe")
     outputs = classes if several else learner["outputs"]
     if race["outputs"] != outputs or race["one_vs_rest"] != several:
         raise ValueError("its race and its classes do not fit each other")
@@ -215,6 +219,8 @@ def _check_constant(arrays: Arrays, race: dict[str, Any], classes: int | None) -
     lengths = {"total": SUMS, "since": SUMS, "seen": kinds, "then": kinds, "constant": outputs}
     for name, length in lengths.items():
         _demand(arrays, f"constant.{name}", "float64", (length,))
+    if "sampled" in race["constant"]:
+        _demand(arrays, "constant.sample", "float64", (None, 1 + outputs))
     if race["constant"]["rows"] > race["scored"]:
         raise ValueError("its constant has seen more rows than there were")
 
@@ -275,6 +281,7 @@ def _check_kept(learner: dict[str, Any], arrays: Arrays, name: str) -> None:
             raise ValueError("its first rows have no targets")
         targets = len(values)
         outputs = values.shape[1] if values.ndim == 2 else 1
+    outputs *= get_loss(learner["recipe"]["loss"]).outputs
     if learner["outputs"] != outputs:
         raise ValueError(f"it has {learner['outputs']} outputs for {outputs} targets a row")
     if f"{name}.rows" in arrays:

@@ -67,14 +67,20 @@ def test_every_choice_agrees_with_the_reference(loss, step, p, power, start, ker
             assert progressive == pytest.approx(want.progressive_loss, rel=tolerance)
 
 
+@functools.cache
+def expected_of_weighted(loss, fit_intercept):
+    X, y = problem(loss, 2000, 9)
+    weights = np.random.default_rng(1).choice([0.0, 0.3, 1.0, 2.5], size=2000)
+    return weights, reference.learn(
+        X, y, get_loss(loss), 1e-2, RATE, Averaging(), weights=weights, fit_intercept=fit_intercept
+    )
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_weighted_rows_agree_with_the_reference(loss, fit_intercept, kernels):
     X, y = problem(loss, 2000, 9)
-    weights = np.random.default_rng(1).choice([0.0, 0.3, 1.0, 2.5], size=2000)
-    want = reference.learn(
-        X, y, get_loss(loss), 1e-2, RATE, Averaging(), weights=weights, fit_intercept=fit_intercept
-    )
+    weights, want = expected_of_weighted(loss, fit_intercept)
     bank = make_bank(loss, fit_intercept=fit_intercept)
     bank.learn(X, y, weights)
     assert bank.clock == np.count_nonzero(weights)

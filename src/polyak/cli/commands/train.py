@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import STOPPED, UsageError, say
@@ -21,6 +20,7 @@ from polyak.cli.options.arguments import (
 from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.options.engine import add_engine
+from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import BLOCK_BYTES, HeadStart
@@ -49,35 +49,15 @@ def parser() -> Parser:
     add_source(parser)
     add_columns(parser)
     _add_learning(parser)
-    _add_parameters(parser)
+    add_loss_parameters(parser)
     _add_data(parser)
     add_engine(parser)
     return parser
 
 
-class _LossNames:
-    """The names of all losses, looked up when someone asks for help.
-
-    Whether a name is among them is found out later: to know takes NumPy, which can wait.
-    """
-
-    def __iter__(self) -> Iterator[str]:
-        from polyak.losses import LOSSES
-
-        return iter(LOSSES)
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
 def _add_learning(parser: Parser) -> None:
     how = parser.add_argument_group("learning")
-    how.add_argument(
-        "--loss",
-        choices=_LossNames(),
-        metavar="NAME",
-        help="%(choices)s (default: log_loss if the target is classes, else squared_error)",
-    )
+    add_loss(how)
     how.add_argument(
         "--recipe",
         choices=("auto", "sgd", "paper"),
@@ -123,21 +103,6 @@ def _add_learning(parser: Parser) -> None:
     )
     how.add_argument(
         "--no-intercept", dest="intercept", action="store_false", help="do not fit an intercept"
-    )
-
-
-def _add_parameters(parser: Parser) -> None:
-    some = parser.add_rare_group("parameters of losses")
-    some.add_argument(
-        "--epsilon",
-        "--delta",
-        type=number_or_auto,
-        default="auto",
-        metavar="X|auto",
-        help="where huber stops being a square, and epsilon_insensitive being zero",
-    )
-    some.add_argument(
-        "--quantile", metavar="Q,...", help="quantiles to learn with --loss quantile (default: 0.5)"
     )
 
 
@@ -249,7 +214,7 @@ def _job(options: Namespace) -> Job:
         return Job(
             source=options.source,
             recipe=Recipe(
-                loss=_loss(options),
+                loss=chosen_loss(options),
                 recipe=options.recipe,
                 alpha=options.alpha,
                 eta0=options.eta0,
@@ -274,26 +239,6 @@ def _job(options: Namespace) -> Job:
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-
-
-def _loss(options: Namespace) -> str:
-    """Write the loss down, with its parameter; refuse one that another loss has."""
-    from polyak.losses import LOSSES, get_loss, loss_text
-
-    name = get_loss(options.loss or "log_loss").name
-    given = {"epsilon": options.epsilon, "quantile": options.quantile}
-    for parameter, value in given.items():
-        if value not in (None, "auto") and LOSSES[name].parameter != parameter:
-            having = [one for one, loss in LOSSES.items() if loss.parameter == parameter]
-            raise ValueError(f"--{parameter} is for the loss {' or '.join(having)}, not {name}")
-    if options.quantile is not None:
-        try:
-            given["quantile"] = [float(word) for word in options.quantile.split(",")]
-        except ValueError as error:
-            raise ValueError(
-                f"--quantile takes numbers between 0 and 1, not {options.quantile!r}"
-            ) from error
-    return loss_text(name, **given)
 
 
 def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:

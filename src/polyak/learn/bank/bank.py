@@ -114,8 +114,6 @@ class Bank:
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
         self.one_vs_rest = one_vs_rest
-        if self.loss.parameter is not None and not self.loss.parameters:
-            raise ValueError(f"a bank needs to know the {self.loss.parameter} of {loss}")
         self._settings: dict[str, Any] = {
             "loss": self.loss.name,
             "limit": n_features,
@@ -345,10 +343,6 @@ class Bank:
         self.set_state(state)
         self._set_fields(**fields)
 
-    def begin_at(self, constants: Floats) -> None:
-        """Begin with these intercepts, an output each, instead of none."""
-        self._set_fields(bias=constants[self.outputs])
-
     def move_intercepts(self, by: Callable[[NDArray[Any]], Floats]) -> None:
         """Add to each model's intercepts, the iterate's and the average's, what its weights say."""
         bias, sums = self.field("bias"), self.field("bias_sum")
@@ -382,14 +376,9 @@ class Bank:
             models=len(self),
             output=self.outputs.tolist(),
             replica=self.replicas.tolist(),
-            parameter=self._parameters(),
+            parameter=self.loss.core_parameters(self.outputs),
             **self._settings,
         )
-
-    def _parameters(self) -> list[float]:
-        """Give each model the parameter of its output's loss; most losses have none."""
-        known = self.loss.parameters or (0.0,)
-        return [known[output if len(known) > 1 else 0] for output in self.outputs.tolist()]
 
     def _whole(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Add the features that are known to exist but were not met yet: they weigh nothing."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak.learn.centring import NOTHING, Centre, Floats
-from polyak.learn.loss_scales import best_constants
+from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.race import Race
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import Recipe
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
-from polyak.losses import get_loss
+from polyak.learn.targets import encode
+from polyak.losses import Loss, get_loss
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
 
 
@@ -26,19 +30,22 @@ def new_race(
     classes: int | None,
     n_features: int | None,
     may_drift: bool = False,
-    targets: Floats | None = None,
-    weights: Floats | None = None,
-) -> tuple[Race, Floats | None]:
+    targets: NDArray[Any],
+    weights: Floats | None,
+) -> tuple[Race, Floats | None, Loss]:
     """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it.
 
     Where rows ``may_drift``, some candidates do not rest. Where the loss wants it, learning begins
     with the best constant of the sample's targets. Gives the second moments of the rows too, as
-    averaged SGD sees them.
+    averaged SGD sees them, and the loss with what the sample has told of it.
     """
-    loss = get_loss(recipe.loss)
-    begin_at = None
-    if loss.starts_at_constant and recipe.fit_intercept and targets is not None:
-        begin_at = best_constants(loss, targets, weights)
+    loss, begin_at = get_loss(recipe.loss), None
+    if not loss.classifies:
+        goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
+        loss = with_scales(loss, sample, goals)
+        recipe = replace(recipe, loss=loss.text_with_scales)
+        if loss.starts_at_constant and recipe.fit_intercept:
+            begin_at = best_constants(loss, goals, weights)
     several = classes is not None and classes > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
     problem = Problem(
@@ -59,7 +66,7 @@ def new_race(
     entering = recipe.candidates(usual, outputs, n_features, shifted, may_drift=may_drift)
     race = Race(entering, recipe, problem)
     race.warm_up(usual, shifted)
-    return race, second_moments(shifted, fit_intercept=recipe.fit_intercept)
+    return race, second_moments(shifted, fit_intercept=recipe.fit_intercept), loss
 
 
 def usual_rows(rows: Rows, recipe: Recipe) -> Rows:

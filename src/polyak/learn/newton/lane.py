@@ -86,6 +86,11 @@ class NewtonLane(BlockLearning):
     (array([1., 2.]), 5.0)
     """
 
+    def begin_at(self, constants: Floats) -> None:
+        """Begin with these intercepts, an output each, instead of none."""
+        if self.fit_intercept and self.left is None:
+            self._known.W[0] = constants
+
     # -- what was learned ----------------------------------------------------------------------
 
     @property

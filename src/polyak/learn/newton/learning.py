@@ -59,7 +59,6 @@ class BlockLearning(BlockScoring):
         intervals: bool = False,
         softmax: bool = False,
         widest: int = WIDEST,
-        begin_at: Floats | None = None,
     ) -> None:
         if not get_loss(loss).has_curvature:
             raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
@@ -97,8 +96,6 @@ class BlockLearning(BlockScoring):
             self.closed = True
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
-        if begin_at is not None and fit_intercept:
-            self._known.W[0] = begin_at
         self._held.make_room(len(self.standard), self.widest)
 
     def __len__(self) -> int:
@@ -310,10 +307,8 @@ class BlockLearning(BlockScoring):
             known = fit_exactly(held, before, shrink, lead, self.threads)
             return before.with_weights(known.W) if provisional else known
         if provisional and held.count < len(before) and not self.softmax:
-            W = weights_of_few(
-                self._newton_loss(held.count), held, before.W, shrink, self.penalties, lead
-            )
-            return before.with_weights(W)
+            few = (self._newton_loss(held.count), held, before.W)
+            return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
         rows = held.count if self._first_block else self.clock
         blocks_before = (rows - held.count) // held.block
         every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
@@ -325,8 +320,7 @@ class BlockLearning(BlockScoring):
         steps = newton_steps(*how, lead, rows, self.threads, every, keep)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
-    def _newton_loss(self, rows: float) -> Loss:
-        """Give what is minimised with so many rows: the loss, or one without corners."""
+    def _newton_loss(self, rows: float) -> Loss:  # the loss, or one without corners
         return get_loss(self.loss).for_newton(rows, self._columns)
 
     def _shrink(self, standard: Standard) -> Floats:

@@ -133,8 +133,9 @@ class NewtonRacer:
             fit_intercept=empty.fit_intercept,
             intervals=empty.intervals,
             softmax=empty.softmax,
-            begin_at=self.problem.begin_at,
         )
+        if self.problem.begin_at is not None:
+            self.newton.begin_at(self.problem.begin_at)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""

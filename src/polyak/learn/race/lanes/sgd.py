@@ -100,7 +100,8 @@ class SgdLane(Lane):
         """See the rows that calibration looks at, about the centre, before any is learned."""
         self.bank.warm_up(rows)
         if self.begin_at is not None:
-            self.bank.begin_at(self.begin_at)
+            constants = self.begin_at[self.bank.outputs]
+            self.bank.move_intercepts(lambda _: constants)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
