@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.parameters import keep
 from polyak.estimators.running import TargetSpread
-from polyak.losses import get_loss, loss_text, names_of
+from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
 
@@ -189,6 +189,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self.loss in LOSSES and LOSSES[self.loss].log_link
         return tags
 
     @classmethod

@@ -30,8 +30,8 @@ def rows_there(
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
     unfit = None if again else loss.unfit(targets)
     if unfit is not None:
-        row, wants = unfit
-        raise RowError(row, f" has the target {label_text(targets[row])}; {wants}")
+        row, value, wants = unfit
+        raise RowError(row, f" has the target {label_text(value)}; {wants}")
     huge = None if again else huge_value(rows, None if loss.classifies else targets)
     if huge is not None:
         raise RowError(huge[0], f": {huge[1]}")

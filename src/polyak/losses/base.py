@@ -140,8 +140,8 @@ class Loss:
 
     # -- targets, constants, predictions -------------------------------------------------------
 
-    def unfit(self, targets: NDArray[Any]) -> tuple[int, str] | None:
-        """Find the first row of targets that it does not accept, and say what it wants."""
+    def unfit(self, targets: NDArray[Any]) -> tuple[int, Any, str] | None:
+        """Find the first row with a target that it does not accept; that, and what it wants."""
         return None
 
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:

@@ -31,9 +31,13 @@ class _LogLink(Loss):
         """Tell which targets can be."""
         raise NotImplementedError
 
-    def unfit(self, targets: NDArray[Any]) -> tuple[int, str] | None:
-        fits = self.accepts(targets).reshape(len(targets), -1).all(axis=1)
-        return None if fits.all() else (int(np.argmin(fits)), self.wants)
+    def unfit(self, targets: NDArray[Any]) -> tuple[int, Any, str] | None:
+        columns = targets.reshape(len(targets), -1)
+        fits = self.accepts(columns)
+        if fits.all():
+            return None
+        row, output = np.unravel_index(int(np.argmin(fits)), fits.shape)
+        return int(row), columns[row, output], self.wants
 
     def predictions(self, scores: Floats) -> Floats:
         return bounded_exp(scores)
