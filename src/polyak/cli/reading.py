@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from polyak.cli.columns import split
+from polyak.cli.options.columns import split
 from polyak.data.formats.registry import format_named
 from polyak.data.head_start import (
     BLOCK_BYTES,
