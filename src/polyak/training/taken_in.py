@@ -21,6 +21,7 @@ from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
+from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.labels import distinct, label_text
 from polyak.rows.sparse import SparseRows
@@ -182,13 +183,18 @@ def learn_taken_in(
         taken.interrupted = True
     progress.rows = rows
     model = finished(progress.learner, replace(taken.known, passes=made))
+    return Outcome(_told(model, job, taken, check), progress, interrupted=taken.interrupted)
+
+
+def _told(
+    model: LinearModel, job: Job, taken: TakenIn, check: ProgressiveCheck | None
+) -> LinearModel:
+    """Give a model of the columns there are, with all that there is to tell of it."""
     assert model.report is not None
     asked = model.report.recipe | {"seed": job.recipe.seed}
     found = None if check is None else check.report()
     model = replace(model, report=replace(model.report, recipe=asked, check=found))
-    if taken.plain is not None:
-        model = taken.plain.model(model, data.rows.mean(axis=0))
-    return Outcome(model, progress, interrupted=taken.interrupted)
+    return model if taken.plain is None else taken.plain.model(model, taken.data.rows.mean(axis=0))
 
 
 def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:

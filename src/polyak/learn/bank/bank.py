@@ -105,8 +105,8 @@ class Bank:
     ) -> None:
         self.averaging = averaging or Averaging()
         schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
-        rates = [s.gamma0 for s in schedules], [s.a for s in schedules]
-        columns = np.broadcast_arrays(np.atleast_1d(alpha), *rates, outputs, replicas)
+        both = [s.gamma0 for s in schedules], [s.a for s in schedules]
+        columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
         self.alpha, gamma0, decay = (np.array(c, float) for c in columns[:3])
         self.outputs, self.replicas = (np.array(c, np.int64) for c in columns[3:])
         check_choices(step, dtype, precondition, n_features, group)
@@ -129,10 +129,9 @@ class Bank:
         }
         self._make_core()
         self._core.grow((n_features or 0) if width is None else width)
-        start = self.averaging.first_start
+        start, rates = self.averaging.first_start, {"gamma0": gamma0, "decay": decay}
         total = 1.0 if start < 0 else 0.0  # the detector's average begins with the zero model
-        self._set_fields(alpha=self.alpha, gamma0=gamma0, decay=decay)
-        self._set_fields(start=start, scale=1.0, unit=1.0, total=total)
+        self._set_fields(alpha=self.alpha, start=start, scale=1.0, unit=1.0, total=total, **rates)
 
     def __len__(self) -> int:
         return len(self.alpha)
@@ -392,9 +391,7 @@ class Bank:
         self._core.set_models(models)
 
     def _progressive(self, name: str) -> Floats:
-        weight = self.field("weight")
-        sums = self.field(name)
-        mean = np.full(len(self), np.nan)
+        weight, sums, mean = self.field("weight"), self.field(name), np.full(len(self), np.nan)
         np.divide(sums, weight, out=mean, where=weight > 0)
         return mean
 
