@@ -51,6 +51,7 @@ def parser() -> Parser:
     _add_learning(parser)
     add_loss_parameters(parser)
     _add_data(parser)
+    _add_order(parser)
     add_engine(parser)
     return parser
 
@@ -114,12 +115,15 @@ def _add_data(parser: Parser) -> None:
         metavar="N",
         help="passes over the data (default: 1; in memory as many as help)",
     )
-    add_classes(data)
     data.add_argument(
         "--checkpoint",
         metavar="FOLDER",
         help="write checkpoints there, or resume from them",
     )
+
+
+def _add_order(parser: Parser) -> None:
+    add_classes(parser.add_rare_group("labels of classes"))
     data = parser.add_rare_group("order, memory and progress")
     data.add_argument(
         "--order",

@@ -30,7 +30,7 @@ def add_loss(how: Any) -> None:
         "--loss",
         choices=LossNames(),
         metavar="NAME",
-        help="%(choices)s (default: log_loss if the target is classes, else squared_error)",
+        help="%(choices)s (default: log_loss for classes, else squared_error)",
     )
 
 
