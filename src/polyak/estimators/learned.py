@@ -157,6 +157,25 @@ class Learned:
         low, high = weight_interval(self._with_intervals(), level)
         return self._shaped(low), self._shaped(high)
 
+    def coefficients(self, level: float = 0.95) -> Any:
+        """Give the intercept and every weight as a table, with what ``intervals`` tell of them.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The confidence of the intervals.
+
+        Returns
+        -------
+        DataFrame or dict
+            As `polyak.model.linear.LinearModel.coefficients` describes it; without pandas, a dict
+            of columns.
+        """
+        model = self._fitted().model
+        if interval_kind(model) is not None:
+            self._with_intervals()  # which warns where they cannot be trusted
+        return model.coefficients(level)
+
     def sparsify(self) -> Self:
         """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
 

@@ -157,6 +157,14 @@ class FeatureMap:
             found[: len(per_unit)] = per_unit
         return found
 
+    def spreads(self, n_features: int) -> NDArray[np.float64]:
+        """Give how far features of a table spread in their own units; 1 for what is 0 or 1."""
+        found = np.ones(n_features)
+        if self.schema is not None:
+            known = self.schema.spreads()[:n_features]
+            found[: len(known)] = known
+        return found
+
     def of_the_heaviest(self, weights: NDArray[Any], most: int = MOST_NAMES) -> FeatureMap:
         """Keep the names of those hashed features only that weigh most.
 

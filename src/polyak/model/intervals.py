@@ -8,14 +8,14 @@ times. So replicas lie around the model as the model lies around the truth.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
-from polyak.model.linear import LinearModel
+from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import Rows, SparseRows, as_rows, core_arrays
 from polyak.storage.sandwich import Sandwich
 
@@ -25,11 +25,35 @@ ROWS_AT_A_TIME = 4096
 """How many rows to score at a time, since every replica scores each of them."""
 
 
-def interval_kind(model: LinearModel) -> str | None:
+class _Model(Protocol):
+    """What is asked of a `LinearModel`, which itself asks for what is here."""
+
+    @property
+    def weights(self) -> NDArray[Any]: ...
+    @property
+    def intercept(self) -> Floats: ...
+    @property
+    def loss(self) -> str: ...
+    @property
+    def sigmoids(self) -> Floats | None: ...
+    @property
+    def replicas(self) -> NDArray[Any] | None: ...
+    @property
+    def sandwich(self) -> Sandwich | None: ...
+    @property
+    def report(self) -> TrainingReport | None: ...
+    @property
+    def n_features(self) -> int: ...
+    def scores(self, X: Any) -> Floats: ...
+    def proba_from_scores(self, scores: Floats) -> Floats: ...
+
+
+def interval_kind(model: _Model) -> str | None:
     """Say where a model's standard errors come from: "sandwich", "replicas", or nowhere.
 
     Examples
     --------
+    >>> from polyak.model.linear import LinearModel
     >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=np.ones((32, 2, 1)))
     >>> interval_kind(model)
     'replicas'
@@ -39,23 +63,24 @@ def interval_kind(model: LinearModel) -> str | None:
     return None if model.replicas is None else "replicas"
 
 
-def kind_words(model: LinearModel) -> str | None:
+def kind_words(model: _Model) -> str | None:
     """Say in words where a model's standard errors come from."""
     kinds = {"sandwich": "sandwich covariance", "replicas": "replicas of averaged SGD"}
     return kinds.get(interval_kind(model) or "")
 
 
-def doubt(model: LinearModel) -> str | None:
+def doubt(model: _Model) -> str | None:
     """Say why a model's intervals are not to be trusted, where there is a reason."""
     known = None if model.report is None else model.report.intervals
     return None if known is None else known.doubt
 
 
-def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
+def standard_errors(model: _Model) -> tuple[Floats, Floats]:
     """Give the standard errors of the weights, one column per output, and of the intercepts.
 
     Examples
     --------
+    >>> from polyak.model.linear import LinearModel
     >>> replicas = np.array([[[1.5], [0.1]], [[0.5], [-0.1]]])
     >>> standard_errors(LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=replicas))
     (array([[0.5]]), array([0.1]))
@@ -69,7 +94,7 @@ def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
     return errors[:-1], errors[-1]
 
 
-def centres(model: LinearModel) -> tuple[Floats, Floats]:
+def centres(model: _Model) -> tuple[Floats, Floats]:
     """Give the weights and intercepts that intervals are around.
 
     Of replicas those are the model's own. Those of a covariance are hardly penalised, unlike those
@@ -83,7 +108,7 @@ def centres(model: LinearModel) -> tuple[Floats, Floats]:
     )
 
 
-def quantile(model: LinearModel, level: float) -> Floats:
+def quantile(model: _Model, level: float) -> Floats:
     """Say how many standard errors to either side an interval of this confidence reaches.
 
     One number an output. The standard errors themselves are uncertain, being those of a few
@@ -91,6 +116,7 @@ def quantile(model: LinearModel, level: float) -> Floats:
 
     Examples
     --------
+    >>> from polyak.model.linear import LinearModel
     >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), "log_loss", replicas=np.ones((32, 2, 1)))
     >>> quantile(model, 0.95).round(3)
     array([2.037])
@@ -99,32 +125,52 @@ def quantile(model: LinearModel, level: float) -> Floats:
         raise ValueError(f"the level of an interval lies between 0 and 1, unlike {level}")
     from scipy.special import stdtrit
 
-    outputs = model.weights.shape[1]
-    degrees = model.sandwich.degrees if model.sandwich else [len(_replicas(model))] * outputs
-    return np.asarray(stdtrit(degrees, (1.0 + level) / 2.0), dtype=np.float64)
+    return np.asarray(stdtrit(_degrees(model), (1.0 + level) / 2.0), dtype=np.float64)
 
 
-def weight_interval(model: LinearModel, level: float = 0.95) -> tuple[Floats, Floats]:
+def p_values(model: _Model, z: Floats) -> Floats:
+    """Give the chance of being so many standard errors from zero, or more, if the truth is zero.
+
+    Below 0.05 are those whose 95% interval excludes zero: it is Student's t here as well.
+    """
+    from scipy.special import stdtr
+
+    return np.asarray(2.0 * stdtr(_degrees(model), -np.abs(z)), dtype=np.float64)
+
+
+def _degrees(model: _Model) -> Floats:
+    if model.sandwich is not None:
+        return model.sandwich.degrees
+    return np.full(model.weights.shape[1], float(len(_replicas(model))))
+
+
+def weight_interval(model: _Model, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest value of each weight."""
     reach = quantile(model, level) * standard_errors(model)[0]
     return _around(centres(model)[0], reach)
 
 
-def score_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def score_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest score of each row, one column per output."""
-    pairs = _scores_of(model.sandwich, X) if model.sandwich else _scores_by_replicas(model, X)
-    scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    scores, errors = score_errors(model, X)
     return _around(scores, quantile(model, level) * errors)
 
 
-def value_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def value_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest value predicted of each row: those scores, by the link."""
     low, high = score_interval(model, X, level)
     link = get_loss(model.loss).predictions
     return link(low), link(high)
 
 
-def proba_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def score_errors(model: _Model, X: Any) -> tuple[Floats, Floats]:
+    """Give the score that each row's interval is around, and its standard error."""
+    pairs = _scores_of(model.sandwich, X) if model.sandwich else _scores_by_replicas(model, X)
+    scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    return scores, errors
+
+
+def proba_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Give the least and the greatest probability of each row, one column per class.
 
     It is worked out for the logarithm of the odds, and so never leaves 0 to 1. Of a margin loss,
@@ -159,7 +205,7 @@ def _some_at_a_time(X: Any) -> Iterator[Rows]:
 # -- from a covariance -------------------------------------------------------------------------
 
 
-def _whole(model: LinearModel, columns: Floats) -> Floats:
+def _whole(model: _Model, columns: Floats) -> Floats:
     """Give every feature a row, those that have never occurred one of zeros."""
     assert model.sandwich is not None
     table = np.zeros((model.n_features, columns.shape[1]))
@@ -198,7 +244,7 @@ def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
     return found
 
 
-def _odds_of(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     """Give the logarithms of the odds of each class, and their standard errors.
 
     How the scores of several classes go together is not known. Errors that all point the wrong way
@@ -224,7 +270,7 @@ def _odds_of(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
 # -- from replicas -----------------------------------------------------------------------------
 
 
-def _replicas(model: LinearModel) -> NDArray[Any]:
+def _replicas(model: _Model) -> NDArray[Any]:
     if model.replicas is None:
         raise ValueError("this model has no standard errors; learn it with intervals")
     return model.replicas
@@ -237,19 +283,19 @@ def _spread(replicas: NDArray[Any], centre: Floats) -> Floats:
     return np.asarray(np.sqrt(away / len(replicas)))
 
 
-def _scores_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _scores_by_replicas(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     for scores, others in _all_scores(model, X):
         yield scores, _spread(others, scores)
 
 
-def _odds_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _odds_by_replicas(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     for scores, others in _all_scores(model, X):
         middle = _log_odds(model.proba_from_scores(scores))
         odds = np.stack([_log_odds(model.proba_from_scores(other)) for other in others])
         yield middle, _spread(odds, middle)
 
 
-def _all_scores(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _all_scores(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     """Score some rows at a time: by the model, and by every replica."""
     replicas = _replicas(model)
     outputs = model.weights.shape[1]

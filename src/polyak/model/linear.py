@@ -102,6 +102,42 @@ class LinearModel:
             raise TypeError(f"a model or a fitted estimator is needed, not {type(source).__name__}")
         return model
 
+    def coefficients(self, level: float = 0.95) -> Any:
+        """Give the intercept and every weight as a table: a pandas frame, or a dict of columns.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The confidence of the intervals, of a model learned with intervals.
+
+        Returns
+        -------
+        DataFrame or dict
+            A line for the intercept and one for each feature, or one for each of its classes:
+
+            * ``feature``: its name, or its number. Of words, only those that weigh anything.
+            * ``class``, or ``output``: where there are several.
+            * ``weight``: in the units of a table's columns, so that the intercept is where all
+              numbers are zero. A missing number counts as its column's offset.
+            * ``effect``: of tables only. What the score changes by when a number grows by its
+              standard deviation in the first rows, or when a word or a truth is there.
+            * ``standard_error``, ``z``, ``p_value``, ``low``, ``high``: with intervals only.
+              They are of weights that are hardly penalised, in the middle between ``low`` and
+              ``high``: a penalty is a bias that no standard error shows.
+
+        Examples
+        --------
+        >>> model = LinearModel(np.array([[1.0], [-2.0]]), np.zeros(1), "squared_error")
+        >>> model.coefficients()
+             feature  weight
+        0  intercept     0.0
+        1          0     1.0
+        2          1    -2.0
+        """
+        from polyak.model.coefficients import as_frame
+
+        return as_frame(self, level)
+
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column per output.
 

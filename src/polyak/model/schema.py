@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model.dialect import WRITTEN, Dialect
-from polyak.storage.shapes import many, whole, word
+from polyak.storage.shapes import many, real, whole, word
 
 DAYS_A_YEAR = 365.25
 """Dates and times are numbers in years, so that their weights are as large as others."""
@@ -69,6 +69,9 @@ class Column:
         A value x that is present becomes (x - offset) / scale, where dates and times are days
         since 1970 and clock times are days since midnight. Booleans and what is hashed are as
         they are.
+    spread : float, optional
+        The standard deviation of the values in the first rows, where they are numbers; the scale
+        can be larger.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Column:
     stored: Annotated[str, word("number", "boolean", "string", "strings", "date", "time", "clock")]
     offset: float = 0.0
     scale: float = 1.0
+    spread: Annotated[float, real(0)] | None = None
 
     def feature_names(self) -> list[str]:
         """Name its plain features."""
@@ -197,3 +201,16 @@ class Schema:
             if column.kind not in HASHED:
                 units[first] = column.scale
         return units
+
+    def spreads(self) -> NDArray[np.float64]:
+        """Give how far each plain feature spreads in its own units, where it is known; else 1."""
+        spreads = np.ones(self.hashed_begin)
+        for column, first in zip(self.columns, self.first_features(), strict=True):
+            if column.spread is not None:
+                spreads[first] = column.spread / column.scale
+        return spreads
+
+    def zero(self) -> dict[int, float]:
+        """Give the plain features of a row whose numbers are all zero, in the columns' units."""
+        numbers = zip(self.columns, self.first_features(), strict=True)
+        return {first: -column.offset / column.scale for column, first in numbers if column.offset}

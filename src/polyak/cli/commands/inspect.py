@@ -9,7 +9,7 @@ from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, not_negative
 
 if TYPE_CHECKING:
-    from polyak.model.features import FeatureMap
+    from polyak.model.coefficients import Coefficients
     from polyak.model.linear import LinearModel
     from polyak.model.schema import Schema
     from polyak.model.training_report import TrainingReport
@@ -34,6 +34,13 @@ def parser() -> Parser:
         metavar="N",
         help="features to show (default: 10)",
     )
+    parser.add_argument(
+        "--sort",
+        choices=["effect", "z", "weight"],
+        default="effect",
+        help="sort features by effect (weight times the column's spread, where it is known), by z "
+        "or by weight (default: effect)",
+    )
     parser.add_argument("--candidates", action="store_true", help="list the candidates of the race")
     parser.add_argument(
         "--theory",
@@ -48,15 +55,18 @@ def run(options: Namespace) -> int:
     """Do it."""
     from polyak.cli.output import print_figures, print_json, print_table
     from polyak.cli.race import candidates_table
+    from polyak.model.coefficients import coefficients
     from polyak.model.linear import LinearModel
     from polyak.rows.labels import label_text
 
     loaded = LinearModel.load(options.model)
     report, facts = loaded.report, _facts(loaded)
-    entries = _heaviest(loaded, options.top)
+    lines = coefficients(loaded).largest(options.top, options.sort)
     if options.json:
         facts["classes"] = None if loaded.classes is None else loaded.classes.tolist()
-        print_json(facts | {"feature_map": loaded.features, "report": report, "heaviest": entries})
+        facts |= {"feature_map": loaded.features, "report": report}
+        entries, first = _entries(loaded, lines), len(loaded.intercept)
+        print_json(facts | {"intercepts": entries[:first], "heaviest": entries[first:]})
         return 0
     if loaded.classes is not None:
         names = [label_text(label) for label in loaded.classes]
@@ -76,9 +86,9 @@ def run(options: Namespace) -> int:
     elif options.theory:
         print()
         print(_theory(report))
-    elif entries:
+    elif options.top:
         print()
-        _print_heaviest(entries, loaded.features)
+        _print_coefficients(loaded, lines)
     return 0
 
 
@@ -136,20 +146,23 @@ def _starts(starts: Any) -> str | None:
     return ", ".join(shown) + (", …" if len(starts) > 10 else "")
 
 
-def _heaviest(model: LinearModel, top: int) -> list[dict[str, Any]]:
-    from polyak.model.heaviest import heaviest
-
+def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
+    """Give lines of the table of coefficients for scripts."""
+    known, several = model.features.all_names(), model.weights.shape[1] > 1
+    numbers = {name: column.tolist() for name, column in lines.numbers.items()}
     found: list[dict[str, Any]] = []
-    for heavy in heaviest(model, top):
-        entry: dict[str, Any] = {"feature": model.features.number(heavy.feature)}
-        if heavy.name is not None:
-            entry["name"] = heavy.name
-        entry["weight"] = heavy.weight
-        if heavy.interval is not None:
-            low, high = heavy.interval
-            entry |= {"low": low, "high": high, "excludes_zero": low > 0 or high < 0}
-        if model.weights.shape[1] > 1:
-            output = heavy.output
+    places = zip(lines.features.tolist(), lines.outputs.tolist(), strict=True)
+    for place, (feature, output) in enumerate(places):
+        entry: dict[str, Any] = {}
+        if feature >= 0:
+            entry["feature"] = model.features.number(feature)
+            if feature in known:
+                entry["name"] = known[feature]
+        each = {name: column[place] for name, column in numbers.items()}
+        entry |= {name: value for name, value in each.items() if value == value}
+        if "low" in entry:
+            entry["excludes_zero"] = entry["low"] > 0 or entry["high"] < 0
+        if several:
             entry["output"] = output if model.classes is None else model.classes[output].item()
         found.append(entry)
     return found
@@ -182,22 +195,26 @@ def _print_schema(schema: Schema) -> None:
         print(f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else "")
 
 
-def _print_heaviest(heaviest: list[dict[str, Any]], features: FeatureMap) -> None:
+_HEADS = {
+    "weight": "weight",
+    "effect": "effect",
+    "standard_error": "std err",
+    "z": "z",
+    "p_value": "p",
+    "low": "95% from",
+    "high": "to",
+}
+
+
+def _print_coefficients(model: LinearModel, lines: Coefficients) -> None:
     from polyak.cli.output import print_table
     from polyak.rows.labels import label_text
 
-    several = "output" in heaviest[0]
-    interval = "low" in heaviest[0]
-    heads = ["feature", *(["class"] if several else []), "weight"]
-    if interval:
-        heads += ["95% from", "to", "excludes zero"]
-    lines = []
-    for entry in heaviest:
-        name = entry.get("name") or features.slot(entry["feature"] - features.number(0))
-        line = [name, *([label_text(entry["output"])] if several else [])]
-        line.append(f"{entry['weight']:+.6g}")
-        if interval:
-            line += [f"{entry['low']:+.6g}", f"{entry['high']:+.6g}"]
-            line.append("yes" if entry["excludes_zero"] else "no")
-        lines.append(line)
-    print_table(heads, lines)
+    columns = {"feature": lines.names(model.features)}
+    if model.weights.shape[1] > 1:
+        labels = range(len(model.intercept)) if model.classes is None else model.classes
+        columns["class"] = [label_text(labels[output]) for output in lines.outputs]
+    for name, numbers in lines.numbers.items():
+        style = {"standard_error": ".6g", "z": "+.2f", "p_value": ".3g"}.get(name, "+.6g")
+        columns[_HEADS[name]] = ["" if x != x else f"{x:{style}}" for x in numbers.tolist()]
+    print_table(list(columns), [list(line) for line in zip(*columns.values(), strict=True)])

@@ -231,7 +231,8 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
     # A time is a time, whether it is stored as one or as words: the schemas are the same.
     known = numbers[np.isfinite(numbers)]
     mean = float(known.sum()) / len(known) if len(known) else 0.0
-    return Column(name, kind, kind, float(round(mean)), DAYS_A_YEAR if len(known) else 1.0)
+    spread = float(f"{known.std():.6g}") if len(known) else 0.0
+    return Column(name, kind, kind, float(round(mean)), DAYS_A_YEAR if len(known) else 1.0, spread)
 
 
 class _Answers(NamedTuple):
@@ -250,13 +251,13 @@ class _Answers(NamedTuple):
 
 def _look_at_numbers(
     sample: Any, names: list[str], answers: _Answers | None
-) -> tuple[dict[str, tuple[float, float]], set[str]]:
-    """Give offset and scale of columns of numbers, and name those that may equal the target.
+) -> tuple[dict[str, tuple[float, float, float]], set[str]]:
+    """Give offset, scale and spread of columns of numbers; name those that may equal the target.
 
     There may be thousands of them, so they are looked at many at a time.
     """
     numbers = None if answers is None else answers.numbers
-    scales: dict[str, tuple[float, float]] = {}
+    scales: dict[str, tuple[float, float, float]] = {}
     copies: set[str] = set()
     for begin in range(0, len(names), _TOGETHER):
         some = names[begin : begin + _TOGETHER]
@@ -276,7 +277,7 @@ def _look_at_numbers(
 _TOGETHER = 1024
 
 
-def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
+def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, float, float]]:
     """Find where each row's values lie and how far they spread, in round numbers.
 
     A column far from zero, such as a year, can hardly be told from the intercept, so its offset is
@@ -300,9 +301,10 @@ def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, flo
     each = zip(means.tolist(), spreads.tolist(), scales.tolist(), firsts.tolist(), strict=True)
     for mean, spread, scale, first in each:
         if not 0.0 < scale < 1e300:
-            yield 0.0, 1.0
+            yield 0.0, 1.0, 0.0
         else:
-            yield _rounded(mean, spread) if spread > 0 else first, _rounded(scale, scale)
+            offset = _rounded(mean, spread) if spread > 0 else first
+            yield offset, _rounded(scale, scale), float(f"{spread:.6g}")
 
 
 def _rounded(x: float, spread: float) -> float:

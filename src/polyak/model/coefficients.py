@@ -1,0 +1,157 @@
+"""A model's coefficients as a table: each feature's weight, effect, standard error and p-value."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.model import intervals
+from polyak.model.features import FeatureMap
+
+Floats = NDArray[np.float64]
+
+INTERCEPT = -1
+"""What stands for a feature in the lines of the intercepts."""
+
+
+class _Model(intervals._Model, Protocol):
+    """What is asked of a `polyak.model.linear.LinearModel`, beside what intervals ask."""
+
+    @property
+    def features(self) -> FeatureMap: ...
+    @property
+    def classes(self) -> NDArray[Any] | None: ...
+
+
+class Coefficients(NamedTuple):
+    """Lines of a table: the intercept of each output, then the weights in order of the features.
+
+    Attributes
+    ----------
+    features, outputs : int64 arrays
+    numbers : dict of str to array
+        ``weight``, per unit of a table's column; of tables ``effect``; with intervals
+        ``standard_error``, ``z``, ``p_value``, ``low`` and ``high``.
+    """
+
+    features: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    numbers: dict[str, Floats]
+
+    def take(self, places: Any) -> Coefficients:
+        """Give some of the lines."""
+        numbers = {name: column[places] for name, column in self.numbers.items()}
+        return Coefficients(self.features[places], self.outputs[places], numbers)
+
+    def largest(self, most: int, by: str = "effect") -> Coefficients:
+        """Give the intercepts, then the features that are largest by one of the numbers.
+
+        None of weight zero is among them. Where that number is not known, the weights decide.
+        """
+        sizes = np.abs(self.numbers.get(by, self.numbers["weight"]))
+        there = (self.features != INTERCEPT) & (self.numbers["weight"] != 0)
+        order = np.argsort(-np.nan_to_num(sizes, nan=-1.0), kind="stable")
+        first = np.flatnonzero(self.features == INTERCEPT)
+        return self.take(np.concatenate([first, order[there[order]][:most]]))
+
+    def names(self, features: FeatureMap) -> list[str]:
+        """Say what each line's feature is called."""
+        known = features.all_names()
+        return [
+            "intercept" if j == INTERCEPT else known.get(j) or features.slot(j)
+            for j in self.features.tolist()
+        ]
+
+
+def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
+    """Find the coefficients of a model, with intervals of this confidence where there are any.
+
+    Examples
+    --------
+    >>> from polyak.model.linear import LinearModel
+    >>> from polyak.model.schema import Column, Schema
+    >>> year = Column("year", "number", "number", offset=2000.0, scale=1000.0, spread=5.0)
+    >>> features = FeatureMap.table(Schema((year,)))
+    >>> model = LinearModel(np.array([[50.0]]), np.ones(1), "squared_error", features=features)
+    >>> found = coefficients(model)
+    >>> found.names(features), found.numbers["weight"].tolist()
+    (['intercept', 'year'], [-99.0, 0.05])
+    >>> found.numbers["effect"].tolist()
+    [nan, 0.25]
+    """
+    shown = _shown(model)
+    units = model.features.units(model.n_features)[shown, None]
+    zero = _zero_row(model.features)
+    tables = {"weight": (model.scores(zero), model.weights[shown] / units)}
+    if model.features.schema is not None:
+        spreads = model.features.spreads(model.n_features)[shown, None]
+        unknown = np.full((1, len(model.intercept)), np.nan)
+        tables["effect"] = unknown, model.weights[shown] * spreads
+    if intervals.interval_kind(model) is not None:
+        first, first_error = intervals.score_errors(model, zero)
+        centre = intervals.centres(model)[0][shown] / units
+        error = intervals.standard_errors(model)[0][shown] / units
+        tables |= _tested(model, np.vstack([first, centre]), np.vstack([first_error, error]), level)
+    outputs = model.weights.shape[1]
+    return Coefficients(
+        np.repeat(np.concatenate([[INTERCEPT], shown]), outputs),
+        np.tile(np.arange(outputs), 1 + len(shown)),
+        {name: np.vstack(parts).astype(np.float64).ravel() for name, parts in tables.items()},
+    )
+
+
+def as_frame(model: _Model, level: float) -> Any:
+    """Give them as a data frame, or where pandas is not installed, as a dict of columns."""
+    found = coefficients(model, level)
+    columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
+    if model.weights.shape[1] > 1:
+        if model.classes is None:
+            columns["output"] = found.outputs
+        else:
+            columns["class"] = np.asarray(model.classes)[found.outputs]
+    columns |= found.numbers
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
+
+
+def _shown(model: _Model) -> NDArray[np.int64]:
+    """Give the features of an array, or those of words that weigh anything and a table's numbers.
+
+    Whether a value is missing is left out where none ever was.
+    """
+    if model.features.width is None:
+        return np.arange(model.n_features)
+    shown = np.asarray(model.weights.any(axis=1))
+    schema = model.features.schema
+    names = [] if schema is None else schema.feature_names[: len(shown)]
+    plain = np.array([not name.endswith(" is missing") for name in names], dtype=bool)
+    shown[: len(plain)] |= plain
+    return np.flatnonzero(shown)
+
+
+def _zero_row(features: FeatureMap) -> Floats:
+    """Give a row whose score is the intercept: all numbers zero, as its table has them."""
+    if features.schema is None:
+        return np.zeros((1, 0))
+    row = np.zeros((1, features.schema.hashed_begin))
+    for feature, value in features.schema.zero().items():
+        row[0, feature] = value
+    return row
+
+
+def _tested(model: _Model, centre: Floats, error: Floats, level: float) -> dict[str, Any]:
+    z = np.divide(centre, error, out=np.full_like(centre, np.nan), where=error > 0)
+    reach = intervals.quantile(model, level) * error
+    columns = {
+        "standard_error": error,
+        "z": z,
+        "p_value": intervals.p_values(model, z),
+        "low": centre - reach,
+        "high": centre + reach,
+    }
+    return {name: (column,) for name, column in columns.items()}

@@ -1,0 +1,167 @@
+"""The table of coefficients: against least squares and logistic regression by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from polyak import ASGDClassifier, ASGDRegressor, LinearModel
+
+
+def sandwich_by_hand(A: np.ndarray, slopes: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """Give standard errors: H⁻¹ (Σ g² a aᵀ / (1 - leverage)²) H⁻¹, that of OLS being HC3."""
+    inverse = np.linalg.inv(A.T @ (A * bend[:, None]))
+    leverage = bend * np.einsum("ij,ij->i", A @ inverse, A)
+    middle = A.T @ (A * np.square(slopes / (1 - leverage))[:, None])
+    return np.sqrt(np.diag(inverse @ middle @ inverse))
+
+
+def logistic_by_hand(A: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    w = np.zeros(A.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-A @ w))
+        w += np.linalg.solve(A.T @ (A * (p * (1 - p))[:, None]), A.T @ (positive - p))
+    return w
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Numbers far from zero, of different sizes: what the model shifts and scales."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    return pd.DataFrame(
+        {
+            "year": rng.integers(1990, 2021, n),
+            "income": rng.lognormal(3, 0.5, n).round(3),
+            "age": rng.normal(50, 10, n).round(3),
+        }
+    )
+
+
+def numbers(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    return {name: table[name].to_numpy() for name in table.columns if name != "feature"}
+
+
+def check_against_hand(
+    found: dict[str, np.ndarray], w: np.ndarray, error: np.ndarray, degrees: float
+) -> None:
+    np.testing.assert_allclose(found["standard_error"], error, rtol=0.02)
+    z = w / error
+    np.testing.assert_allclose(found["z"], z, atol=0.02 * np.abs(z).max() + 0.05)
+    own = 2 * stats.t.sf(np.abs(found["z"]), degrees)
+    np.testing.assert_allclose(found["p_value"], own, rtol=1e-6, atol=1e-200)
+    reach = stats.t.ppf(0.975, degrees) * error
+    for name, ends in (("low", w - reach), ("high", w + reach)):
+        np.testing.assert_allclose(found[name], ends, atol=0.1 * error.max(), rtol=0.02)
+    excludes = (found["low"] > 0) | (found["high"] < 0)
+    assert np.array_equal(excludes, found["p_value"] < 0.05)
+
+
+def test_a_csv_files_coefficients_are_those_of_least_squares(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    y = 3.0 * (frame.year - 2000) + 0.5 * frame.income + rng.normal(size=len(frame)) * frame.income
+    frame.assign(y=y.round(6)).to_csv(tmp_path / "t.csv", index=False)
+    command = [sys.executable, "-m", "polyak"]
+    model = str(tmp_path / "m.polyak")
+    train = ["train", str(tmp_path / "t.csv"), "--target", "y", "-m", model, "--intervals", "-q"]
+    subprocess.run([*command, *train], check=True, capture_output=True)
+    table = LinearModel.load(model).coefficients()
+    assert table.feature.tolist() == ["intercept", "year", "income", "age"]
+    A = np.column_stack([np.ones(len(frame)), frame])
+    w = np.linalg.lstsq(A, y.round(6), rcond=None)[0]
+    error = sandwich_by_hand(A, y.to_numpy() - A @ w, np.ones(len(A)))
+    check_against_hand(numbers(table), w, error, len(A) - 4)
+    spread = frame[:1000].std(ddof=0)
+    np.testing.assert_allclose(table.effect[1:], table.weight[1:] * spread.to_numpy(), rtol=1e-5)
+    assert np.isnan(table.effect[0])
+
+    inspect = [*command, "inspect", model, "--top", "2"]
+    shown = subprocess.run(inspect, check=True, capture_output=True, text=True).stdout
+    lines = [line.split() for line in shown.splitlines()[-4:]]
+    assert lines[0] == ["feature", "weight", "effect", "std", "err", "z", "p", "95%", "from", "to"]
+    assert [line[0] for line in lines[1:]] == ["intercept", "year", "income"]
+    assert float(lines[2][1]) == pytest.approx(table.weight[1], rel=1e-5)
+    page = json.loads(subprocess.check_output([*inspect, "--json", "--sort", "z"]))
+    (first,) = page["intercepts"]
+    for name in ("weight", "standard_error", "z", "p_value", "low", "high"):
+        assert first[name] == table[name][0]
+    z = [abs(entry["z"]) for entry in page["heaviest"]]
+    assert z == sorted(z, reverse=True)
+    by_weight = json.loads(subprocess.check_output([*inspect, "--json", "--sort", "weight"]))
+    sizes = [abs(entry["weight"]) for entry in by_weight["heaviest"]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_classifiers_coefficients_are_those_of_logistic_regression() -> None:
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(6000, 3)), columns=["a", "b", "c"])
+    chance = 1 / (1 + np.exp(-(0.5 + X @ [1.0, -0.5, 0.0])))
+    positive = (rng.random(6000) < chance).to_numpy()
+    model = ASGDClassifier(loss="log_loss", intervals=True, random_state=0).fit(X, positive)
+    table = model.coefficients()
+    assert table.feature.tolist() == ["intercept", "a", "b", "c"]
+    A = np.column_stack([np.ones(6000), X])
+    w = logistic_by_hand(A, positive)
+    p = 1 / (1 + np.exp(-A @ w))
+    error = sandwich_by_hand(A, p - positive, p * (1 - p))
+    degrees = model.to_model().sandwich.degrees[0]
+    check_against_hand(numbers(table), w, error, degrees)
+    assert table.weight[1:].tolist() == model.coef_[0].tolist()
+    assert table.standard_error[0] == model.intercept_std_err_[0]
+    wide = model.coefficients(level=0.99)
+    assert np.all(wide.low < table.low)
+    assert np.all(wide.high > table.high)
+
+
+def test_several_classes_have_a_line_each() -> None:
+    X, y = np.eye(3).repeat(200, axis=0), np.repeat(["u", "v", "w"], 200)
+    model = ASGDClassifier(loss="log_loss", random_state=0).fit(X, y)
+    table = model.coefficients()
+    assert list(table.columns) == ["feature", "class", "weight"]
+    assert table["class"].tolist() == ["u", "v", "w"] * 4
+    assert table.feature.tolist() == [n for n in ("intercept", "0", "1", "2") for _ in range(3)]
+    assert np.array_equal(table.weight[3:].to_numpy().reshape(3, 3), model.coef_.T)
+
+
+def test_replicas_have_z_and_p_values_too(frame: pd.DataFrame) -> None:
+    X = (frame - frame.mean()) / frame.std()
+    y = X.year + np.random.default_rng(3).normal(size=len(X))
+    model = ASGDRegressor(recipe="sgd", intervals=True, random_state=0).fit(X, y)
+    table = model.coefficients()
+    assert table.weight[1:].tolist() == model.coef_.tolist()
+    np.testing.assert_allclose(table.z, table.weight / table.standard_error, rtol=1e-12)
+    np.testing.assert_allclose(table.p_value, 2 * stats.t.sf(np.abs(table.z), 32), rtol=1e-9)
+    assert table.p_value[1] < 1e-6
+
+
+def test_a_mixed_frame_shows_words_that_weigh_and_no_missing_value_that_never_was() -> None:
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"x": rng.normal(5, 2, 2000), "city": rng.choice(["Ulm", "Rome"], 2000)})
+    y = X.x + 2.0 * (X.city == "Rome") + 0.1 * rng.normal(size=2000)
+    table = ASGDRegressor(random_state=0).fit(X, y).coefficients()
+    assert not any(" is missing" in name for name in table.feature)
+    assert len(table) == 4  # intercept, x, and a word each
+    weight = dict(zip(table.feature, table.weight, strict=True))
+    assert weight["x"] == pytest.approx(1.0, abs=0.02)
+
+
+def test_without_pandas_there_is_a_dict_of_columns() -> None:
+    code = (
+        "import sys; sys.modules['pandas'] = None\n"
+        "import numpy as np\n"
+        "from polyak import LinearModel\n"
+        "model = LinearModel(np.array([[1.5]]), np.zeros(1), 'squared_error')\n"
+        "print({name: list(column) for name, column in model.coefficients().items()})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "'feature': ['intercept', '0']" in done.stdout
