@@ -63,7 +63,7 @@ def main() -> None:
         views, model = Path(folder) / "views.csv", str(Path(folder) / "views.polyak")
         best = write_views(views, options.rows)
         print(views.read_text()[:150].rsplit("\n", 1)[0], "\n...")
-        train = ["train", str(views), "--target", "clicked", "--loss", "log_loss", "--names"]
+        train = ["train", str(views), "--target", "clicked", "--loss", "log_loss"]
         train += ["--categorical", "hour", "--model", model]
         plain = polyak(*train)
         crossed = polyak(*train, "--interact", "site:ad", "--bits", "20")

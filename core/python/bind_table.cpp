@@ -8,8 +8,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
+#include <memory>
 
+#include "python/bind_names.hpp"
 #include "rows/gather.hpp"
 #include "table/table.hpp"
 
@@ -20,14 +21,7 @@ using namespace polyak;
 using namespace polyak::table;
 
 template <class T>
-nb::object to_numpy(std::vector<T> &&numbers) {
-  auto *kept = new std::vector<T>(std::move(numbers));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
-template <class T>
-nb::object to_numpy(Buffer<T> &&numbers, size_t n) {
+nb::object buffer_to_numpy(Buffer<T> &&numbers, size_t n) {
   T *kept = numbers.release();
   nb::capsule owner(kept, [](void *p) noexcept { delete[] static_cast<T *>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept, {n}, owner));
@@ -94,8 +88,8 @@ class TableEncoder {
   using Spec = std::tuple<std::string, std::string, int64_t, double, double>;
 
   TableEncoder(const std::vector<Spec> &columns, std::vector<std::vector<int>> interactions,
-               int64_t hashed_begin, int bits, int ngrams, bool float64, bool with_names)
-      : float64_(float64), with_names_(with_names) {
+               int64_t hashed_begin, int bits, int ngrams, bool float64, size_t names)
+      : float64_(float64) {
     plan_ = {{}, std::move(interactions), hashed_begin, bits, ngrams};
     for (const auto &[name, type, first, offset, scale] : columns)
       plan_.columns.push_back({name, type_of(type), first, offset, scale});
@@ -107,6 +101,7 @@ class TableEncoder {
           throw nb::value_error("text and lists cannot be crossed");
       }
     if (bits < 1 || bits > 30) throw nb::value_error("bits must be from 1 to 30");
+    if (names) names_ = std::make_unique<SlotNames>(bits, names);
   }
 
   using Chosen = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -124,13 +119,7 @@ class TableEncoder {
                     : encode_as<float>(columns, batch->length, choice);
   }
 
-  nb::dict names() {
-    std::lock_guard<std::mutex> lock(names_lock_);
-    nb::dict found;
-    for (const auto &[index, name] : names_)
-      found[nb::int_(index)] = nb::bytes(name.data(), name.size());
-    return found;
-  }
+  nb::tuple names() const { return names_seen(names_.get()); }
 
  private:
   template <class Value>
@@ -138,25 +127,20 @@ class TableEncoder {
     Rows<Value> rows;
     {
       nb::gil_scoped_release release;
-      rows = Encoder<Value>(plan_, columns, n, chosen, with_names_).run();
-      if (with_names_) {
-        std::lock_guard<std::mutex> lock(names_lock_);
-        for (const auto &[index, name] : rows.names) remember(names_, index, name);
-      }
+      rows = Encoder<Value>(plan_, columns, n, chosen, names_.get()).run();
     }
     nb::list bad;
     for (const BadValue &value : rows.bad)
       bad.append(nb::make_tuple(value.row, value.column,
                                 nb::bytes(value.text.data(), value.text.size()), value.reason));
     return nb::make_tuple(to_numpy(std::move(rows.indptr)),
-                          to_numpy(std::move(rows.indices), rows.stored),
-                          to_numpy(std::move(rows.values), rows.stored), bad);
+                          buffer_to_numpy(std::move(rows.indices), rows.stored),
+                          buffer_to_numpy(std::move(rows.values), rows.stored), bad);
   }
 
   Plan plan_;
-  bool float64_, with_names_;
-  std::mutex names_lock_;
-  Names names_;
+  bool float64_;
+  std::unique_ptr<SlotNames> names_;
 };
 
 // A column as numbers, NaN where it is missing, and what text turns out to be.
@@ -227,16 +211,17 @@ void bind_table(nb::module_ &m) {
   bind_spans<int64_t>(m);
   nb::class_<TableEncoder>(m, "TableEncoder", "Turns record batches into sparse rows.")
       .def(nb::init<const std::vector<TableEncoder::Spec> &, std::vector<std::vector<int>>, int64_t,
-                    int, int, bool, bool>(),
+                    int, int, bool, size_t>(),
            nb::arg("columns"), nb::arg("interactions"), nb::arg("hashed_begin"), nb::arg("bits"),
-           nb::arg("ngrams"), nb::arg("float64"), nb::arg("with_names"))
+           nb::arg("ngrams"), nb::arg("float64"), nb::arg("names"))
       .def("encode", &TableEncoder::encode, nb::arg("schema"), nb::arg("array"),
            nb::arg("chosen") = nb::none(),
            "Encode a record batch, given as the two capsules of __arrow_c_array__; of its rows\n"
            "those that are not 0 in `chosen`, if there is such an array of bytes.\n\n"
            "Returns indptr, indices, values, and of each value that cannot be read the row, the\n"
            "column, the text and the reason; such rows are left empty.")
-      .def("names", &TableEncoder::names, "Give a name for every hashed feature seen.");
+      .def("names", &TableEncoder::names,
+           "Give the slots that have a name, where each name ends, and the text of all.");
   m.def("number_matrix", number_matrix, nb::arg("schema"), nb::arg("array"),
         "Read a batch of columns of numbers as the rows of a matrix, NaN where missing.");
   m.def("column_numbers", column_numbers, nb::arg("schema"), nb::arg("array"),

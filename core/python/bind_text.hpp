@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "memory/process.hpp"
+#include "python/bind_names.hpp"
 #include "python/checked_rows.hpp"
 #include "text/block_cutter.hpp"
 #include "text/digits.hpp"
@@ -42,13 +43,6 @@ class Text {
  private:
   Py_buffer view_;
 };
-
-template <class T>
-nb::object to_numpy(std::vector<T> &&numbers) {
-  auto *kept = new std::vector<T>(std::move(numbers));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
 
 // The memory goes back to the stream that it is of when Python is done with it. What the core will
 // believe must not be written to, and is `const T`.
@@ -77,7 +71,6 @@ struct TextBlock {
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
   int64_t largest_index = -1, base = -1;  // of svmlight
   int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
-  nb::dict names;                         // a name for every slot that was seen, if asked for
   nb::list seen;                          // of VW text: which namespaces that were named it has
 };
 
@@ -120,7 +113,6 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)
-      .def_ro("names", &TextBlock::names)
       .def_ro("seen", &TextBlock::seen);
 }
 
@@ -136,8 +128,8 @@ class TextReader {
   using Parse = typename ReadAhead<Rows>::Parse;
 
   TextReader(std::vector<std::string> paths, const Cutting &cutting, int base, int threads,
-             size_t head_start, Parse parse)
-      : base_(base), parse_(std::move(parse)), process_(this_process()) {
+             size_t head_start, Parse parse, std::shared_ptr<SlotNames> names = nullptr)
+      : base_(base), parse_(std::move(parse)), names_(std::move(names)), process_(this_process()) {
     std::optional<BlocksOfLines> files;
     if (paths.empty())
       cutter_.emplace(cutting);
@@ -224,6 +216,9 @@ class TextReader {
              nb::arg("order"),
              "Parse some lines of a text in an order, each from a place to a place; the text is\n"
              "longer by `PADDING` than its lines are.")
+        .def(
+            "names", [](const TextReader &reader) { return names_seen(reader.names_.get()); },
+            "Give the slots that have a name, where each name ends, and the text of all.")
         .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
   }
 
@@ -247,6 +242,7 @@ class TextReader {
 
   const int base_;
   const Parse parse_;
+  const std::shared_ptr<SlotNames> names_;
   const int process_;
   const Memory memory_ = std::make_shared<Recycled>();
   std::optional<BlockCutter> cutter_;

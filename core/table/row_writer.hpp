@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "hash/slot_names.hpp"
 #include "table/plan.hpp"
 
 namespace polyak {
@@ -38,7 +37,6 @@ struct Rows {
   Buffer<int32_t> indices;
   Buffer<Value> values;
   std::vector<BadValue> bad;
-  Names names;
 };
 
 template <class Value>

@@ -15,6 +15,7 @@
 
 #include "hash/hashing.hpp"
 #include "hash/slot_cache.hpp"
+#include "hash/slot_names.hpp"
 #include "table/arrow.hpp"
 #include "table/iso_time.hpp"
 #include "table/plan.hpp"
@@ -32,8 +33,8 @@ class Encoder {
 
   // `chosen` has a byte for every row: 0 leaves it out. Without it all are taken.
   Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n,
-          const uint8_t *chosen, bool with_names)
-      : plan_(plan), columns_(columns), n_(n), chosen_(chosen), with_names_(with_names) {
+          const uint8_t *chosen, SlotNames *names)
+      : plan_(plan), columns_(columns), n_(n), chosen_(chosen), names_(names) {
     const size_t m = plan.columns.size();
     // Columns are read and rows are written some at a time, as many as the cache has room for.
     chunk_ = std::max<int64_t>(8, std::min(kChunk, kCells / static_cast<int64_t>(m + 1)));
@@ -147,13 +148,11 @@ class Encoder {
 
   int64_t cached_slot(size_t c, std::string_view word) {
     if (word.empty()) return kMissingSlot;
-    if (!SlotCache::takes(word))
-      return is_missing(word) ? kMissingSlot : value_slot(c, word, rows_.made.names);
+    if (!SlotCache::takes(word)) return is_missing(word) ? kMissingSlot : value_slot(c, word);
     uint64_t key;
     SlotCache::Place &place = caches_[c].place(word, key);
     if (place.word != key || place.size != word.size())
-      place = {key, word.size(),
-               is_missing(word) ? kMissingSlot : value_slot(c, word, rows_.made.names)};
+      place = {key, word.size(), is_missing(word) ? kMissingSlot : value_slot(c, word)};
     return place.slot;
   }
 
@@ -165,25 +164,22 @@ class Encoder {
     for (int64_t i = 0; i < array->length; ++i) {
       if (!words.is_valid(i)) continue;
       const std::string_view word = arrow::text(words, i);
-      if (!is_missing(word))
-        of_dictionary_[c][static_cast<size_t>(i)] = value_slot(c, word, rows_.made.names);
+      if (!is_missing(word)) of_dictionary_[c][static_cast<size_t>(i)] = value_slot(c, word);
     }
   }
 
   // -- names to slots --------------------------------------------------------------------------
 
-  int64_t value_slot(size_t c, std::string_view value, Names &names) {
+  int64_t value_slot(size_t c, std::string_view value) {
     name_.assign(plan_.columns[c].name).push_back('=');
     name_.append(value);
-    return slot_of_name(names);
+    return slot_of_name();
   }
 
-  int64_t slot_of_name(Names &names) {
-    const int64_t index =
-        plan_.hashed_begin +
-        hashing::slot(hashing::hash_bytes(name_.data(), name_.size()), plan_.bits);
-    if (with_names_) remember(names, index, name_);
-    return index;
+  int64_t slot_of_name() {
+    const uint64_t hash = hashing::hash_bytes(name_.data(), name_.size());
+    if (names_) names_->see(hash, name_);
+    return plan_.hashed_begin + hashing::slot(hash, plan_.bits);
   }
 
   // -- rows ------------------------------------------------------------------------------------
@@ -283,7 +279,7 @@ class Encoder {
       for (size_t k = 0; k < longest; ++k) {
         if (k > 0) name_.push_back(' ');
         name_.append(words_[i + k]);
-        rows_.hash_in(slot_of_name(rows_.made.names), 1.0);
+        rows_.hash_in(slot_of_name(), 1.0);
       }
     }
   }
@@ -303,7 +299,7 @@ class Encoder {
     for (int64_t i = end(at); i < end(at + 1); ++i) {
       if (!items.is_valid(i)) continue;
       const std::string_view word = arrow::text(items, i);
-      if (!is_missing(word)) rows_.hash_in(value_slot(c, word, rows_.made.names), 1.0);
+      if (!is_missing(word)) rows_.hash_in(value_slot(c, word), 1.0);
     }
   }
 
@@ -328,7 +324,7 @@ class Encoder {
       }
     }
     name_.assign(crossing_);
-    rows_.hash_in(slot_of_name(rows_.made.names), value);
+    rows_.hash_in(slot_of_name(), value);
   }
 
   void bad(int64_t row, size_t c, std::string text, const char *reason) {
@@ -353,7 +349,7 @@ class Encoder {
   const int64_t n_;
   int64_t chunk_;
   const uint8_t *const chosen_;
-  const bool with_names_;
+  SlotNames *const names_;
   size_t most_plain_ = 1;  // one more than are stored, for a zero at the end
   std::vector<std::vector<double>> numbers_;
   std::vector<std::vector<int64_t>> slots_, of_dictionary_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ struct Options {
   int bits = 18;            // features share 2^bits slots; at most 31
   bool need_labels = true;  // leave out rows without one, and count them
   bool skip_bad_lines = false;
-  bool with_names = false;  // remember a name for every slot
-  Namespaces spaces;        // what is crossed, and what is left out
+  std::shared_ptr<SlotNames> names;  // to remember a name for every slot
+  Namespaces spaces;                 // what is crossed, and what is left out
 };
 
 using Index = int32_t;
@@ -42,7 +43,6 @@ template <class Value>
 struct Rows : TextRows<Index, Value> {
   Column<double> weights;  // empty while every row counts once
   int64_t unlabelled = 0;  // how many rows were left out for want of a label
-  Names names;
   std::vector<bool> seen;  // which of the namespaces that were named
 };
 
@@ -61,7 +61,7 @@ class Parser : public LineParser<Rows<Value>> {
       : Base(options.skip_bad_lines),
         bits_(options.bits),
         need_labels_(options.need_labels),
-        with_names_(options.with_names),
+        names_(options.names.get()),
         order_(options.bits),
         spaces_(options.spaces),
         crosses_(spaces_) {
@@ -141,8 +141,8 @@ class Parser : public LineParser<Rows<Value>> {
   // Looks a namespace up, to know what to do with its features.
   void look_up(std::string_view name) {
     space_ = spaces_.find(name);
-    naming_ = with_names_ && !spaces_.is_dropped(space_);
-    keeping_ = with_names_ && spaces_.is_crossed(space_);
+    naming_ = names_ && !spaces_.is_dropped(space_);
+    keeping_ = names_ && spaces_.is_crossed(space_);
     kept_.clear();
   }
 
@@ -174,10 +174,10 @@ class Parser : public LineParser<Rows<Value>> {
     row.values = rows.values.data();
     bool sound = true;
     const uint64_t mask = (uint64_t{1} << bits_) - 1;
-    crosses_.each(with_names_, [&](const Crosses::Feature &made) {
+    crosses_.each(names_ != nullptr, [&](const Crosses::Feature &made) {
       const uint64_t slot = made.slot & mask;
       sound = sound && is_finite(static_cast<Value>(made.value));
-      if (with_names_) remember(rows.names, static_cast<int64_t>(slot), made.name);
+      if (names_) note_crossed(slot, made.name);
       row.add(slot, made.value);
     });
     if (!sound) bad("crossed", "a product of crossed values is too large");
@@ -347,13 +347,17 @@ class Parser : public LineParser<Rows<Value>> {
     return slot(all.data(), all.size());
   }
   uint64_t slot(const char *name, size_t size) {
-    const int64_t slot = hashing::slot(hashing::hash_bytes(name, size), bits_);
-    if (naming_) note_name(slot, {name, size});
-    return static_cast<uint64_t>(slot);
+    const uint64_t hash = hashing::hash_bytes(name, size);
+    if (naming_) note_name(hash, {name, size});
+    return static_cast<uint64_t>(hashing::slot(hash, bits_));
   }
-  void note_name(int64_t slot, std::string_view name) {
-    remember(rows.names, slot, name);
+  void note_name(uint64_t hash, std::string_view name) {
+    names_->see(hash, name);
     if (keeping_) kept_.emplace_back(name);
+  }
+  // A slot that is made of others has names of any hash.
+  void note_crossed(uint64_t slot, std::string_view name) {
+    names_->see(hashing::hash_bytes(name.data(), name.size()), static_cast<int64_t>(slot), name);
   }
 
   static bool is_finite(Value value) {
@@ -364,7 +368,7 @@ class Parser : public LineParser<Rows<Value>> {
   static constexpr double kMostCrossed = 1 << 24;
   const int bits_;
   const bool need_labels_;
-  const bool with_names_;
+  SlotNames *const names_;
   SlotOrder<Index, Value> order_;
   std::string name_;   // the namespace and ^, then room for a feature
   size_t prefix_ = 0;  // how much of that is the namespace's
@@ -373,9 +377,9 @@ class Parser : public LineParser<Rows<Value>> {
 
   const Namespaces spaces_;
   Crosses crosses_;
-  size_t most_ = 0;                              // how many features the text can hold, uncrossed
-  size_t space_ = 0;                             // which of the namespaces that were named it is
-  bool naming_ = with_names_, keeping_ = false;  // the names of its features
+  size_t most_ = 0;   // how many features the text can hold, uncrossed
+  size_t space_ = 0;  // which of the namespaces that were named it is
+  bool naming_ = names_ != nullptr, keeping_ = false;  // the names of its features
   std::vector<std::string> kept_;
 };
 

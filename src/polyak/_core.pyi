@@ -9,6 +9,12 @@ class LineTooLong(ValueError): ...  # noqa: N818  (it says which file)
 
 PADDING: int
 
+_Names: TypeAlias = tuple[
+    NDArray[np.int64],  # the slots that have a name, in order
+    NDArray[np.int64],  # where each name ends in the text
+    NDArray[np.uint8],
+]
+
 class TextBlock:
     file: int
     end: int
@@ -25,7 +31,6 @@ class TextBlock:
     largest_index: int  # -1 if there is none
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out for want of a label
-    names: dict[int, bytes]  # a name for every slot seen, if asked for
     seen: list[bool]  # of VW text: which namespaces that were named it has
 
 class _Text:
@@ -36,6 +41,7 @@ class _Text:
     def parse_in_order(
         self, text: Any, lines: NDArray[np.int64], order: NDArray[np.int64]
     ) -> TextBlock: ...
+    def names(self) -> _Names: ...
     @property
     def base(self) -> int: ...
 
@@ -73,7 +79,7 @@ class VwText(_Text):
         bits: int,
         need_labels: bool,
         skip_bad_lines: bool,
-        with_names: bool,
+        names: int,
         crossed: list[list[str]],
         dropped: list[str],
     ) -> None: ...
@@ -128,7 +134,7 @@ def odd_numbers(text: Any, offsets: NDArray[np.int32]) -> NDArray[np.int64]: ...
 
 # ---- core/python/bind_hashing.cpp
 
-def hash_name(name: str) -> int: ...
+def hash_name(name: str | bytes) -> int: ...
 
 # ---- core/python/bind_bank.cpp
 
@@ -327,14 +333,14 @@ class TableEncoder:
         bits: int,
         ngrams: int,
         float64: bool,
-        with_names: bool,
+        names: int,
     ) -> None: ...
     def encode(
         self, schema: Any, array: Any, chosen: NDArray[np.uint8] | None = None
     ) -> tuple[
         NDArray[np.int64], NDArray[np.int32], NDArray[Any], list[tuple[int, int, bytes, str]]
     ]: ...
-    def names(self) -> dict[int, bytes]: ...
+    def names(self) -> _Names: ...
 
 def number_matrix(schema: Any, array: Any) -> NDArray[np.float64]: ...
 def column_numbers(schema: Any, array: Any) -> tuple[NDArray[np.float64], bool, bool]: ...

@@ -65,7 +65,7 @@ def test_a_model_of_words_goes_to_liblinear_with_its_rows(tmp_path: Path) -> Non
     lines = [f"{i % 5},{'abc'[i % 3]},{'no' if i % 3 else 'yes'}\n" for i in range(600)]
     source = write(tmp_path / "t.csv", "x,word,kind\n" + "".join(lines))
     model, rows = tmp_path / "m.polyak", tmp_path / "rows.svm"
-    options = ("--target", "kind", "--bits", 6, "--names", "--loss", "log_loss", "-q")
+    options = ("--target", "kind", "--bits", 6, "--loss", "log_loss", "-q")
     polyak("train", source, *options, "--model", model)
     said = polyak("export", model, tmp_path / "m.liblinear").stderr
     assert "0 is no, 1 is yes" in said

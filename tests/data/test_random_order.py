@@ -262,7 +262,7 @@ def test_a_table_has_the_schema_and_names_of_its_first_rows(tmp_path: Path) -> N
     from polyak.data.options import Columns
 
     path = delimited(tmp_path / "a.csv")
-    how = Columns(target="target", names=True)
+    how = Columns(target="target")
     with open_stream(path, columns=how, warn_if_sorted=False) as as_is:
         list(as_is)
     with open_stream(path, columns=how, random_order=True) as mixed:

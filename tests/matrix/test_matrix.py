@@ -41,7 +41,7 @@ def reference(
     def model(source: Source, with_names: bool) -> bytes:
         key = (source.plain, with_names)
         if key not in models:
-            names = ("--names",) if with_names else ()
+            names = ("--names", "1000" if with_names else "0")
             models[key] = train(key[0], written(key[0]), folder / "model", *names)
         return models[key]
 
@@ -82,7 +82,7 @@ def test_same_model(
     tmp_path: Path,
 ) -> None:
     with_names = keeps_names(source, way)
-    names = ("--names",) if with_names else ()
+    names = ("--names", "1000" if with_names else "0")
     model = WAYS[way](source, written(source), tmp_path, *names)
     assert differences(model, reference(source, with_names)) == []
 
@@ -97,7 +97,7 @@ def test_a_hundred_kills(
         source = SOURCES[number % len(SOURCES)]
         folder = tmp_path / str(number)
         folder.mkdir()
-        names = ("--names",) if source.has_names else ()
+        names = ("--names", "1000" if source.has_names else "0")
         wait = at_random(f"{number} {source}")
         model = killed_at(source, written(source), folder, wait, *names)
         if found := differences(model, reference(source, source.has_names)):

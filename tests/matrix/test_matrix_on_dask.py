@@ -55,7 +55,7 @@ def written(source: Source, folder: Path) -> list[str]:
 @pytest.mark.parametrize("source", sources())
 def test_on_dask(source: Source, clusters: list[str], tmp_path: Path) -> None:
     paths = written(source, tmp_path)
-    names = ["--names"] if source.has_names else []
+    names = ["--names", "1000" if source.has_names else "0"]
     options = [*source.options, *names, "-q"]
     models = [tmp_path / f"model{n}" for n in range(len(clusters))]
     for model, address in zip(models, clusters, strict=True):

@@ -53,6 +53,6 @@ def model_of_table(path, target: str):
     frame.loc[::5, "c"] = np.nan
     frame.drop(columns="price" if target == "kind" else "kind").to_csv(path, index=False)
     recipe = Recipe(loss="log_loss" if target == "kind" else "squared_error")
-    reading = ReadOptions(columns=Columns(target=target, names=True))
+    reading = ReadOptions(columns=Columns(target=target))
     job = Job(source=str(path), recipe=recipe, reading=reading, order="auto", check=True)
     return train(job).model

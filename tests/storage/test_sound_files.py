@@ -69,7 +69,7 @@ def job(kind: str, folder: Path) -> Job:
         from scipy.sparse import csr_matrix
 
         return Job(source=(csr_matrix(X[:300]), UP[:300]), recipe=log, **more)
-    columns = Columns(target="y", names=True, bits=6, interact=("a:town",))
+    columns = Columns(target="y", bits=6, interact=("a:town",))
     reading = ReadOptions(columns=columns, block_bytes=4000)
     return Job(source=str(table(folder)), recipe=log, reading=reading, **more)
 

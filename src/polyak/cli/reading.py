@@ -15,6 +15,7 @@ from polyak.data.head_start import (
     vw_text,
 )
 from polyak.processors import number_of_threads
+from polyak.storage.name_limits import names_to_see
 
 
 def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
@@ -34,7 +35,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
             bits=getattr(options, "bits", 18),
             need_labels=targets,
             skip_bad_lines=options.skip_bad_lines,
-            with_names=getattr(options, "names", False),
+            names=names_to_see(getattr(options, "names", None) or 0),
             crossed=tuple(tuple(n.split(":")) for n in split(getattr(options, "interact", []))),
             dropped=split(getattr(options, "drop", [])),
         )

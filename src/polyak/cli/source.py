@@ -41,7 +41,7 @@ def open_for(
         schema=features.schema,
         dtype=None if features.schema is None else model.weights.dtype,
         hashing=hashing,
-        columns=Columns(),
+        columns=Columns(names=0),
         targets=targets,
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,

@@ -87,18 +87,21 @@ def vw_text(
     bits: int = 18,
     need_labels: bool = True,
     skip_bad_lines: bool = False,
-    with_names: bool = False,
+    names: int = 0,
     crossed: tuple[tuple[str, ...], ...] = (),
     dropped: tuple[str, ...] = (),
 ) -> Text:
-    """Describe VW text: how to hash it, what to leave out, and which namespaces to cross."""
+    """Describe VW text: how to hash it, what to leave out, and which namespaces to cross.
+
+    Up to so many ``names`` are remembered, each that of another slot.
+    """
     options = {
         "float64": float64,
         "bits": bits,
         "need_labels": need_labels,
         "skip_bad_lines": skip_bad_lines,
-        "with_names": with_names,
-        "crossed": [list(names) for names in crossed],
+        "names": names,
+        "crossed": [list(spaces) for spaces in crossed],
         "dropped": list(dropped),
     }
     return Text("vw", paths, block_bytes, threads, longest_line, options)

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
 from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
+from polyak.storage.name_limits import MOST_NAMES
 
 if TYPE_CHECKING:
     from polyak.model.features import Hashing
@@ -41,8 +42,9 @@ class Columns:
         Columns to cross, such as ``"origin:dest"``.
     bits : int
         Hashed features share 2^bits slots.
-    names : bool
-        Remember the names of the heaviest hashed features.
+    names : int, optional
+        Of how many hashed features a model keeps the names, those that weigh most: 100,000 if not
+        said. VW text is read faster without, so there it has to be said.
 
     Examples
     --------
@@ -60,7 +62,7 @@ class Columns:
     ngrams: int = 1
     interact: tuple[str, ...] = ()
     bits: int = 18
-    names: bool = False
+    names: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 30:
@@ -72,6 +74,13 @@ class Columns:
                 raise ValueError(f"columns to cross are named as in a:b, not as in {crossed!r}")
         if self.positive is not None and self.target is None:
             raise ValueError("a positive value needs a target column")
+        if self.names is not None and self.names < 0:
+            raise ValueError(f"the number of names must not be negative, unlike {self.names}")
+
+    @property
+    def names_to_keep(self) -> int:
+        """How many names a model keeps at most."""
+        return MOST_NAMES if self.names is None else self.names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from polyak.data.shuffle import shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
+from polyak.storage.feature_names import FeatureNames
 
 if TYPE_CHECKING:
     from polyak.model.features import Hashing
@@ -164,14 +165,10 @@ class Stream:
         look = getattr(self._reader, "look", None)
         return None if look is None else look()
 
-    def names(self) -> dict[int, str]:
+    def names(self) -> FeatureNames:
         """Give the names of hashed features, by their index, if they were to be remembered."""
-        return {index: name.decode(errors="replace") for index, name in self.raw_names().items()}
-
-    def raw_names(self) -> dict[int, bytes]:
-        """Give the same as bytes: of two in a slot the first stays, which words would not tell."""
         names = getattr(self._reader, "names", None)
-        return {} if names is None else dict(names())
+        return FeatureNames.of({}) if names is None else names()
 
     def __iter__(self) -> Stream:
         return self

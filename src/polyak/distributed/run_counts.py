@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.position import BadLine
+from polyak.storage.feature_names import FeatureNames
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class RunCounts:
     first_bad_lines : list of BadLine
     without_target : int
         How many rows were left out because their target is missing.
-    names : dict
+    names : FeatureNames
         The names of hashed features by their index, if they are to be remembered.
     shift : array or None
         The first target of all, so that little cancels in the sums.
@@ -37,7 +38,7 @@ class RunCounts:
     bad_lines: int = 0
     first_bad_lines: list[BadLine] = field(default_factory=list)
     without_target: int = 0
-    names: dict[int, str] = field(default_factory=dict)
+    names: FeatureNames = field(default_factory=lambda: FeatureNames.of({}))
     shift: Floats | None = None
     sums: Floats = field(default_factory=lambda: np.zeros((3, 0)))
 
@@ -48,10 +49,9 @@ class RunCounts:
             :SHOWN_LINES
         ]
 
-    def add_names(self, names: dict[int, str]) -> None:
-        """Remember names; of two in a slot the first in the alphabet stays, as in one process."""
-        for index, name in names.items():
-            self.names[index] = min(name, self.names.get(index, name))
+    def add_names(self, names: FeatureNames) -> None:
+        """Remember names; which of two in a slot stays is the same as in one process."""
+        self.names = self.names.together(names)
 
     def add_targets(self, targets: NDArray[Any], weights: Floats | None) -> None:
         """Count targets that are numbers to predict."""
@@ -81,17 +81,17 @@ class RunCounts:
             "bad_lines": self.bad_lines,
             "first_bad_lines": [list(line) for line in self.first_bad_lines],
             "without_target": self.without_target,
-            "names": {str(index): name for index, name in self.names.items()},
         }
-        if self.shift is None:
-            return page, {}
-        return page, {"run_counts.shift": self.shift, "run_counts.sums": self.sums}
+        arrays = self.names.arrays()
+        if self.shift is not None:
+            arrays |= {"run_counts.shift": self.shift, "run_counts.sums": self.sums}
+        return page, arrays
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> RunCounts:
         """Undo ``to_state``."""
         lines = [BadLine(*line) for line in page["first_bad_lines"]]
-        names = {int(index): name for index, name in page["names"].items()}
+        names = FeatureNames.from_arrays(arrays)
         run_counts = cls(page["bad_lines"], lines, page["without_target"], names)
         if "run_counts.shift" in arrays:
             run_counts.shift, run_counts.sums = (

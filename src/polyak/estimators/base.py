@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError
 from polyak.estimators.frames import (
     encode,
+    encode_with_names,
     find_schema,
     has_missing_values,
     needs_schema,
@@ -35,6 +36,8 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
+from polyak.storage.feature_names import FeatureNames
+from polyak.storage.name_limits import MOST_NAMES
 from polyak.training.finishing import Known
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
 
@@ -73,6 +76,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     _schema: Schema | None = None
     _of_array = False  # the schema is that of an array with missing values
     _means: Means | None = None  # of dense rows without
+    _hashed = FeatureNames.of({})  # the names of words in frames
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -105,7 +109,9 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         if self._schema is not None and is_frame(X):
             if reset and not self._of_array:
                 self._know_columns(X)
-            return check_X_y(encode(X, self._schema), y, **_CHECKS, **checks)
+            rows, seen = encode_with_names(X, self._schema)
+            self._hashed = seen if reset else self._hashed.together(seen)
+            return check_X_y(rows, y, **_CHECKS, **checks)
         X, y = self._checked(X, y, reset=reset, **checks)
         self._means = Means.of(X, None if reset else self._means)
         return X, y
@@ -188,10 +194,10 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         """Write the loss down, with its parameter if it has one."""
         return loss_text(self.loss)
 
-    def _names(self) -> dict[int, str]:
-        """Name the features of frames whose columns they are."""
+    def _names(self) -> Mapping[int, str]:
+        """Name the features: the columns of a frame of numbers, or the words of others."""
         names = getattr(self, "feature_names_in_", ())
-        return {} if self._schema is not None else dict(enumerate(map(str, names)))
+        return self._hashed if self._schema is not None else dict(enumerate(map(str, names)))
 
     def _generator(self) -> np.random.RandomState:
         rng: np.random.RandomState = check_random_state(self.random_state)
@@ -207,7 +213,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
         features = FeatureMap.of(schema, names=self._names())
-        return Run(learner, known=Known(features=features, labels=labels))
+        return Run(learner, known=Known(features=features, labels=labels, names=MOST_NAMES))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` goes on from what was learned."""
@@ -263,6 +269,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             shuffle=self.shuffle,
         )
         self._learn(run)
+        run.know_names(self._names())
         run.passed(passes)
         self.n_iter_ = passes
         self._run = run
@@ -286,6 +293,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
                 "in random order"
             )
         self._learn(run, X, targets, weights)
+        run.know_names(self._names())
         self.n_iter_ = 1
         self._run = run
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
+from polyak.storage.feature_names import FeatureNames
 
 ROWS_TO_TELL = 1000
 
@@ -97,12 +98,20 @@ def find_schema(X: Any) -> Schema:
 
 def encode(X: Any, schema: Schema) -> Any:
     """Encode a frame as scipy's sparse rows."""
+    return encode_with_names(X, schema, 0)[0]
+
+
+def encode_with_names(X: Any, schema: Schema, names: int | None = None) -> tuple[Any, FeatureNames]:
+    """Encode a frame as scipy's sparse rows, and name the hashed features in it."""
     from polyak.data.open import open_stream
+    from polyak.data.options import Columns
     from polyak.rows.sparse import SparseRows, join_rows
 
     if len(X) == 0:
-        return sparse.csr_matrix((0, schema.n_features), dtype=np.float64)
-    with open_stream(X, schema=schema, targets=False, dtype=np.float64) as stream:
+        return sparse.csr_matrix((0, schema.n_features), dtype=np.float64), FeatureNames.of({})
+    how = Columns(names=names)
+    with open_stream(X, schema=schema, columns=how, targets=False, dtype=np.float64) as stream:
         rows = join_rows([batch.rows for batch in stream])
+        seen = stream.names()
     assert isinstance(rows, SparseRows)
-    return sparse.csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)
+    return sparse.csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape), seen

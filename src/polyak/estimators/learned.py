@@ -176,6 +176,30 @@ class Learned:
             self._with_intervals()  # which warns where they cannot be trusted
         return model.coefficients(level)
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Name the features that the columns of ``coef_`` are of.
+
+        Of a frame with words or dates these are the features made of its columns; a slot that no
+        word is known of is called by its number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            There for scikit-learn's sake.
+
+        Returns
+        -------
+        array of str
+        """
+        model = self._fitted().model
+        features = model.features
+        if features.width is None:
+            called = [features.names.get(j, f"x{j}") for j in range(model.n_features)]
+        else:
+            known = features.all_names()
+            called = [known.get(j) or features.slot(j) for j in range(model.n_features)]
+        return np.array(called, dtype=object)
+
     def sparsify(self) -> Self:
         """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
 

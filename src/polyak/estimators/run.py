@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -91,6 +91,10 @@ class Run:
         self._passes += passes
         self.known = replace(self.known, passes=self._passes)
         self._made = None
+
+    def know_names(self, names: Mapping[int, str]) -> None:
+        """Name the features of the model; later rows may have words of their own."""
+        self.known = replace(self.known, features=replace(self.known.features, names=names))
 
     @contextmanager
     def settled(self) -> Iterator[Learner]:

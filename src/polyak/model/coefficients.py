@@ -58,9 +58,8 @@ class Coefficients(NamedTuple):
 
     def names(self, features: FeatureMap) -> list[str]:
         """Say what each line's feature is called."""
-        known = features.all_names()
         return [
-            "intercept" if j == INTERCEPT else known.get(j) or features.slot(j)
+            "intercept" if j == INTERCEPT else features.name(j) or features.slot(j)
             for j in self.features.tolist()
         ]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.storage.feature_names import FeatureNames
+from polyak.storage.name_limits import names_to_see
 from polyak.storage.shapes import many, whole, word
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
-
-MOST_NAMES = 1000
-"""A model keeps the names of so many hashed features at most: those that weigh most."""
 
 
 class Hashing(NamedTuple):
@@ -42,7 +42,7 @@ class FeatureMap:
         Namespaces whose hashed features are crossed, and those left out.
     schema : Schema or None
         What the columns of a table mean.
-    names : dict of int to str
+    names : mapping of int to str
         What features are called, by their index, as far as it is known; those that a schema names
         are not among them.
 
@@ -57,7 +57,7 @@ class FeatureMap:
     first_id: Annotated[int, whole(0, 1)] | None = None
     bits: Annotated[int, whole(1, 30)] | None = None
     schema: Schema | None = None
-    names: dict[int, str] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
     drop: tuple[str, ...] = ()
 
@@ -73,7 +73,7 @@ class FeatureMap:
         return {"Schema": Schema}
 
     @classmethod
-    def numbered(cls, first_id: int | None, names: dict[int, str] | None = None) -> FeatureMap:
+    def numbered(cls, first_id: int | None, names: Mapping[int, str] | None = None) -> FeatureMap:
         """Features are ids, which begin at 0 or 1, or the columns of an array."""
         return cls(first_id=first_id, names=names or {})
 
@@ -81,7 +81,7 @@ class FeatureMap:
     def hashed(
         cls,
         bits: int,
-        names: dict[int, str] | None = None,
+        names: Mapping[int, str] | None = None,
         interactions: tuple[tuple[str, ...], ...] = (),
         drop: tuple[str, ...] = (),
     ) -> FeatureMap:
@@ -89,7 +89,7 @@ class FeatureMap:
         return cls(bits=bits, names=names or {}, interactions=interactions, drop=drop)
 
     @classmethod
-    def table(cls, schema: Schema, names: dict[int, str] | None = None) -> FeatureMap:
+    def table(cls, schema: Schema, names: Mapping[int, str] | None = None) -> FeatureMap:
         """Features are made of a table's columns."""
         return cls(schema=schema, names=names or {})
 
@@ -99,7 +99,7 @@ class FeatureMap:
         schema: Schema | None = None,
         hashing: Hashing | None = None,
         first_id: int | None = None,
-        names: dict[int, str] | None = None,
+        names: Mapping[int, str] | None = None,
     ) -> FeatureMap:
         """Make the map of what a stream tells of itself, where most is None."""
         if schema is not None:
@@ -130,7 +130,13 @@ class FeatureMap:
         {0: 'age', 1: 'age is missing'}
         """
         plain = [] if self.schema is None else self.schema.feature_names
-        return dict(enumerate(plain)) | self.names
+        return dict(enumerate(plain)) | dict(self.names)
+
+    def name(self, index: int) -> str | None:
+        """Give the name of a feature, if it has one."""
+        if self.schema is not None and index < self.schema.hashed_begin:
+            return self.schema.feature_names[index]
+        return self.names.get(index)
 
     def number(self, index: int) -> int:
         """Give the id that a feature has in the source."""
@@ -165,18 +171,26 @@ class FeatureMap:
             found[: len(known)] = known
         return found
 
-    def of_the_heaviest(self, weights: NDArray[Any], most: int = MOST_NAMES) -> FeatureMap:
+    def of_the_heaviest(self, weights: NDArray[Any], most: int) -> FeatureMap:
         """Keep the names of those hashed features only that weigh most.
 
         Examples
         --------
         >>> features = FeatureMap.hashed(2, {1: "a=b", 2: "a=c"})
-        >>> features.of_the_heaviest(np.array([[0.0], [2.0], [-3.0]]), most=1).names
+        >>> dict(features.of_the_heaviest(np.array([[0.0], [2.0], [-3.0]]), most=1).names)
         {2: 'a=c'}
         """
         if self.width is None:
             return self
-        known = np.array(sorted(j for j in self.names if j < len(weights)), dtype=np.int64)
-        sizes = np.abs(weights[known]).max(axis=1)
-        heaviest = known[np.argsort(-sizes, kind="stable")[:most]]
-        return replace(self, names={j: self.names[j] for j in sorted(heaviest.tolist())})
+        begin, bits = 0, self.bits
+        if self.schema is not None:
+            begin, bits = self.schema.hashed_begin, self.schema.bits
+        assert bits is not None
+        # Names of several parts of a run may be more than one reader would have kept.
+        names = FeatureNames.of(self.names).below(begin, 1 << bits, names_to_see(most))
+        known = names.indices[: np.searchsorted(names.indices, len(weights))]
+        sizes = np.abs(weights[known]).max(axis=1, initial=0.0)
+        heaviest = np.flatnonzero(sizes)
+        if len(heaviest) > most:
+            heaviest = heaviest[np.argsort(-sizes[heaviest], kind="stable")[:most]]
+        return replace(self, names=names.take(np.sort(heaviest)))

@@ -34,7 +34,7 @@ def heaviest(model: LinearModel, most: int) -> list[Heavy]:
     """
     sizes = np.abs(model.weights).ravel()
     interval = None if interval_kind(model) is None else weight_interval(model)
-    names, units = model.features.all_names(), model.features.units(model.n_features)
+    units = model.features.units(model.n_features)
     found = []
     for place in np.argsort(-sizes, kind="stable")[:most].tolist():
         if not sizes[place] > 0:
@@ -45,5 +45,5 @@ def heaviest(model: LinearModel, most: int) -> list[Heavy]:
             low, high = (float(end[feature, output] / units[feature]) for end in interval)
             low_high = low, high
         weight = float(model.weights[feature, output] / units[feature])
-        found.append(Heavy(feature, output, names.get(feature), weight, low_high))
+        found.append(Heavy(feature, output, model.features.name(feature), weight, low_high))
     return found

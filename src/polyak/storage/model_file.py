@@ -1,15 +1,16 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
 The page of JSON says what the model is, how a source becomes its features and how it was learned;
-the arrays are ``intercept``, perhaps ``sigmoids`` and ``replicas`` or a ``sandwich``, and the
-weights: either ``weights`` whole (features x outputs) or, where most features weigh nothing,
-``indices`` of those that do and their ``values``.
+the arrays are ``intercept``, perhaps ``sigmoids`` and ``replicas`` or a ``sandwich``, the names of
+features, and the weights: either ``weights`` whole (features x outputs) or, where most features
+weigh nothing, ``indices`` of those that do and their ``values``.
 `polyak.storage.container` has the rest.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from polyak.free_memory import check_memory
 from polyak.losses import get_loss
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
+from polyak.storage.feature_names import FeatureNames
 from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
@@ -49,12 +51,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "format": _format(model),
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
-        "features": {"count": len(model.weights)} | plain(model.features),
+        "features": {"count": len(model.weights)} | plain(model.features) | {"names": {}},
         "report": plain(model.report),
     }
     if model.softmax:
         page["softmax"] = True
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
+    arrays |= FeatureNames.of(model.features.names).arrays()
     if model.sigmoids is not None:
         arrays["sigmoids"] = model.sigmoids
     if model.replicas is not None:
@@ -121,9 +124,15 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         "softmax": softmax,
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
-        "features": read(features, page["features"], "features"),
+        "features": _features(read(features, page["features"], "features"), arrays),
         "report": None if page["report"] is None else read(report, page["report"], "report"),
     }
+
+
+def _features(found: Any, arrays: Arrays) -> Any:
+    """Add the names that are kept apart from the page."""
+    names = FeatureNames.from_arrays(arrays)
+    return replace(found, names=names) if names else found
 
 
 def _weights_to_arrays(weights: NDArray[Any]) -> Arrays:

@@ -7,6 +7,7 @@ a type can.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -87,7 +88,7 @@ def shape_of(hint: Any) -> Shape:
     if origin is tuple:
         several = inner[1:] == (...,)
         return many(shape_of(inner[0])) if several else row(*map(shape_of, inner))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return _numbered(shape_of(inner[1])) if inner[0] is int else named(shape_of(inner[1]))
     required: dict[str, Shape] = {}
     optional: dict[str, Shape] = {}
@@ -135,7 +136,7 @@ def _made(hint: Any, value: Any) -> Any:
     if origin is tuple:
         kinds = [inner[0]] * len(value) if inner[1:] == (...,) else list(inner)
         return tuple(map(_made, kinds, value))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {inner[0](key): _made(inner[1], item) for key, item in value.items()}
     if is_dataclass(hint) or hasattr(hint, "_fields"):
         cls: Any = hint

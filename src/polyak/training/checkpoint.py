@@ -18,7 +18,6 @@ from typing import Any
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
-from polyak.model.hashed_names import Names, names_from_arrays, names_to_arrays
 from polyak.storage.container import (
     Arrays,
     NewerFormatError,
@@ -32,6 +31,7 @@ from polyak.storage.container import (
     write_synced,
     writing,
 )
+from polyak.storage.feature_names import FeatureNames
 from polyak.storage.locks import FolderLock
 from polyak.training.sound import check_checkpoint
 
@@ -56,7 +56,7 @@ class Checkpoint:
     passes_done : int
     counts : dict
         What else the run counts.
-    names : dict
+    names : FeatureNames
         The names of hashed features seen so far, where they are remembered.
     """
 
@@ -66,7 +66,7 @@ class Checkpoint:
     position: dict[str, Any] | None = None
     passes_done: int = 0
     counts: dict[str, Any] = field(default_factory=dict)
-    names: Names = field(default_factory=dict)
+    names: FeatureNames = field(default_factory=lambda: FeatureNames.of({}))
 
 
 class CheckpointFolder:
@@ -121,8 +121,7 @@ class CheckpointFolder:
             "counts": plain(checkpoint.counts),
             "learner": learned,
         }
-        if checkpoint.names:
-            arrays = arrays | names_to_arrays(checkpoint.names)
+        arrays = arrays | checkpoint.names.arrays()
         part = part_of(self.newest)
         with writing(self.newest):
             os.makedirs(self.folder, exist_ok=True)
@@ -210,7 +209,7 @@ def _checkpoint(
             page["position"],
             int(page["passes_done"]),
             dict(page["counts"]),
-            names_from_arrays(arrays),
+            FeatureNames.from_arrays(arrays),
         )
     except ModelFileError:
         raise

@@ -25,6 +25,8 @@ class Known:
         How it became rows; with the names of all hashed features, of which the model keeps some.
     labels : array or None
         What the classes are called, where the learner only counted them.
+    names : int
+        Of how many hashed features the model keeps the names.
     passes, bad_lines, rows_without_target : int
     engine : Engine or None
         Who learned together, where several workers did.
@@ -32,6 +34,7 @@ class Known:
 
     features: FeatureMap = field(default_factory=FeatureMap)
     labels: NDArray[Any] | None = None
+    names: int = 0
     passes: int = 1
     bad_lines: int = 0
     rows_without_target: int = 0
@@ -57,7 +60,7 @@ def finished(learner: Learner, known: Known) -> LinearModel:
     return replace(
         model,
         classes=model.classes if known.labels is None else known.labels,
-        features=known.features.of_the_heaviest(model.weights),
+        features=known.features.of_the_heaviest(model.weights, known.names),
         report=replace(
             model.report,
             passes=known.passes,

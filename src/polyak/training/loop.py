@@ -21,9 +21,9 @@ from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.model.features import FeatureMap, Hashing
-from polyak.model.hashed_names import Names, names_together
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
+from polyak.storage.feature_names import FeatureNames
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
 from polyak.training.far_features import naming_far_features
@@ -116,7 +116,7 @@ class TrainingLoop:
         self._schema: Schema | None = None
         self._hashing: Hashing | None = None
         self._without_target = 0
-        self._names: Names = {}
+        self._names = FeatureNames.of({})
         self._stream: Stream | None = None
         self.progress = Progress(self._learner)
 
@@ -211,11 +211,9 @@ class TrainingLoop:
             progress.bad_lines = stream.bad_lines
             progress.first_bad_lines = stream.first_bad_lines
 
-    def _known_names(self) -> Names:
+    def _known_names(self) -> FeatureNames:
         """Give the names of hashed features seen so far, before an interruption too."""
-        if self._stream is None or not self._job.reading.columns.names:
-            return self._names
-        return names_together(self._names, self._stream.raw_names())
+        return self._names if self._stream is None else self._names.together(self._stream.names())
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
         if batch.targets is None:
@@ -306,11 +304,10 @@ class TrainingLoop:
         """Give the model as it stands, with what is known about its data."""
         if not self._learner.rows_seen:
             return None
-        names = {
-            index: name.decode(errors="replace") for index, name in self._known_names().items()
-        }
+        names = self._known_names()
         known = Known(
             features=FeatureMap.of(self._schema, self._hashing, self._first_id, names),
+            names=self._job.reading.columns.names_to_keep,
             passes=max(1, self._passes_done),
             bad_lines=self.progress.bad_lines,
             rows_without_target=self._without_target,

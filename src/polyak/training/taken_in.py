@@ -119,10 +119,10 @@ def _read(job: Job, stream: Stream) -> TakenIn | None:
 
 
 def _known(job: Job, stream: Stream) -> Known:
-    names = stream.names() if job.reading.columns.names else {}
     first_id = stream.position.get("base")
     return Known(
-        features=FeatureMap.of(stream.schema, stream.hashing, first_id, names),
+        features=FeatureMap.of(stream.schema, stream.hashing, first_id, stream.names()),
+        names=job.reading.columns.names_to_keep,
         bad_lines=stream.bad_lines,
         rows_without_target=stream.rows_without_target,
     )

@@ -32,7 +32,7 @@ def test_a_cross_finds_what_neither_tells(clicks: Path, tmp_path: Path) -> None:
     plain, crossed = tmp_path / "plain", tmp_path / "crossed"
     how = ["--drop", "told", "-q"]
     polyak("train", clicks, "-m", plain, *how)
-    polyak("train", clicks, "-m", crossed, *how, "--interact", "user:ad", "--names")
+    polyak("train", clicks, "-m", crossed, *how, "--interact", "user:ad", "--names", 1000)
     assert error(plain, clicks) > 0.3
     assert error(crossed, clicks) == 0.0
     shown = polyak("inspect", crossed, "--top", "5").stdout

@@ -65,8 +65,8 @@ TEXTS: dict[str, Callable[[], str]] = {
 }
 OPTIONS: dict[str, tuple[str, ...]] = {
     "svmlight": (),
-    "vw": ("--names",),
-    **dict.fromkeys(("csv", "tsv", "jsonl"), ("--target", "y", "--names")),
+    "vw": ("--names", "1000"),
+    **dict.fromkeys(("csv", "tsv", "jsonl"), ("--target", "y", "--names", "1000")),
 }
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,

@@ -17,7 +17,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_from_a_table_to_predictions(table: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.polyak"
-    options = ["--target", "delay", "--loss", "squared_error", "--drop", "tail", "--names"]
+    options = ["--target", "delay", "--loss", "squared_error", "--drop", "tail"]
     done = polyak("train", table, "-m", model, "-q", "--interact", "carrier:distance", *options)
     assert "rows whose delay is missing" in done.stderr
 

@@ -21,7 +21,7 @@ LINE = b"1 |u a b:2 c:3 |ad x y:0.5 |x z:3\n"
 
 def named(text: bytes, **columns: Any) -> dict[str, float]:
     """The features of a text's one row, by name."""
-    how = Columns(names=True, **columns)
+    how = Columns(names=1000, **columns)
     with open_stream(io.BytesIO(text), format="vw", columns=how) as stream:
         rows = next(stream).rows
         names = stream.names()

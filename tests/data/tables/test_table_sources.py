@@ -150,7 +150,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path: Path) -> None:
         return Job(
             source=str(path),
             recipe=Recipe(loss="squared_error"),
-            reading=ReadOptions(columns=Columns(target="delay", names=True), block_bytes=10_000),
+            reading=ReadOptions(columns=Columns(target="delay"), block_bytes=10_000),
             checkpoint=folder,
             every_rows=1,
         )

@@ -235,7 +235,7 @@ def test_columns_are_carried_along() -> None:
 
 
 def test_names_of_hashed_features() -> None:
-    with open_stream(flights(500), columns=Columns(target="delay", names=True)) as stream:
+    with open_stream(flights(500), columns=Columns(target="delay")) as stream:
         list(stream)
         names, schema = stream.names(), stream.schema
     assert schema is not None

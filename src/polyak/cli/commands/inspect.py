@@ -148,7 +148,7 @@ def _starts(starts: Any) -> str | None:
 
 def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
     """Give lines of the table of coefficients for scripts."""
-    known, several = model.features.all_names(), model.weights.shape[1] > 1
+    several = model.weights.shape[1] > 1
     numbers = {name: column.tolist() for name, column in lines.numbers.items()}
     found: list[dict[str, Any]] = []
     places = zip(lines.features.tolist(), lines.outputs.tolist(), strict=True)
@@ -156,8 +156,9 @@ def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
         entry: dict[str, Any] = {}
         if feature >= 0:
             entry["feature"] = model.features.number(feature)
-            if feature in known:
-                entry["name"] = known[feature]
+            name = model.features.name(feature)
+            if name is not None:
+                entry["name"] = name
         each = {name: column[place] for name, column in numbers.items()}
         entry |= {name: value for name, value in each.items() if value == value}
         if "low" in entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from polyak.cli.options.arguments import Parser, positive
+from polyak.cli.options.arguments import Parser, not_negative, positive
 from polyak.cli.options.dialect import dialect_of
 
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ def add_columns(parser: Parser) -> None:
     )
     hashing.add_argument(
         "--names",
-        action="store_true",
-        help="store the names of the hashed features with the largest weights",
+        type=not_negative,
+        metavar="N",
+        help="store the names of up to N hashed features, those with the largest weights "
+        "(default: 100000; for VW text 0)",
     )
 
 
@@ -60,7 +62,7 @@ def read_options(options: Namespace) -> ReadOptions:
     names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
     return ReadOptions(
         zero_based="auto" if options.zero_based is None else options.zero_based,
-        columns=columns_of(options) if "drop" in options else Columns(),
+        columns=columns_of(options) if "drop" in options else Columns(names=0),
         dialect=dialect_of(options),
         **{name: getattr(options, name) for name in names},
     )

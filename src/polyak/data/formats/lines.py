@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_si
 from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
+from polyak.storage.feature_names import FeatureNames
 
 
 class LineReader:
@@ -42,6 +44,23 @@ class LineReader:
         self._files = files
         self._options = options
         self._float64 = _is_float64(options.dtype)
+        self._reader: TextReader | None = None  # that of the core, while it reads
+        self._seen = FeatureNames.of({})
+
+    def names(self) -> FeatureNames:
+        """Give the names of hashed features seen so far, if they were to be remembered."""
+        if self._reader is None:
+            return self._seen
+        return self._seen.together(FeatureNames(*self._reader.names()))
+
+    @contextmanager
+    def _naming(self, reader: TextReader) -> Generator[None]:
+        """Know the names that a reader of the core sees, while it is there and afterwards."""
+        self._reader = reader
+        try:
+            yield
+        finally:
+            self._seen, self._reader = self.names(), None
 
     def fingerprint(self) -> str:
         """Tell this data from other data."""
@@ -124,7 +143,10 @@ class LineReader:
         text = self._text(at, tuple(file.name for file in self._files) if plain else ())
         reader = begun and begun.taken_over(text, file, offset)
         reader = reader or text.read(file, offset, bytes_before)
-        if not plain:
+        with self._naming(reader):
+            if plain:
+                yield from self._read_by_the_core(reader)
+                return
             fed = self._fed(reader, file, offset, bytes_before)
             from polyak.data.readahead import ordered_map  # not where a file is read as it stands
 
@@ -132,7 +154,8 @@ class LineReader:
                 block = reader.next()
                 assert block is not None
                 yield block
-            return
+
+    def _read_by_the_core(self, reader: TextReader) -> Generator[TextBlock]:
         try:
             while (block := reader.next()) is not None:
                 yield block
@@ -236,16 +259,17 @@ class LineReader:
 
         blocks = ordered_map(parsed, _read_windows(every, windows), threads, ahead=2)
         try:
-            for some, block in blocks:
-                size = sum(piece.size for piece in some.window.pieces)
-                place = {"file": 0, "offset": 0, "lines": 0}
-                place["bytes_read"] = cursor.bytes_read + size
-                last = cursor.position
-                cursor = self._counted(block, cursor, place, some.where)
-                batch, more = self._batch(block, last)
-                cursor.position.update(more)
-                where = self._where_in(some, block.lines == len(batch), at)
-                yield Mixed(replace(batch, where=where), cursor, True)
+            with self._naming(reader):
+                for some, block in blocks:
+                    size = sum(piece.size for piece in some.window.pieces)
+                    place = {"file": 0, "offset": 0, "lines": 0}
+                    place["bytes_read"] = cursor.bytes_read + size
+                    last = cursor.position
+                    cursor = self._counted(block, cursor, place, some.where)
+                    batch, more = self._batch(block, last)
+                    cursor.position.update(more)
+                    where = self._where_in(some, block.lines == len(batch), at)
+                    yield Mixed(replace(batch, where=where), cursor, True)
         finally:
             blocks.close()
             every.close()

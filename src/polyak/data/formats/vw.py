@@ -31,6 +31,7 @@ from polyak.errors import DataError
 from polyak.model.features import Hashing
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
+from polyak.storage.name_limits import names_to_see
 
 
 def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
@@ -70,14 +71,9 @@ class VwReader(LineReader):
                 f"slots: the number of bits sets that, not a number of features"
             )
         self.n_features = 1 << bits
-        self._names: dict[int, bytes] = {}
         self.first = {"bits": bits, "without_target": 0}
         if self._named:
             self.first["unseen"] = self._named
-
-    def names(self) -> dict[int, bytes]:
-        """Give the names of the features seen so far, if they were to be remembered."""
-        return self._names
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""
@@ -112,14 +108,12 @@ class VwReader(LineReader):
             bits=self.hashing.bits,
             need_labels=self._options.targets,
             skip_bad_lines=self._options.skip_bad_lines,
-            with_names=self._options.columns.names,
+            names=names_to_see(self._options.columns.names or 0),
             crossed=self.hashing.interactions,
             dropped=self.hashing.drop,
         )
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
-        for slot, name in block.names.items():  # of two in a slot the first in the alphabet stays
-            self._names[slot] = min(name, self._names.get(slot, name))
         slots = 1 << self.hashing.bits
         rows = SparseRows(block.indptr, block.indices, block.values, slots, block.checked)
         labels = block.targets if self._options.targets else None

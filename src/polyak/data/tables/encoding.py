@@ -23,6 +23,8 @@ from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import SparseRows, take_rows
+from polyak.storage.feature_names import FeatureNames
+from polyak.storage.name_limits import names_to_see
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,12 @@ class PieceEncoder:
             schema.bits,
             schema.ngrams,
             np.dtype(options.dtype or np.float32) == np.float64,
-            options.columns.names,
+            names_to_see(options.columns.names_to_keep),
         )
 
-    def names(self) -> dict[int, bytes]:
+    def names(self) -> FeatureNames:
         """Give the names of hashed features seen so far, if they were to be remembered."""
-        found: dict[int, bytes] = self._core.names()
-        return found
+        return FeatureNames(*self._core.names()).shifted(self._schema.hashed_begin)
 
     def encode(self, piece: Piece) -> Encoded:
         """Make rows of a piece."""

@@ -26,6 +26,7 @@ from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.rows.batch import Batch
 from polyak.rows.labels import label_text
+from polyak.storage.feature_names import FeatureNames
 
 
 class TableReader:
@@ -92,7 +93,7 @@ class TableReader:
         sample = with_plain_values(self._sample, self._roles.written, words)
         return look_at(sample, self.schema)
 
-    def names(self) -> dict[int, bytes]:
+    def names(self) -> FeatureNames:
         """Give the names of hashed features seen so far, if they were to be remembered."""
         return self._encoder.names()
 

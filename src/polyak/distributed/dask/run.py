@@ -5,7 +5,7 @@ Nothing is decided here about learning, nor about how tasks are done, which `das
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,13 +44,14 @@ class Result:
     rounds: int
     bytes_read: int
 
-    def known(self, names: dict[int, str] | None = None) -> Known:
+    def known(self, names: Mapping[int, str] | None = None) -> Known:
         """Say what a model of it has to know about the data, whose columns may have names."""
         how, run_counts = self.how, self.run_counts
         return Known(
             features=FeatureMap.of(
                 how.schema, how.hashing, self.first_id, names or run_counts.names
             ),
+            names=how.reading.columns.names_to_keep,
             bad_lines=run_counts.bad_lines,
             rows_without_target=run_counts.without_target,
             engine=Engine(name="dask", chains=self.chains, rounds=self.rounds),
