@@ -164,7 +164,7 @@ def test_the_table_of_weights_is_per_unit(tmp_path: Path) -> None:
 def test_hashed_models_take_rows_and_say_so(format: str, tmp_path: Path) -> None:
     made = model(HASHED, "log_loss", np.array([0, 1]), 1)
     assert any(
-        f"rows for it have the {HASHED.n_features} features" in said
+        f"rows for it have {HASHED.n_features} features" in said
         for said in export(made, tmp_path / "m", format)
     )
     plain = MODELS["log_loss, 2 signs"]

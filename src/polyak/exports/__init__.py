@@ -65,7 +65,7 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
 
         return table.write(given, name, format)
     module = import_module(f"polyak.exports.{_HOMES.get(format, format)}")
-    remarks: list[str] = module.write(given, name)
+    remarks: list[str] = module.write(given.in_use(), name)
     return remarks
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyak.model.in_use import features_in_use
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.rows.labels import label_text
@@ -55,14 +56,31 @@ class ExportInput:
         plain = all(column.kind in ("number", "boolean") for column in self.schema.columns)
         return self.schema if plain else None
 
+    def in_use(self) -> ExportInput:
+        """Give the same with the features in use alone, where words are hashed into many slots."""
+        used = features_in_use(self.model)
+        if used is None:
+            return self
+        names = self.names or {}
+        known = {place: names[j] for place, j in enumerate(used.tolist()) if j in names}
+        features = replace(self.model.features, names=known)
+        model = replace(
+            self.model,
+            weights=self.model.weights[used],
+            features=features,
+            replicas=None,
+            sandwich=None,
+        )
+        return ExportInput(model, known or None, self.schema)
+
     def about_rows(self) -> list[str]:
         """Say that another program has to be given rows of features rather than columns."""
         if self.schema is None and self.model.features.bits is None:
             return []
         what = "words" if self.schema is None else "table's columns"
         return [
-            f"rows for it have the {self.model.n_features:,} features that polyak makes of the "
-            f"{what}: polyak convert --for MODEL writes such rows"
+            f"rows for it have {self.model.n_features:,} features, those in use that polyak makes "
+            f"of the {what}: polyak convert --for MODEL writes such rows"
         ]
 
 

@@ -63,7 +63,7 @@ def to_sklearn(source: Any) -> Any:
     >>> estimator.predict_proba([[2.0, 2.0]])
     array([[0.5, 0.5]])
     """
-    return _estimator(export_input_of(source))
+    return _estimator(export_input_of(source).in_use())
 
 
 def _estimator(given: ExportInput) -> Any:

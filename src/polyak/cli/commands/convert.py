@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import UsageError, say
@@ -13,7 +14,11 @@ from polyak.cli.outputs import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from polyak.data.stream import Stream
+    from polyak.model.linear import LinearModel
+    from polyak.rows.batch import Batch
 
 EPILOG = "\n".join(
     [
@@ -56,22 +61,71 @@ def run(options: Namespace) -> int:
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     with Interrupts():  # so that a file that is not complete is taken away
         check_writable(options.output)
-        with _open(options) as stream, counting(quiet=options.quiet or options.json) as watch:
-            convert(stream, options.output, watch, unlabelled=options.model is not None)
+        with counting(quiet=options.quiet or options.json) as watch:
+            if options.model is not None:
+                stream = _convert_for_model(options, watch)
+            else:
+                with _open(options) as stream:
+                    convert(stream, options.output, watch)
     for line in stream.first_bad_lines:
         say(f"skipped {line}")
     print_figures(_figures(stream, options.output), options.json)
     return 0
 
 
+def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> Stream:
+    """Write the rows that programs take which a model was exported to, with targets if all have."""
+    from polyak.cli.source import open_for
+    from polyak.data.find import read_once_only
+    from polyak.data.write.convert import convert
+    from polyak.errors import DataError
+    from polyak.model.in_use import features_in_use, rows_in_use
+    from polyak.model.linear import LinearModel
+
+    model = LinearModel.load(options.model)
+    used = features_in_use(model)
+
+    def change(batch: Batch) -> Batch:
+        rows = batch.rows if used is None else rows_in_use(batch.rows, used)
+        return replace(batch, rows=rows, targets=_targets(batch, model, options.output))
+
+    def write(targets: bool) -> Stream:
+        with open_for(model, options.source, options, targets=targets) as stream:
+            if used is not None:
+                stream.hashing = None  # the rows have numbers of their own
+            convert(stream, options.output, watch, unlabelled=True, change=change)
+        return stream
+
+    if read_once_only(options.source) is None:
+        try:
+            stream = write(targets=True)
+        except DataError:
+            pass  # the source has no targets; if it was something else, it will be told now
+        else:
+            if not stream.rows_without_target:
+                return stream
+    return write(targets=False)
+
+
+def _targets(batch: Batch, model: LinearModel, path: str) -> Any:
+    """Give the targets of a batch; in text, classes that are words go by their place."""
+    import numpy as np
+
+    from polyak.data.write.convert import format_of
+
+    targets = batch.targets
+    if targets is None or model.classes is None or targets.dtype.kind in "biuf":
+        return targets
+    if format_of(path) != "svmlight":
+        return targets
+    order = np.argsort(model.classes)
+    place = np.searchsorted(model.classes, targets, sorter=order)
+    return order[np.minimum(place, len(order) - 1)].astype(np.float64)
+
+
 def _open(options: Namespace) -> Stream:
     from polyak.data.write.convert import open_source
 
-    if options.model is not None:
-        from polyak.cli.source import open_for
-        from polyak.model.linear import LinearModel
-
-        return open_for(LinearModel.load(options.model), options.source, options, targets=False)
     try:
         reading = read_options(options)
     except ValueError as error:

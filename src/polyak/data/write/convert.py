@@ -10,6 +10,7 @@ from polyak.data.formats.registry import FORMATS, SUFFIXES, WRITTEN, load, suffi
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.stream import Stream
+from polyak.rows.batch import Batch
 
 
 def format_of(path: str) -> str:
@@ -58,11 +59,13 @@ def convert(
     watch: Callable[[Stream], None] = lambda stream: None,
     *,
     unlabelled: bool = False,
+    change: Callable[[Batch], Batch] = lambda batch: batch,
 ) -> None:
     r"""Write all rows of a stream to a file, and call ``watch`` after every batch.
 
     The file takes its place when it is complete, and not at all if that fails. ``unlabelled`` rows
-    are to be predicted, not learned from: where text needs a target, they have 0.
+    are to be predicted, not learned from: where text needs a target, they have 0. What is written
+    of a batch is what ``change`` makes of it.
 
     Examples
     --------
@@ -80,5 +83,5 @@ def convert(
     writer = load(WRITTEN[format_of(path)].writer)
     with writer(stream, path, unlabelled) as write:
         for batch in stream:
-            write(batch)
+            write(change(batch))
             watch(stream)
