@@ -48,6 +48,41 @@ def test_classes(folder: Path) -> None:
     assert "probability  true share  rows" in shown
 
 
+def test_figures_have_standard_errors(folder: Path) -> None:
+    frame = pd.read_csv(folder / "t.csv")
+    found = json.loads(polyak("evaluate", folder / "y", folder / "t.csv", "--json").stdout)
+    lines = polyak("predict", folder / "y", folder / "t.csv", "--what", "proba").stdout.split("\n")
+    chance = np.array([float(line.split()[1]) for line in lines if line])
+    is_yes = (frame.y == "yes").to_numpy()
+    losses = -np.log(np.where(is_yes, chance, 1 - chance))
+    assert found["loss_std_err"] == pytest.approx(losses.std(ddof=1) / np.sqrt(600), rel=1e-4)
+    wrong = (chance > 0.5) != is_yes
+    assert found["error_std_err"] == pytest.approx(wrong.std(ddof=1) / np.sqrt(600))
+    assert found["accuracy_std_err"] == found["error_std_err"]
+    balanced = metrics.balanced_accuracy_score(is_yes, chance > 0.5)
+    assert found["balanced_accuracy"] == pytest.approx(balanced)
+    variances = [wrong[is_yes == side].var() / np.sum(is_yes == side) for side in (False, True)]
+    assert found["balanced_accuracy_std_err"] == pytest.approx(np.sqrt(sum(variances)) / 2)
+    # DeLong's, from every pair of a positive and a negative row.
+    apart = chance[is_yes][:, None] - chance[~is_yes]
+    pairs = (apart > 0) + 0.5 * (apart == 0)
+    shares = pairs.mean(axis=1), pairs.mean(axis=0)
+    error = np.sqrt(sum(share.var(ddof=1) / len(share) for share in shares))
+    assert found["roc_auc_std_err"] == pytest.approx(error, rel=1e-4)
+    shown = polyak("evaluate", folder / "y", folder / "t.csv").stdout
+    assert f"{found['roc_auc']:.6g} ± {found['roc_auc_std_err']:.2g}" in shown
+
+    found = json.loads(polyak("evaluate", folder / "z", folder / "t.csv", "--json").stdout)
+    guess = np.array(polyak("predict", folder / "z", folder / "t.csv").stdout.split(), dtype=float)
+    miss = guess - frame.z.to_numpy()
+    mean_error = np.abs(miss).std(ddof=1) / np.sqrt(600)
+    assert found["mae_std_err"] == pytest.approx(mean_error, rel=1e-4)
+    root = np.sqrt(np.mean(miss**2))
+    error = np.square(miss).std(ddof=1) / np.sqrt(600) / (2 * root)
+    assert found["rmse_std_err"] == pytest.approx(error, rel=1e-4)
+    assert found["r2"] == pytest.approx(metrics.r2_score(frame.z, guess), abs=1e-5)
+
+
 def test_groups(folder: Path) -> None:
     command = ["evaluate", folder / "z", folder / "t.csv", "--by", "city"]
     found = json.loads(polyak(*command, "--json").stdout)

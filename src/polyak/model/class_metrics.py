@@ -68,6 +68,17 @@ class ClassMetrics:
             found["calibration_error"] = self._calibration_error()
         return found
 
+    def std_errors(self) -> dict[str, float]:
+        """Give the standard errors of those that have one, rows counting as often as they weigh."""
+        of_class = self._counts.sum(axis=1)
+        there = of_class > 0
+        right = np.diag(self._counts)[there] / of_class[there]
+        spread = (right * (1.0 - right) / of_class[there]).sum()
+        found = {"balanced_accuracy": math.sqrt(spread) / max(there.sum(), 1)}
+        if self._ranking is not None:
+            found["roc_auc"] = self._ranking.roc_auc_std_err()
+        return {f"{name}_std_err": value for name, value in found.items() if value == value}
+
     def confusion(self) -> dict[str, dict[str, float]] | None:
         """Give how many rows of each class were taken for which; None for too many classes."""
         if len(self._classes) > MOST_SHOWN:

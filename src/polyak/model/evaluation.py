@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.constant_loss import ConstantLoss
 from polyak.model.linear import LinearModel
+from polyak.model.mean_error import MeanError
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import Rows
 
@@ -43,6 +45,7 @@ class Evaluation:
     spread: float = 0.0
     constant: ConstantLoss = field(init=False)
     below: NDArray[Any] = field(init=False)  # how often a target is not above its quantile
+    errors: dict[str, MeanError] = field(default_factory=lambda: defaultdict(MeanError))
 
     def __post_init__(self) -> None:
         outputs = self.model.weights.shape[1]
@@ -71,12 +74,16 @@ class Evaluation:
             own = np.asarray(targets)[:, None] == self.model.classes
             self._check_labels(targets, own.any(axis=1))
             signs = 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0
-            self.wrong += float(w @ (self.model.predict_from_scores(scores) != targets))
+            wrong = self.model.predict_from_scores(scores) != targets
+            self.wrong += float(w @ wrong)
+            self.errors["error"].add(wrong.astype(np.float64), w)
         self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
         odds = odds_of_softmax(scores) if self.model.softmax else scores
-        self.loss += float(w @ loss.value(odds, signs).sum(axis=1))
+        losses = loss.value(odds, signs).sum(axis=1)
+        self.loss += float(w @ losses)
+        self.errors["loss"].add(losses, w)
 
     def report(self) -> dict[str, float]:
         """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R².
@@ -101,12 +108,25 @@ class Evaluation:
             "r2": 1.0 - self.squared / self.spread if self.spread > 0 else math.nan,
         }
 
+    def std_errors(self) -> dict[str, float]:
+        """Give the standard errors of the figures that are means, or roots of means."""
+        found = {name: error.value() for name, error in self.errors.items()}
+        if "error" in found:
+            found["accuracy"] = found["error"]
+        if "squared" in found:
+            mean = self.squared / self.weight
+            found["rmse"] = found.pop("squared") / (2.0 * math.sqrt(mean)) if mean > 0 else 0.0
+        return {f"{name}_std_err": value for name, value in found.items() if value == value}
+
     def _add_values(self, scores: NDArray[Any], targets: NDArray[Any], w: NDArray[Any]) -> None:
         said = get_loss(self.model.loss).predictions(scores)
         miss = said - targets.reshape(len(targets), -1)
         self.below += w @ (miss >= 0)
-        self.absolute += float(w @ np.abs(miss).mean(axis=1))
-        self.squared += float(w @ np.square(miss).mean(axis=1))
+        absolute, squared = np.abs(miss).mean(axis=1), np.square(miss).mean(axis=1)
+        self.absolute += float(w @ absolute)
+        self.squared += float(w @ squared)
+        self.errors["mae"].add(absolute, w)
+        self.errors["squared"].add(squared, w)
         # The spread about a mean that moves with every batch, without the cancellation of a sum
         # of squares.
         flat = targets.reshape(len(targets), -1).mean(axis=1)

@@ -155,6 +155,20 @@ class FeatureMap:
             return str(self.number(index))
         return f"slot {index - self.schema.hashed_begin}"
 
+    def words(self) -> str:
+        """Say what kind of features they are.
+
+        Examples
+        --------
+        >>> FeatureMap.hashed(18).words()
+        'features, names hashed into 2^18 slots'
+        """
+        if self.schema is not None:
+            return f"features of a table of {len(self.schema.columns)} columns"
+        if self.bits is not None:
+            return f"features, names hashed into 2^{self.bits} slots"
+        return "named features" if self.names else "numbered features"
+
     def units(self, n_features: int) -> NDArray[np.float64]:
         """Give what to divide weights by to have them per unit of a table's columns."""
         found = np.ones(n_features)

@@ -14,13 +14,14 @@ from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
+from polyak.rows.labels import label_text
 from polyak.rows.sparse import as_rows, core_arrays
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinearModel:
     """A linear model: ``score = x @ weights + intercept``, one column per output.
 
@@ -55,6 +56,10 @@ class LinearModel:
     array([1, 0])
     >>> model.predict_proba(np.array([[2.0, 2.0]]))
     array([[0.5, 0.5]])
+    >>> model
+    LinearModel: log_loss, classes 0, 1
+      2 numbered features, 2 of them weigh something
+      intercept 0; weights are float64
     """
 
     weights: NDArray[Any]
@@ -67,6 +72,30 @@ class LinearModel:
     sandwich: Sandwich | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
     report: TrainingReport | None = None
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is: arrays and names can be asked for one by one."""
+        used = int(self.weights.any(axis=1).sum())
+        lines = [f"LinearModel: {self.loss}, {self._answers()}"]
+        lines.append(
+            f"  {self.n_features:,} {self.features.words()}, {used:,} of them weigh something"
+        )
+        intercepts = ", ".join(f"{value:.6g}" for value in self.intercept[:5])
+        more = ", ..." if len(self.intercept) > 5 else ""
+        lines.append(f"  intercept {intercepts}{more}; weights are {self.weights.dtype}")
+        if self.report is not None:
+            lines.append(f"  learned from {self.report.rows:,} rows by {self.report.winner.method}")
+            if self.report.recent is not None and self.report.recent.loss is not None:
+                loss = self.report.recent.loss
+                lines.append(f"  loss {loss:.6g} on the later half, before it was learned")
+        return "\n".join(lines)
+
+    def _answers(self) -> str:
+        if self.classes is None:
+            outputs = len(self.intercept)
+            return "one number" if outputs == 1 else f"{outputs} numbers"
+        shown = ", ".join(label_text(label) for label in self.classes[:5])
+        return f"classes {shown}{', ...' if len(self.classes) > 5 else ''}"
 
     @property
     def n_features(self) -> int:

@@ -57,6 +57,23 @@ class Ranking:
         below = np.cumsum(negative) - negative
         return float(positive @ (below + negative / 2.0) / pairs)
 
+    def roc_auc_std_err(self) -> float:
+        """Give the standard error of that chance, by DeLong, DeLong and Clarke-Pearson (1988).
+
+        Each positive row has a share of the negative rows below it, and each negative row one of
+        the positive rows above it: how these shares vary is how uncertain their mean is.
+        """
+        positive, negative = self._levels()
+        n, m = positive.sum(), negative.sum()
+        if not (n > 1 and m > 1):
+            return math.nan
+        below = (np.cumsum(negative) - negative / 2.0) / m
+        above = (n - np.cumsum(positive) + positive / 2.0) / n
+        auc = positive @ below / n
+        of_positive = positive @ np.square(below - auc) / (n - 1.0)
+        of_negative = negative @ np.square(above - auc) / (m - 1.0)
+        return float(math.sqrt(of_positive / n + of_negative / m))
+
     def average_precision(self) -> float:
         """Give the precision at each positive row, from the highest score on, on average."""
         positive, negative = (side[::-1] for side in self._levels())

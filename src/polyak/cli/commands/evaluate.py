@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     if options.json:
         print_figures(figures | measured.tables(), True)
         return 0
-    print_figures(figures)
+    print_figures(with_errors(figures))
     _print_tables(measured.tables())
     return 0
 
@@ -61,6 +61,19 @@ def measure(
 ) -> dict[str, Any]:
     """Stream a source through a model and report; ``check`` is shown all rows too."""
     return Measured(model, check).read(source, options)
+
+
+def with_errors(figures: dict[str, Any]) -> dict[str, Any]:
+    """Write the standard error of a figure beside it, for the screen."""
+    from polyak.cli.output import number
+
+    return {
+        name: f"{number(value)} ± {error:.2g}"
+        if (error := figures.get(f"{name}_std_err")) is not None
+        else value
+        for name, value in figures.items()
+        if not name.endswith("_std_err")
+    }
 
 
 class Measured:
@@ -96,8 +109,10 @@ class Measured:
             for line in stream.first_bad_lines:
                 say(f"skipped {line}")
             skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
-        figures: dict[str, Any] = self._all.report()
-        return figures | ({} if self._classes is None else self._classes.figures()) | skipped
+        figures: dict[str, Any] = self._all.report() | self._all.std_errors()
+        if self._classes is not None:
+            figures |= self._classes.figures() | self._classes.std_errors()
+        return figures | skipped
 
     def tables(self) -> dict[str, Any]:
         """Give what is more than one number: confusion, calibration, groups."""
@@ -106,7 +121,8 @@ class Measured:
             found["confusion"] = self._classes.confusion()
             found["calibration"] = self._classes.calibration()
         if self._groups:
-            found["by"] = {name: group.report() for name, group in sorted(self._groups.items())}
+            groups = sorted(self._groups.items())
+            found["by"] = {name: group.report() | group.std_errors() for name, group in groups}
         return {name: table for name, table in found.items() if table is not None}
 
     def _add(self, batch: Batch) -> None:
@@ -176,7 +192,7 @@ def _print_tables(tables: dict[str, Any]) -> None:
             ],
         )
     if "by" in tables:
-        groups = tables["by"]
+        groups = {name: with_errors(group) for name, group in tables["by"].items()}
         heads = list(next(iter(groups.values())))
         print()
         print_table(

@@ -298,7 +298,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
         return STOPPED
     clear_checkpoints(job)
     if options.test:
-        from polyak.cli.commands.evaluate import measure
+        from polyak.cli.commands.evaluate import measure, with_errors
         from polyak.model.checking import Check
 
         check = Check(model) if options.report else None
@@ -308,7 +308,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
         if options.json:
             figures["test"] = measured
         else:
-            figures |= {f"test_{name}": value for name, value in measured.items()}
+            figures |= {f"test_{name}": value for name, value in with_errors(measured).items()}
     print_figures(figures, options.json)
     return 0
 
