@@ -72,6 +72,7 @@ struct TextBlock {
   int64_t largest_index = -1, base = -1;  // of svmlight
   int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
   nb::list seen;                          // of VW text: which namespaces that were named it has
+  nb::object tags = nb::none();           // of VW text, if asked for: a line a row
 };
 
 // What all formats have.
@@ -113,7 +114,8 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)
-      .def_ro("seen", &TextBlock::seen);
+      .def_ro("seen", &TextBlock::seen)
+      .def_ro("tags", &TextBlock::tags);
 }
 
 using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;

@@ -34,7 +34,8 @@ struct Options {
   bool need_labels = true;  // leave out rows without one, and count them
   bool skip_bad_lines = false;
   std::shared_ptr<SlotNames> names;  // to remember a name for every slot
-  Namespaces spaces;                 // what is crossed, and what is left out
+  bool with_tags = false;
+  Namespaces spaces;  // what is crossed, and what is left out
 };
 
 using Index = int32_t;
@@ -44,6 +45,7 @@ struct Rows : TextRows<Index, Value> {
   Column<double> weights;  // empty while every row counts once
   int64_t unlabelled = 0;  // how many rows were left out for want of a label
   std::vector<bool> seen;  // which of the namespaces that were named
+  std::string tags;        // if asked for, a line each: tags have no blanks
 };
 
 inline bool ends_name(char c) { return is_blank(c) || c == ':' || c == '|' || c == '\n'; }
@@ -62,6 +64,7 @@ class Parser : public LineParser<Rows<Value>> {
         bits_(options.bits),
         need_labels_(options.need_labels),
         names_(options.names.get()),
+        with_tags_(options.with_tags),
         order_(options.bits),
         spaces_(options.spaces),
         crosses_(spaces_) {
@@ -128,6 +131,7 @@ class Parser : public LineParser<Rows<Value>> {
       return p + 1;
     }
     rows.targets.push_back(label);
+    if (with_tags_) rows.tags.append(tag_).push_back('\n');
     if (importance != 1.0 || !rows.weights.empty()) {
       while (rows.weights.size() + 1 < rows.targets.size()) rows.weights.push_back(1.0);
       rows.weights.push_back(importance);
@@ -189,6 +193,7 @@ class Parser : public LineParser<Rows<Value>> {
   // Returns where the bar is, or null.
   const char *read_head(const char *p, Head &head) {
     const char *const line = p;
+    tag_ = {};
     for (int n = 0; *p != '|'; ++n) {
       if (*p == '\n') return bad_head(line, p);
       const char *token = p;
@@ -196,7 +201,11 @@ class Parser : public LineParser<Rows<Value>> {
       const bool touches = *p == '|';
       const char *const end = p;
       while (is_blank(*p)) ++p;
-      if (touches || (*token == '\'' && *p == '|')) break;  // a tag
+      if (touches || (*token == '\'' && *p == '|')) {  // a tag
+        const char *const begin = token + (*token == '\'');
+        tag_ = {begin, static_cast<size_t>(end - begin)};
+        break;
+      }
       if (n == 3 || read_number(token, head.numbers[n]) != end) return bad_head(line, token);
     }
     const auto [label, importance, base] = head.numbers;
@@ -369,6 +378,8 @@ class Parser : public LineParser<Rows<Value>> {
   const int bits_;
   const bool need_labels_;
   SlotNames *const names_;
+  const bool with_tags_;
+  std::string_view tag_;  // the row's
   SlotOrder<Index, Value> order_;
   std::string name_;   // the namespace and ^, then room for a feature
   size_t prefix_ = 0;  // how much of that is the namespace's

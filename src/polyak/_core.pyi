@@ -32,6 +32,7 @@ class TextBlock:
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out for want of a label
     seen: list[bool]  # of VW text: which namespaces that were named it has
+    tags: bytes | None  # of VW text, if asked for: a line a row
 
 class _Text:
     def next(self) -> TextBlock | None: ...
@@ -80,6 +81,7 @@ class VwText(_Text):
         need_labels: bool,
         skip_bad_lines: bool,
         names: int,
+        with_tags: bool,
         crossed: list[list[str]],
         dropped: list[str],
     ) -> None: ...

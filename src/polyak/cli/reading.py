@@ -38,6 +38,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
             names=names_to_see(getattr(options, "names", None) or 0),
             crossed=tuple(tuple(n.split(":")) for n in split(getattr(options, "interact", []))),
             dropped=split(getattr(options, "drop", [])),
+            keep=getattr(options, "keep", ()),
         )
     elif options.format in (None, "svmlight"):
         zero_based = options.zero_based

@@ -8,6 +8,7 @@ begun to whoever opens that text. This module imports nothing that takes time.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from polyak._core import SvmlightText, TextBlock, VwText
@@ -19,6 +20,9 @@ LONGEST_LINE = 1 << 26
 """How many bytes a line may have, unless somebody says otherwise: more is not believed to end."""
 BLOCKS = 32
 """How many blocks to parse at most before they are asked for: as rows, about 2 MB each."""
+
+KEPT_OF_VW = (["tag"], ["*"])
+"""What can be kept of VW text: its tags."""
 
 TextReader = SvmlightText | VwText
 
@@ -90,10 +94,12 @@ def vw_text(
     names: int = 0,
     crossed: tuple[tuple[str, ...], ...] = (),
     dropped: tuple[str, ...] = (),
+    keep: Sequence[str] = (),
 ) -> Text:
     """Describe VW text: how to hash it, what to leave out, and which namespaces to cross.
 
-    Up to so many ``names`` are remembered, each that of another slot.
+    Up to so many ``names`` are remembered, each that of another slot; and tags, if those are to be
+    kept.
     """
     options = {
         "float64": float64,
@@ -103,6 +109,7 @@ def vw_text(
         "names": names,
         "crossed": [list(spaces) for spaces in crossed],
         "dropped": list(dropped),
+        "with_tags": list(keep) in KEPT_OF_VW,
     }
     return Text("vw", paths, block_bytes, threads, longest_line, options)
 

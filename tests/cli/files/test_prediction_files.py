@@ -83,3 +83,25 @@ def test_rows_that_are_left_out_cannot_be_counted(folder: Path) -> None:
         *("predict", folder / "m", folder / "t.csv", "--row-number", "--skip-bad-lines"), code=2
     )
     assert "--row-number cannot count the rows that --skip-bad-lines leaves out" in error
+
+
+def test_tags_of_vw_text_stand_beside_the_predictions(tmp_path: Path) -> None:
+    lines = [
+        f"{1 if n % 2 else -1} 'row{n}| {'a' if n % 2 else 'b'} c:{n % 7}\n" for n in range(90)
+    ]
+    lines[3] = "1 | a\n"  # no tag
+    lines[4] = "without_a_quote|n b\n"
+    lines[5] = "-1 'behind |n b\n"
+    (tmp_path / "t.vw").write_text("".join(lines))
+    polyak("train", tmp_path / "t.vw", "-m", tmp_path / "m", "-q")
+    command = ("predict", tmp_path / "m", tmp_path / "t.vw", "--keep")
+    plain = polyak(*command[:-1]).stdout.split()
+    for keep in ("tag", "*"):
+        head, *rows = polyak(*command, keep).stdout.splitlines()
+        assert head == "tag,prediction"
+        tags = [row.split(",")[0].strip('"') for row in rows]
+        expected = [f"row{n}" for n in range(90)]
+        expected[3:6] = ["", "without_a_quote", "behind"]
+        assert tags == expected
+        assert [float(row.split(",")[1]) for row in rows] == [float(word) for word in plain]
+    assert "--keep needs a table" in fails(*command, "label")

@@ -49,7 +49,7 @@ def parser() -> Parser:
         default=[],
         metavar="COLUMNS",
         help="columns of the source to write next to the predictions, separated by commas, or "
-        "'*' for all",
+        "'*' for all; for VW text, 'tag'",
     )
     parser.add_argument(
         "--row-number",
@@ -76,6 +76,7 @@ def run(options: Namespace) -> int:
     begun = begin_reading(options, targets=False)
     format = _format(options)
     from polyak.cli.source import open_for
+    from polyak.data.head_start import KEPT_OF_VW
     from polyak.model.linear import LinearModel
     from polyak.training.interrupts import Interrupts
 
@@ -85,7 +86,8 @@ def run(options: Namespace) -> int:
         open_for(model, options.source, options, targets=False, begun=begun) as stream,
         _written(model, options, format) as write,
     ):
-        if options.keep and stream.schema is None:
+        of_vw = stream.format == "vw" and options.keep in KEPT_OF_VW
+        if options.keep and stream.schema is None and not of_vw:
             raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
         for batch in stream:
             write(batch)

@@ -22,13 +22,14 @@ from typing import Any
 
 from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
-from polyak.data.head_start import Text, vw_text
+from polyak.data.head_start import KEPT_OF_VW, Text, vw_text
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Window
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.model.features import Hashing
+from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 from polyak.storage.name_limits import names_to_see
@@ -111,6 +112,7 @@ class VwReader(LineReader):
             names=names_to_see(self._options.columns.names or 0),
             crossed=self.hashing.interactions,
             dropped=self.hashing.drop,
+            keep=self._options.keep,
         )
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
@@ -122,4 +124,13 @@ class VwReader(LineReader):
         if self._named:
             seen = {name for name, is_seen in zip(self._named, block.seen, strict=True) if is_seen}
             more["unseen"] = [name for name in last["unseen"] if name not in seen]
-        return Batch(rows, labels, block.weights), more
+        kept = _tags(block) if list(self._options.keep) in KEPT_OF_VW else None
+        return Batch(rows, labels, block.weights, kept), more
+
+
+def _tags(block: TextBlock) -> Any:
+    """Give the tags of rows as a column; a row without one has an empty tag."""
+    pa = pyarrow()
+    assert block.tags is not None
+    tags = block.tags.decode(errors="replace").split("\n")[:-1]
+    return pa.RecordBatch.from_arrays([pa.array(tags, pa.string())], ["tag"])
