@@ -27,6 +27,12 @@ def table(rows: int = 1500, seed: int = 0) -> pd.DataFrame:
 
 def heaviest(model: Path) -> list[str | None]:
     page = json.loads(polyak("inspect", model, "--json", "--top", 500).stdout)
+    names = page["feature_map"]["names"]
+    assert all(
+        entry["name"] in names.values()
+        for entry in page["heaviest"]
+        if "=" in entry.get("name", "")
+    )
     return [entry.get("name") for entry in page["heaviest"]]
 
 

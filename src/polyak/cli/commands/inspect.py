@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import say
@@ -64,7 +65,9 @@ def run(options: Namespace) -> int:
     lines = coefficients(loaded).largest(options.top, options.sort)
     if options.json:
         facts["classes"] = None if loaded.classes is None else loaded.classes.tolist()
-        facts |= {"feature_map": loaded.features, "report": report}
+        called = loaded.features.names  # there may be very many
+        shown = {j: called[j] for j in lines.features.tolist() if j in called}
+        facts |= {"feature_map": replace(loaded.features, names=shown), "report": report}
         entries, first = _entries(loaded, lines), len(loaded.intercept)
         print_json(facts | {"intercepts": entries[:first], "heaviest": entries[first:]})
         return 0
