@@ -179,10 +179,11 @@ class Parser : public LineParser<Rows<Value>> {
     bool sound = true;
     const uint64_t mask = (uint64_t{1} << bits_) - 1;
     crosses_.each(names_ != nullptr, [&](const Crosses::Feature &made) {
-      const uint64_t slot = made.slot & mask;
+      const auto slot = static_cast<int64_t>(made.slot & mask);
       sound = sound && is_finite(static_cast<Value>(made.value));
-      if (names_) note_crossed(slot, made.name);
-      row.add(slot, made.value);
+      if (names_)
+        names_->see(hashing::hash_bytes(made.name.data(), made.name.size()), slot, made.name);
+      row.add(static_cast<uint64_t>(slot), made.value);
     });
     if (!sound) bad("crossed", "a product of crossed values is too large");
     return sound;
@@ -350,9 +351,7 @@ class Parser : public LineParser<Rows<Value>> {
     return slot(name_.data(), prefix_ + size);
   }
   uint64_t slot_of_unnamed() {
-    const std::string name = std::to_string(unnamed_++);
-    std::string all(name_, 0, prefix_);
-    all += name;
+    const std::string all = name_.substr(0, prefix_) + std::to_string(unnamed_++);
     return slot(all.data(), all.size());
   }
   uint64_t slot(const char *name, size_t size) {
@@ -363,10 +362,6 @@ class Parser : public LineParser<Rows<Value>> {
   void note_name(uint64_t hash, std::string_view name) {
     names_->see(hash, name);
     if (keeping_) kept_.emplace_back(name);
-  }
-  // A slot that is made of others has names of any hash.
-  void note_crossed(uint64_t slot, std::string_view name) {
-    names_->see(hashing::hash_bytes(name.data(), name.size()), static_cast<int64_t>(slot), name);
   }
 
   static bool is_finite(Value value) {

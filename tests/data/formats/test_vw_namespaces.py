@@ -38,6 +38,19 @@ def test_every_pair_is_a_feature() -> None:
     assert named(b"1 |u a |ad x |z q:2\n", interact=("u:ad:z",))["u^a*ad^x*z^q"] == 2
 
 
+def test_names_of_crosses_do_not_depend_on_blocks() -> None:
+    lines = [f"1 |u a{n} b{n} |ad x{n % 7} y{n % 5}\n" for n in range(200)]
+    how = Columns(names=1000, bits=6, interact=("u:ad",))
+    found = []
+    for text in (lines, lines[::-1]):
+        source = io.BytesIO("".join(text).encode())
+        with open_stream(source, format="vw", columns=how, block_bytes=200) as stream:
+            assert sum(map(len, stream)) == len(lines)
+            found.append(dict(stream.names()))
+    assert found[0] == found[1]
+    assert any("*" in name for name in found[0].values())
+
+
 def test_a_namespace_is_left_out() -> None:
     assert named(LINE, drop=("u", "x")) == {"ad^x": 1, "ad^y": 0.5}
     with pytest.raises(DataError, match=r"the namespace u of .* is left out; it cannot be crossed"):
