@@ -18,10 +18,10 @@
 #include "learn/task_checks.hpp"
 #include "memory/huge_pages.hpp"
 #include "memory/room.hpp"
-#include "python/any_rows.hpp"
-#include "python/arrays.hpp"
-#include "python/checked_rows.hpp"
 #include "python/one_at_a_time.hpp"
+#include "python/rows/any_rows.hpp"
+#include "python/rows/arrays.hpp"
+#include "python/rows/checked_rows.hpp"
 #include "rows/check.hpp"
 #include "rows/extent.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "print/print_lines.hpp"
 #include "print/print_rows.hpp"
-#include "python/any_rows.hpp"
+#include "python/rows/any_rows.hpp"
 
 namespace nb = nanobind;
 namespace {

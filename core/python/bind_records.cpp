@@ -8,8 +8,8 @@
 #include "python/bind_text.hpp"
 #include "table/arrow_export.hpp"
 #include "table/csv_numbers.hpp"
-#include "text/json_kinds.hpp"
-#include "text/json_objects.hpp"
+#include "text/json/kinds.hpp"
+#include "text/json/objects.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "paper/rival_kernels.hpp"
-#include "python/any_rows.hpp"
 #include "python/bank_storage.hpp"
+#include "python/rows/any_rows.hpp"
 #include "rows/check.hpp"
 
 namespace nb = nanobind;

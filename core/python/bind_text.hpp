@@ -17,7 +17,7 @@
 
 #include "memory/process.hpp"
 #include "python/bind_names.hpp"
-#include "python/checked_rows.hpp"
+#include "python/rows/checked_rows.hpp"
 #include "text/block_cutter.hpp"
 #include "text/digits.hpp"
 #include "text/lines.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/json_syntax.hpp"
+#include "text/json/syntax.hpp"
 
 namespace polyak {
 namespace records {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from polyak.model.class_metrics import ClassMetrics
 from polyak.model.linear import LinearModel
-from polyak.model.ranking import Ranking
+from polyak.model.metrics.class_metrics import ClassMetrics
+from polyak.model.metrics.ranking import Ranking
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -3,7 +3,7 @@
 ``newton-cost`` times the same `fit` with `recipe="auto"` and `recipe="sgd"`, on two cores, and
 ``polyak train`` on text. ``newton-quality`` learns real sets in several orders with both losses,
 plainly and with every feature in another unit and from another origin; the yardstick is the table
-of tests/learn/batch_optimum.py.
+of tests/learn/quality/batch_optimum.py.
 """
 
 from __future__ import annotations
@@ -206,7 +206,9 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
     model = _model(loss, shuffle=False)
-    optimum = runpy.run_path(str(ROOT / "tests/learn/batch_optimum.py"))["OPTIMUM"][data, loss]
+    optimum = runpy.run_path(str(ROOT / "tests/learn/quality/batch_optimum.py"))["OPTIMUM"][
+        data, loss
+    ]
 
     def judge() -> Figures:
         losses = get_loss(loss).value(model.decision_function(X_test), y_test.astype(float))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.model.class_metrics import BINS, ClassMetrics
 from polyak.model.evaluation import Evaluation
 from polyak.model.linear import LinearModel
+from polyak.model.metrics.class_metrics import BINS, ClassMetrics
 from polyak.model.training_report import CheckReport, Reliability
 
 MOST_POINTS = 300

@@ -14,9 +14,9 @@ from polyak.errors import DataError, RowError
 from polyak.losses import get_loss
 from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import odds_of_softmax
-from polyak.model.constant_loss import ConstantLoss
 from polyak.model.linear import LinearModel
-from polyak.model.mean_error import MeanError
+from polyak.model.metrics.constant_loss import ConstantLoss
+from polyak.model.metrics.mean_error import MeanError
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import Rows
 

@@ -80,8 +80,8 @@ class Measured:
     """Rows compared with a model's predictions: all of them, and those of each group."""
 
     def __init__(self, model: LinearModel, check: Check | None = None) -> None:
-        from polyak.model.class_metrics import ClassMetrics
         from polyak.model.evaluation import Evaluation
+        from polyak.model.metrics.class_metrics import ClassMetrics
 
         self._model = model
         self._check = check

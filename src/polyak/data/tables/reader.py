@@ -17,7 +17,7 @@ from polyak.data.readahead import ordered_map
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.copies import copies_in
 from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles
-from polyak.data.tables.flat_source import flat_source
+from polyak.data.tables.flat.source import flat_source
 from polyak.data.tables.inference import choose_schema, no_such_column, written_here
 from polyak.data.tables.look import TableLook, look_at
 from polyak.data.tables.source import Piece, Source, SourceInPieces

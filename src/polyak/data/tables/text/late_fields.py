@@ -14,7 +14,7 @@ from typing import Any
 
 from polyak._core import json_others
 from polyak.data.tables.arrow_types import stored_as
-from polyak.data.tables.flat import is_nested
+from polyak.data.tables.flat.columns import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow

@@ -22,7 +22,7 @@ from polyak.data.sources.line_pieces import (
 )
 from polyak.data.sources.translated import translated
 from polyak.data.tables.arrow_types import stored_as
-from polyak.data.tables.flat import is_nested
+from polyak.data.tables.flat.columns import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
 from polyak.data.tables.source import Piece

@@ -2,7 +2,7 @@
 
 Run as a script to work them out again, which takes a quarter of an hour:
 
-    POLYAK_DATA=... python tests/learn/batch_optimum.py [set ...]
+    POLYAK_DATA=... python tests/learn/quality/batch_optimum.py [set ...]
 
 scikit-learn's LogisticRegression and LinearSVC learn each set with every penalty of 1e-3 ... 1e-7;
 what counts is the lowest loss on the test rows, so the comparison favours them.

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "python/any_rows.hpp"
+#include "python/rows/any_rows.hpp"
 #include "rows/check.hpp"
 
 namespace polyak {

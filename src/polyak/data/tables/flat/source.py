@@ -9,7 +9,7 @@ import numpy as np
 
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
-from polyak.data.tables.flat import Layout, flattened, is_nested
+from polyak.data.tables.flat.columns import Layout, flattened, is_nested
 from polyak.data.tables.inference import no_such_column
 from polyak.data.tables.source import Piece, Source, SourceInPieces
 from polyak.errors import DataError

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model.linear import LinearModel
-from polyak.model.ranking import Ranking
+from polyak.model.metrics.ranking import Ranking
 from polyak.rows.labels import label_text
 
 Floats = NDArray[np.float64]

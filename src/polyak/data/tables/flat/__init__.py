@@ -1,0 +1,1 @@
+"""Columns within columns, lists and structs, as columns of their own."""

@@ -1,0 +1,1 @@
+"""Figures that say how good a model is, each added up row by row."""
