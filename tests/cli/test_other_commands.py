@@ -164,9 +164,9 @@ def test_completion(shell: str, tmp_path: Path) -> None:
             ask += f"\nCOMP_WORDS=({words}) COMP_CWORD={last}; _shtab_polyak"
             ask += '; echo "${COMPREPLY[@]}"'
         done = subprocess.run(["bash"], input=ask, text=True, capture_output=True, check=True)
-        assert done.stdout.split("\n")[:3] == [
-            "--loss", "log_loss squared_error squared_hinge hinge", "predict",
-        ]  # fmt: skip
+        option, losses, command = done.stdout.split("\n")[:3]
+        assert (option, command) == ("--loss", "predict")
+        assert {"log_loss", "squared_error", "quantile"} <= set(losses.split())
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
