@@ -43,7 +43,7 @@ class Standard:
     >>> standard = Standard()
     >>> standard.calibrate(np.array([[1990.0, 0.0], [2000.0, 0.0], [2010.0, 5.0]]))
     >>> out = np.empty((1, 2))
-    >>> standard.fill(np.array([[2020.0, 10.0]]), out)
+    >>> left_out = standard.fill(np.array([[2020.0, 10.0]]), out)
     >>> out
     array([[2., 2.]])
     >>> coef, intercept = standard.read_out(np.array([[3.0], [20.0], [1.0]]), 2)
