@@ -99,6 +99,22 @@ def test_words_of_text_are_too_many():
     assert NewtonLane("log_loss", as_rows(X)[:1000]).left == "there are too many features"
 
 
+def test_two_numbers_beside_a_name():
+    """A year and a number say nearly all; each row has a name of its own."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "year": 1990 + np.arange(3000) // 90,
+            "x": rng.normal(size=3000),
+            "name": [f"person {number}" for number in range(3000)],
+        }
+    )
+    y = 3.0 * (frame["year"] - 2000) + 5.0 * frame["x"] + rng.normal(size=3000)
+    held = rng.random(3000) < 0.25
+    found = ASGDRegressor(random_state=0).fit(frame[~held], y[~held])
+    assert found.score(frame[held], y[held]) > 0.99
+
+
 @pytest.mark.parametrize("rows", [600, 2000])
 def test_a_column_of_names_does_no_harm(rows):
     """One that is new in every row, and one of a few hundred; as good as the usual pipeline."""

@@ -3,8 +3,9 @@
 A table with a column of names has a feature for every name. Each is in next to no row, so its
 weight can be little more than noise, but together they would be too many for a matrix. The other
 columns are as few as ever. So the lane learns the features that occur most often and leaves the
-others out, if they make up most of what rows have; in text they do not. Candidates of averaged SGD,
-which learn all features, show in the same race whether the others are missed.
+others out, if features that many rows have in common make up half of what rows have: in tables they
+do, in text they do not. Candidates of averaged SGD, which learn all features, show in the same race
+whether the others are missed.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ Floats = NDArray[np.float64]
 
 MOST = 256
 """How many features are learned where there are too many: a matrix of so many costs little."""
-COVERED = 0.8
-"""They must make up so much of all that rows have."""
+COMMON, COVERED = 0.2, 0.5
+"""Features that so many of the rows have must make up so much of all that rows have. The numbers of
+a table and its common words do, beside a name or two; the words of a text that are in every fifth
+row, next to none but stop words, do not."""
 
 
 def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
@@ -30,31 +33,35 @@ def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
 
     Examples
     --------
-    >>> every, own = np.zeros(6, dtype=int), np.arange(1, 7)  # one feature of all rows, one of each
-    >>> rows = SparseRows(np.arange(0, 13, 2), np.c_[every, own].ravel(), np.ones(12), 7)
+    >>> every, own = np.full((9, 2), [7, 8]), np.arange(10, 19)  # two of all rows, one of each
+    >>> rows = SparseRows(np.arange(0, 28, 3), np.c_[every, own].ravel(), np.ones(27), 19)
+    >>> frequent_features(rows, 5)
+    array([7, 8])
+    >>> rows = SparseRows(np.arange(0, 28, 3), np.arange(27), np.ones(27), 27)
     >>> frequent_features(rows, 5) is None
     True
-    >>> every = np.tile(np.arange(10, 15), (6, 1))
-    >>> rows = SparseRows(np.arange(0, 37, 6), np.c_[every, own].ravel(), np.ones(36), 15)
-    >>> frequent_features(rows, 5)
-    array([10, 11, 12, 13, 14])
     """
     if not isinstance(rows, SparseRows):
         return None
     there = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
     begins = np.flatnonzero(np.diff(there, prepend=-1))
-    places = frequent_places(np.diff(begins, append=len(there)), most)
+    places = frequent_places(np.diff(begins, append=len(there)), len(rows), most)
     return None if places is None else there[begins][places].astype(np.int64)
 
 
 def frequent_places(
-    counts: NDArray[np.int64], most: int, others: int = 0
+    counts: NDArray[np.int64], rows: int, most: int, others: int = 0
 ) -> NDArray[np.int64] | None:
-    """Give the places of the largest counts, if they make up most of all counts and the others."""
+    """Give the places of the largest counts, if what is common makes up enough of all.
+
+    ``others`` is how often rows have had features that are not counted.
+    """
+    common = counts[counts >= COMMON * rows].sum()
+    if common < COVERED * (counts.sum() + others):
+        return None
     places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
     places = np.sort(places[counts[places] > 1])
-    enough = counts[places].sum() >= COVERED * (counts.sum() + others)
-    return places if len(places) and enough else None
+    return places if len(places) else None
 
 
 def without_others(known: Information, columns: NDArray[np.int64]) -> Information:

@@ -202,8 +202,9 @@ class BlockLearning(BlockScoring):
         """
         if self.intervals or self._held.count < ROWS_THAT_SHOW:
             return not self.intervals
-        counts = np.count_nonzero(self._held.features(), axis=0)
-        return frequent_places(counts, self.widest) is not None
+        held = self._held.features()
+        counts = np.count_nonzero(held, axis=0)
+        return frequent_places(counts, len(held), self.widest) is not None
 
     def _has_room(self, rows: Rows) -> int:
         """Make columns of new features; say how many rows come before there are too many."""
@@ -253,11 +254,11 @@ class BlockLearning(BlockScoring):
                 others = self._left_out
                 self._fit(provisional=provisional)
                 if counts is not None and self.left is None:
-                    self._keep_frequent(counts[: len(self.standard)], others)
+                    self._keep_frequent(counts[: len(self.standard)], held, others)
 
-    def _keep_frequent(self, counts: NDArray[np.int64], others: int) -> None:
+    def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int) -> None:
         """Keep the features that were in most rows of a block, now that there are too many."""
-        places = frequent_places(counts, self.widest, others)
+        places = frequent_places(counts, rows, self.widest, others)
         if places is None:
             self._leave("there are too many features")
         else:
