@@ -17,7 +17,7 @@ from sorted_files import ROWS, delimited, every_file, made, svmlight
 from polyak.data import random_order
 from polyak.data.formats import arrays as numpy_arrays
 from polyak.data.open import open_stream
-from polyak.data.random_order import Pieces, windows
+from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces, Windows
 from polyak.data.sources import line_pieces
 from polyak.data.tables import row_groups
 from polyak.errors import DataError
@@ -302,8 +302,8 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
 
 def test_every_window_has_pieces_from_everywhere() -> None:
     for number, in_window in (1000, 16), (77, 16), (33, 32), (5, 16), (16, 16), (17, 16):
-        units = [[n] for n in range(number)]
-        dealt = windows(Pieces(units, in_window, in_window), seed=1)
+        pieces = Pieces.of_units([[n] for n in range(number)], TABLE_WINDOW_BYTES, in_window)
+        dealt = [window.pieces for window in Windows(pieces, seed=1)]
         assert sorted(piece for window in dealt for piece in window) == list(range(number))
         sizes = [len(window) for window in dealt]
         assert max(sizes) <= 1.5 * in_window + 1

@@ -9,9 +9,10 @@ once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -24,7 +25,7 @@ from polyak.data.shuffle import joined, part_of, random_permutation
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
-WINDOW_BYTES = 1 << 22
+WINDOW_BYTES = 3 << 20
 """How much text a window has, or about as much of other files."""
 TABLE_WINDOW_BYTES = 1 << 23
 """The same of tables, of which every piece costs more."""
@@ -38,8 +39,11 @@ class Pieces:
 
     Attributes
     ----------
-    units : list of lists of pieces
-        Pieces of one unit are best read in their order; units in any.
+    every : sequence of pieces
+        All of them. A large file has a hundred thousand, so they may be made when asked for.
+    borders : array of int
+        Where in it each unit begins, and the last ends. Pieces of one unit are best read in their
+        order; units in any.
     in_window : int
         How many pieces are mixed with each other.
     strata : int
@@ -49,23 +53,26 @@ class Pieces:
         classes there are and how fast to learn.
     """
 
-    units: list[list[Any]]
+    every: Sequence[Any]
+    borders: NDArray[np.int64]
     in_window: int
     strata: int
-    head: list[Any] = field(default_factory=list)
+    head: Sequence[Any] = ()
 
     @classmethod
     def apart(
-        cls, pieces: list[Any], size: int, head: list[Any] | None = None, *, is_table: bool = False
+        cls, pieces: Sequence[Any], size: int, head: Sequence[Any] = (), *, is_table: bool = False
     ) -> Pieces:
         """Have pieces of so many bytes that have nothing to do with each other."""
         in_window = max(1, (TABLE_WINDOW_BYTES if is_table else WINDOW_BYTES) // size)
-        return cls([[piece] for piece in pieces], in_window, in_window, head or [])
+        return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head)
 
     @classmethod
     def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:
         """Have units of pieces of so many bytes, of which so many are read at the same time."""
-        return cls(units, max(strata, TABLE_WINDOW_BYTES // size), strata)
+        borders = np.cumsum([0, *map(len, units)])
+        every = list(chain.from_iterable(units))
+        return cls(every, borders, max(strata, TABLE_WINDOW_BYTES // size), strata)
 
 
 class Window(NamedTuple):
@@ -98,7 +105,7 @@ class InPieces(Protocol):
     def pieces(self) -> Pieces:
         """Cut the source into pieces, in the same way every time."""
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other, each in one batch or more, which may be empty."""
 
 
@@ -114,33 +121,54 @@ def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
     return reader, options.shuffle_buffer or rows_in(WINDOW_BYTES)
 
 
-def windows(pieces: Pieces, seed: int) -> list[list[Any]]:
-    """Deal pieces out into windows.
+class Windows(Sequence[Window]):
+    """Pieces dealt out into windows, from one of them on.
 
     Units come from every stretch of the source in a random order, and each stretch is spread evenly
-    over the windows.
+    over the windows. Kept are numbers of pieces alone.
 
     Examples
     --------
-    >>> units = [[n] for n in range(12)]
-    >>> [sorted(window) for window in windows(Pieces(units, in_window=4, strata=4), seed=1)]
+    >>> pieces = Pieces.apart(range(12), size=WINDOW_BYTES // 4)
+    >>> [sorted(window.pieces) for window in Windows(pieces, seed=1)]
     [[2, 4, 7, 9], [0, 5, 8, 11], [1, 3, 6, 10]]
     """
-    number_of_units = len(pieces.units)
+
+    def __init__(self, pieces: Pieces, seed: int, first: int = 0) -> None:
+        self._pieces, self._seed, self._first = pieces, seed, first
+        self._dealt = list(filter(len, _deal(pieces, seed)))
+        self._heads = int(len(pieces.head) > 0)
+
+    def __len__(self) -> int:
+        return self._heads + len(self._dealt) - self._first
+
+    def __getitem__(self, place: Any) -> Any:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number = self._first + place
+        if number < self._heads:
+            return Window(number, list(self._pieces.head), self._seed)
+        every = self._pieces.every
+        return Window(number, [every[n] for n in self._dealt[number - self._heads]], self._seed)
+
+
+def _deal(pieces: Pieces, seed: int) -> list[array[int]]:
+    """Give the numbers of the pieces of every window."""
+    borders = pieces.borders
+    number_of_units = len(borders) - 1
     strata = max(1, min(number_of_units, pieces.strata))
-    total = sum(map(len, pieces.units))
-    number = max(1, -(-total // pieces.in_window))
-    dealt: list[list[Any]] = [[] for _ in range(number)]
+    number = max(1, -(-len(pieces.every) // pieces.in_window))
+    dealt = [array("q") for _ in range(number)]
     random = np.random.PCG64(seed)
-    borders = [stratum * number_of_units // strata for stratum in range(strata + 1)]
-    for stratum, (begin, end) in enumerate(pairwise(borders)):
+    stretches = [stratum * number_of_units // strata for stratum in range(strata + 1)]
+    for stratum, (begin, end) in enumerate(pairwise(stretches)):
         order = begin + random_permutation(end - begin, random)
-        some = list(chain.from_iterable(pieces.units[unit] for unit in order.tolist()))
+        some = [n for unit in order for n in range(borders[unit], borders[unit + 1])]
         # Where there are fewer pieces than windows, each stretch leaves out other windows.
         phase = stratum * 0.6180339887498949 % 1.0
         for place, piece in enumerate(some):
             dealt[int((place + phase) * number / len(some))].append(piece)
-    return [window for window in (pieces.head, *dealt) if window]
+    return dealt
 
 
 class RandomOrder:
@@ -172,8 +200,7 @@ class RandomOrder:
         at = cursor.position
         window, done, batches = at["window"], at["window_batches"], 0
         before = self._reader.begin(at["before"])
-        dealt = windows(self._reader.pieces(), self.seed)
-        left = [Window(n, dealt[n], self.seed) for n in range(window, len(dealt))]
+        left = Windows(self._reader.pieces(), self.seed, window)
         with closing(self._reader.read_windows(left, before)) as read:
             for batch, here, is_last in read:
                 batches += 1
@@ -198,7 +225,7 @@ class RandomOrder:
 
 def mixed_windows(
     read_pieces: Callable[[Iterator[Any], Cursor], Generator[tuple[Batch, Cursor]]],
-    windows: list[Window],
+    windows: Sequence[Window],
     cursor: Cursor,
     threads: int,
 ) -> Generator[Mixed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -163,7 +163,7 @@ class ArrayReader:
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         return mixed_windows(self._read_spans, windows, cursor, self._threads)
 

@@ -239,7 +239,7 @@ class LineReader:
         head, rest = every.with_head(every.cut())
         return Pieces.apart(rest, every.size, head=head)
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Parse the lines of every window in its own order, some at a time."""
         if self.begun is not None:
             self.begun.end()
@@ -317,7 +317,7 @@ class _LinesOfWindow(NamedTuple):
         return self._replace(lines=self.lines.without_text())
 
 
-def _read_windows(every: LinePieces, windows: list[Window]) -> Generator[_LinesOfWindow]:
+def _read_windows(every: LinePieces, windows: Sequence[Window]) -> Generator[_LinesOfWindow]:
     for window in windows:
         lines = every.lines(window.pieces)
         yield _LinesOfWindow(every, window, lines, window.permutation(len(lines.places)))

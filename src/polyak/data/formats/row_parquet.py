@@ -84,7 +84,7 @@ class RowParquetReader:
             [_parquet(f).metadata for f in self._files], [f.size for f in self._files]
         )
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
 
         def read(pieces: Iterator[GroupPiece], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:

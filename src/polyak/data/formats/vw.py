@@ -83,7 +83,7 @@ class VwReader(LineReader):
             yield batch, last
         self._check_end(last)
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         for mixed in super().read_windows(windows, cursor):
             cursor = mixed.cursor

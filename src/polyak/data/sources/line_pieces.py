@@ -7,10 +7,10 @@ import os
 import threading
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyak._core import PADDING, line_places
 from polyak.data.sources.blocks import LongLineError
@@ -40,6 +40,19 @@ class LinePiece(NamedTuple):
         return self.end - self.begin
 
 
+class ManyPieces(Sequence[LinePiece]):
+    """Pieces kept as three numbers each: a piece of its own takes ten times as much memory."""
+
+    def __init__(self, numbers: ArrayLike) -> None:
+        self.numbers = np.asarray(numbers, np.int64).reshape(-1, 3)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return LinePiece(*self.numbers[place].tolist())
+
+
 class LinesOfPieces(NamedTuple):
     """The lines of some pieces.
 
@@ -60,6 +73,13 @@ class LinesOfPieces(NamedTuple):
     def without_text(self) -> LinesOfPieces:
         """Keep what it takes to say which line is which."""
         return LinesOfPieces(_NO_TEXT, _NO_PLACES, self.firsts)
+
+
+def together(some: Sequence[ManyPieces]) -> ManyPieces:
+    """Have the pieces of several files behind each other."""
+    return ManyPieces(
+        np.concatenate([np.empty((0, 3), np.int64), *(pieces.numbers for pieces in some)])
+    )
 
 
 _NO_TEXT = np.empty(0, np.uint8)
@@ -113,29 +133,28 @@ class LinePieces:
         self._rooms: list[_Room] = []
         self._open: tuple[int, io.FileIO] | None = None
 
-    def cut(self, size: int | None = None) -> list[LinePiece]:
+    def cut(self, size: int | None = None) -> ManyPieces:
         """Cut all files into pieces of about as many bytes."""
         every = range(len(self._names))
-        return [piece for file in every for piece in self.cut_file(file, 0, size)]
+        return together([self.cut_file(file, 0, size) for file in every])
 
-    def cut_file(self, file: int, begin: int, size: int | None = None) -> list[LinePiece]:
+    def cut_file(self, file: int, begin: int, size: int | None = None) -> ManyPieces:
         """Cut one file, from a byte on."""
         step, end = size or self.size, self._sizes[file]
-        return [LinePiece(file, at, min(at + step, end)) for at in range(begin, end, step)]
+        begins = np.arange(begin, end, step)
+        ends = np.minimum(begins + step, end)
+        return ManyPieces(np.column_stack([np.full_like(begins, file), begins, ends]))
 
-    def with_head(self, pieces: list[LinePiece]) -> tuple[list[LinePiece], list[LinePiece]]:
+    def with_head(self, pieces: ManyPieces) -> tuple[Sequence[LinePiece], ManyPieces]:
         """Cut the beginnings of some pieces off, from all over the files; give these, and all."""
         if self.size < 4 * HEAD_BYTES:
-            return [], pieces
-        step = max(1, len(pieces) // HEAD_PIECES)
-        head, rest = [], []
-        for number, piece in enumerate(pieces):
-            if number % step == 0 and piece.size > HEAD_BYTES:
-                border = piece.begin + HEAD_BYTES
-                head.append(piece._replace(end=border))
-                piece = piece._replace(begin=border)
-            rest.append(piece)
-        return head, rest
+            return (), pieces
+        file, begin, end = pieces.numbers.T
+        cut = np.arange(len(pieces)) % max(1, len(pieces) // HEAD_PIECES) == 0
+        cut &= end - begin > HEAD_BYTES
+        borders = np.where(cut, begin + HEAD_BYTES, begin)
+        head = np.column_stack([file, begin, borders])[cut]
+        return ManyPieces(head), ManyPieces(np.column_stack([file, borders, end]))
 
     def text(self, piece: LinePiece) -> memoryview:
         """Read the lines of a piece."""
@@ -146,7 +165,7 @@ class LinePieces:
     def lines(self, pieces: Sequence[LinePiece]) -> LinesOfPieces:
         """Read the lines of pieces, to be taken in any order."""
         room = self._rooms.pop() if self._rooms else _Room(0)
-        room.grow(0, sum(piece.size + 1 for piece in pieces) + _MARGIN)
+        room.grow(0, sum(piece.size + 1 for piece in pieces) + 4 * _MARGIN)
         found = [np.empty((0, 2), np.int64)]
         end = 0
         for piece in pieces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -124,7 +124,7 @@ class TableReader:
         """Cut the source into pieces."""
         return self._in_pieces().cut()
 
-    def read_windows(self, windows: list[Window], cursor: Cursor) -> Generator[Mixed]:
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Read windows one after the other."""
         source = self._in_pieces()
 

@@ -16,9 +16,11 @@ from polyak.data.sources.files import File, Pipe, fingerprint, total_size
 from polyak.data.sources.line_pieces import (
     LinePiece,
     LinePieces,
+    ManyPieces,
     are_plain,
     has_quotes,
     lines_in,
+    together,
 )
 from polyak.data.sources.translated import translated
 from polyak.data.tables.arrow_types import stored_as
@@ -267,16 +269,16 @@ class TextSource:
     def cut(self) -> Pieces:
         """Cut the files at the ends of rows."""
         every = self._line_pieces()
-        head: list[LinePiece] = []
-        cut = [piece for number in range(len(self._files)) for piece in self._cut(every, number)]
+        head: Sequence[LinePiece] = ()
+        cut = together([self._cut(every, number) for number in range(len(self._files))])
         if not self._is_quoted:
             head, cut = every.with_head(cut)
         return Pieces.apart(cut, every.size, head, is_table=True)
 
-    def _cut(self, every: LinePieces, number: int) -> list[LinePiece]:
+    def _cut(self, every: LinePieces, number: int) -> ManyPieces:
         heading = self._heading(number)
         if heading is None:
-            return []
+            return ManyPieces([])
         begin = heading.end if self.format != "jsonl" else 0
         if self.format == "jsonl" or not has_quotes(self._files[number].name, begin):
             return every.cut_file(number, begin)
@@ -287,9 +289,9 @@ class TextSource:
         blocks = read_blocks(self._files, every.size, number, begin, longest=longest, ends=ends)
         cut = []
         while (block := self._next(blocks, Place(number))) is not None and block.file == number:
-            cut.append(LinePiece(number, begin, block.end))
+            cut.append((number, begin, block.end))
             begin = block.end
-        return cut
+        return ManyPieces(cut)
 
     def read_pieces(self, pieces: Iterator[LinePiece], bytes_before: int) -> Generator[Piece]:
         """Read pieces in the order given."""
