@@ -20,7 +20,10 @@ from polyak.rows.sparse import Rows, SparseRows
 Floats = NDArray[np.float64]
 
 FAR_BEYOND = 10.0
-"""How many medians, or spreads, a value counts at most."""
+"""How many medians a value counts at most where a spread is found."""
+ABSURD = 100.0
+"""How many spreads a value counts at most in the size of its column, by which it is penalised. Few
+columns have tails so long, and those of money or rates that do are penalised as others are."""
 ROWS_FOR_SIZE = 1000
 """After so many rows that differ from the centre, the size of a column is known."""
 
@@ -126,7 +129,7 @@ class Standard:
         rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
         if len(rare):
             some = columns if len(rare) == len(self) else columns[:, rare]
-            clipped = np.clip(some, -FAR_BEYOND, FAR_BEYOND)
+            clipped = np.clip(some, -ABSURD, ABSURD)
             counted.squares, counted.varied = self.squares.copy(), self.varied.copy()
             counted.squares[rare] += np.einsum("ij,ij->j", clipped, clipped, dtype=np.float64)
             counted.varied[rare] += np.count_nonzero(some, axis=0)
