@@ -69,7 +69,8 @@ def replicas_doubt(
     # A direction in which rows do not vary has nothing to be learned.
     flattest = needed.flattest if needed.flattest > 2 * candidate.alpha else needed.lambda0
     rate = candidate.schedule
-    most = rows_to_asymptotics(max(bend * flattest, 1e-300), needed.gamma0, rate.a, rate.c)
+    # Twice the decay is on the safe side: as the corollary's proof has it.
+    most = rows_to_asymptotics(max(bend * flattest, 1e-300), needed.gamma0, 2 * rate.a, rate.c)
     if rows < most:
         return (
             "the intervals may be too narrow: features are so correlated, or so far from zero, or "

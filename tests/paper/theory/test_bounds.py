@@ -21,28 +21,14 @@ from polyak.paper.theory import (
     c0,
     c1,
     largest_stable_rate,
-    non_quadratic_bound,
-    regression_bound,
+    linear_errors,
     rows_to_asymptotics,
 )
-from polyak.paper.theory.bounds import rate_sum
 
 
 def exact_error(A, S, delta0, gamma0, a, c, marks):
-    """Follow means and covariances along A's axes: ``t E‖θ̄_t - θ*‖_A²`` without any noise."""
-    values, axes = np.linalg.eigh(A)
-    noise = np.diagonal(axes.T @ S @ axes)
-    mean, total = axes.T @ delta0, np.zeros(len(values))
-    var, cov, var_total = np.zeros((3, len(values)))
-    found = []
-    for t in range(1, marks[-1] + 1):
-        gamma = gamma0 * (1 + a * gamma0 * t) ** -c
-        keep = 1 - gamma * values
-        mean, var, cov = keep * mean, keep**2 * var + gamma**2 * noise, keep * cov
-        total, var_total, cov = total + mean, var_total + 2 * cov + var, cov + var
-        if t in marks:
-            found.append(float(values @ (total**2 + var_total)) / t)
-    return np.array(found)
+    """Give ``t E‖θ̄_t - θ*‖_A²`` without any noise."""
+    return linear_errors(marks, A, S, delta0, gamma0, a, c).average * np.array(marks)
 
 
 def drawn(number, rows):
@@ -140,13 +126,37 @@ def test_what_the_theorem_does_not_speak_of_is_refused(change, words):
         averaged_bound(10, np.diag([1.0, 0.5]), np.eye(2), np.ones(2), **rate)
 
 
-def test_rows_to_asymptotics_is_where_the_decay_costs_no_more_than_the_limit():
-    # With c0 = a c / λ0, as the corollary has it, twice c0 / c times (a γ0 t)^(c-1) is one there.
+def test_rows_to_asymptotics_is_the_order_that_both_corollaries_have():
     lambda0, gamma0, a, c = 0.01, 0.5, 0.2, 0.6
     t = rows_to_asymptotics(lambda0, gamma0, a, c)
-    assert 2 * (a / lambda0) * (a * gamma0 * t) ** (c - 1) == pytest.approx(1.0)
+    assert t == pytest.approx((a / lambda0) ** (c / (1 - c)) / (lambda0 * gamma0))
+    # With c0 = a c / λ0 the proof's condition, 2 c0 / c (a γ0 t)^(c-1) ≤ 1, is met at twice the
+    # rows for twice the decay.
+    proof = 2 * rows_to_asymptotics(lambda0, gamma0, 2 * a, c)
+    assert 2 * (a / lambda0) * (a * gamma0 * proof) ** (c - 1) == pytest.approx(1.0)
     assert rows_to_asymptotics(lambda0, gamma0) == pytest.approx(1 / (lambda0 * gamma0))
     assert rows_to_asymptotics(lambda0, gamma0, a=1e-9) == pytest.approx(1 / (lambda0 * gamma0))
+    assert rows_to_asymptotics(1e-300, gamma0, a=1.0, c=0.75) == np.inf
+
+
+@pytest.mark.parametrize("c", [0.0, 0.5, 2 / 3, 0.75, 0.95])
+def test_rows_to_asymptotics_does_not_jump(c):
+    lambda0, gamma0 = 0.02, 0.7
+    a = np.sort(np.r_[0.0, lambda0, np.geomspace(1e-3, 100.0, 20_000) * lambda0])
+    rows = np.array([rows_to_asymptotics(lambda0, gamma0, one, c) for one in a])
+    assert (rows[1:] / rows[:-1] < 1.05).all()
+    assert rows[0] == rows_to_asymptotics(lambda0, gamma0, None, c)
+    assert (np.diff(rows) >= 0).all()
+
+
+@pytest.mark.parametrize("c", [0.5, 2 / 3, 0.75])
+def test_rows_to_asymptotics_is_where_the_noise_costs_no_more_than_twice_the_limit(c):
+    lambda0, gamma0 = 0.05, 1.0
+    A, S = np.diag([1.0, lambda0]), np.diag([0.0, 1.0])  # all noise where the decay hurts most
+    for times in (1.0, 4.0):
+        t = round(rows_to_asymptotics(lambda0, gamma0, times * lambda0, c))
+        error = t * linear_errors([t], A, S, np.zeros(2), gamma0, times * lambda0, c).average[0]
+        assert error <= 2 * asymptotic_variance(A, S)
 
 
 def test_the_best_powers_balance_the_slower_terms():
@@ -193,20 +203,3 @@ def test_c1_bounds_the_noise_away_from_the_optimum():
         xi = X * (X @ delta)[:, None] - A @ delta
         noise = np.einsum("ij,ij->i", xi @ np.linalg.inv(A), xi).mean()
         assert noise <= c1(M, lambda0) * (delta @ A @ delta)
-
-
-def test_the_bounds_of_the_two_lemmas_are_as_printed():
-    rate = {"lambda0": 0.1, "gamma0": 0.5, "a": 0.05, "c": 0.7}
-    constant = c0(**rate)
-    t, delta0 = 300.0, 2.0
-    found = regression_bound(t, **rate, c1=3.0, c2=0.5, c3=0.2, delta0=delta0)
-    inner = 1.5 / t * delta0 + 0.2 * 0.5 / 0.3 * (1 + 0.05 * 0.5 * t) ** -0.7
-    assert found == pytest.approx((1 + constant) ** 2 * 3.0 * inner)
-    total = sum(Polynomial(0.5, 0.05, 0.7)(s) for s in range(1, 301))
-    above = float(rate_sum(t, 0.5, 0.05, 0.7))
-    assert total <= above <= total + 0.5  # an integral instead of the sum, from above
-    more = {"c2": 0.5, "c3": 0.2, "c4": 0.3, "c5": 0.4, "c6": 0.6}
-    found = non_quadratic_bound(t, **rate, **more, delta0=delta0)
-    middle = 2 * 0.5 * 0.2 * delta0 + (1 + 2 * 0.5) * 0.6
-    inner = (1 + 2 * 0.5) * 0.4 * delta0**2 + middle * above + 0.2**2 * above**2
-    assert found == pytest.approx((1 + constant) ** 2 * 0.3**2 / t * inner)

@@ -1,4 +1,4 @@
-"""The paper's theory (sections 2 to 4) as functions, with the paper's symbols.
+"""The paper's theory (sections 2 to 4 and the appendix) as functions, with the paper's symbols.
 
 Each function names the result it comes from by its label in the paper's source. What they say of
 a data set of yours is in `polyak.paper.theory.rows_needed`.
@@ -9,29 +9,46 @@ there, ``Δ_t = θ_t - θ*``, and ``‖v‖_A² = vᵀ A v``, which for ``Δ`` i
 """
 
 from polyak.learn.rows_needed import RowsNeeded, rows_needed, rows_to_asymptotics
-from polyak.paper.theory.bounds import (
-    Bound,
+from polyak.paper.theory.combined import combined_bound
+from polyak.paper.theory.constants import (
     asymptotic_variance,
-    averaged_bound,
     best_power,
     c0,
     c1,
     largest_stable_rate,
-    non_quadratic_bound,
-    regression_bound,
 )
+from polyak.paper.theory.exact import linear_errors
+from polyak.paper.theory.lemmas import gamma_lemma, lemma1
+from polyak.paper.theory.linear import (
+    Bound,
+    ErrorBound,
+    averaged_bound,
+    averaged_bound_at,
+    iterate_bound_at,
+)
+from polyak.paper.theory.non_quadratic import non_quadratic_bound
+from polyak.paper.theory.regression import regression_bound
+from polyak.paper.theory.second_order import second_order_error
 
 __all__ = [
     "Bound",
+    "ErrorBound",
     "RowsNeeded",
     "asymptotic_variance",
     "averaged_bound",
+    "averaged_bound_at",
     "best_power",
     "c0",
     "c1",
+    "combined_bound",
+    "gamma_lemma",
+    "iterate_bound_at",
     "largest_stable_rate",
+    "lemma1",
+    "linear_errors",
     "non_quadratic_bound",
     "regression_bound",
     "rows_needed",
     "rows_to_asymptotics",
+    "second_order_error",
 ]

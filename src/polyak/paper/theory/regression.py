@@ -1,0 +1,42 @@
+"""Section 3: what the gradient's noise away from the optimum adds for least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyak.paper.theory.constants import Floats, c0
+
+
+def regression_bound(
+    t: ArrayLike,
+    *,
+    lambda0: float,
+    gamma0: float,
+    a: float,
+    c: float,
+    c1: float,
+    c2: float,
+    c3: float,
+    delta0: float,
+) -> Floats:
+    """Bound ``t E‖I⁽²⁾‖_A²``, what the gradient's noise away from the optimum adds.
+
+    From `LemmaRegression`, for least squares. ``c1`` bounds that noise (assumption `A_Xi2Bound`;
+    see `c1`), ``c2`` and ``c3`` the distance of the iterates (`A_DeltaBound`), and ``delta0`` is
+    ``‖Δ_0‖_A²``. The proof uses `A_DeltaBound` for all rows from the start on, and for no others.
+
+    Examples
+    --------
+    >>> constants = dict(c1=50.0, c2=1.0, c3=1.0, delta0=1.0)
+    >>> rate = dict(lambda0=0.02, gamma0=1.0, a=0.02, c=2 / 3)
+    >>> regression_bound([1e3, 1e6], **rate, **constants).round(2)
+    array([80.29,  0.83])
+    """
+    t = np.asarray(t, float)
+    if not c < 1:
+        raise ValueError(f"c must be below 1, not {c}")
+    outer = (1.0 + c0(lambda0, gamma0, a, c)) ** 2 * c1
+    return np.asarray(
+        outer * ((1 + c2) * delta0 / t + c3 * gamma0 / (1 - c) * (1 + a * gamma0 * t) ** -c)
+    )
