@@ -15,8 +15,8 @@ from polyak.paper.reproduction.experiments import (
     asymptotics,
     schedules,
     second_order,
-    theory_check,
 )
+from polyak.paper.reproduction.experiments.theory import largest_rate
 from polyak.paper.reproduction.figures import Figure, Panel, Series
 from polyak.paper.reproduction.report import Chapter, write_report
 from polyak.paper.reproduction.tables import Table
@@ -168,7 +168,7 @@ def test_asymptotics_as_the_paper_has_them(whole):
 
 
 def test_the_rates_of_the_theory_experiment_diverge_on_one_side_only():
-    result = theory_check.rates(rows=500, runs=5)
+    result = largest_rate.rates(rows=500, runs=5)
     ends = dict(zip(result["shares"], (curve[-1] for curve in result["distances"]), strict=True))
     assert max(ends[share] for share in (1.0, 1.5, 1.9)) < 5 < min(ends[2.5], ends[3.0])
 

@@ -9,11 +9,9 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.schedules import Polynomial
 from polyak.losses import LOSSES
-from polyak.paper.reproduction.experiments.theory_check import (
-    first_problem,
-    random_setting,
-    simulate,
-)
+from polyak.paper.reproduction.experiments.theory.bound_terms import first_problem
+from polyak.paper.reproduction.experiments.theory.linear_equation import simulate
+from polyak.paper.reproduction.experiments.theory.random_settings import random_setting
 from polyak.paper.theory import (
     asymptotic_variance,
     averaged_bound,

@@ -9,6 +9,7 @@ drawn by lot, so that the model is not true and ``S`` is not ``A``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class Problem:
 
 def simulate(condition: float, seed: int, rows: int) -> Result:
     """Let both learn the same rows, and measure the excess risk over the bound now and then."""
-    problem = Problem(condition)
+    problem = _problem(condition)
     random = np.random.default_rng([20111114, seed])
     rate = Polynomial(problem.gamma0, problem.lambda0, 3 / 4)
     bank = Bank(
@@ -130,6 +131,12 @@ def simulate(condition: float, seed: int, rows: int) -> Result:
         "variance": variance,
         "rows_needed": rows_to_asymptotics(problem.lambda0, problem.gamma0),
     }
+
+
+@cache
+def _problem(condition: float) -> Problem:
+    """Make a problem once a process: all seeds have the same, and its optimum takes a while."""
+    return Problem(condition)
 
 
 def _sigmoid(scores: Floats) -> Floats:
