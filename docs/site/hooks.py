@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from places import line_of
 
 ROOT = Path(__file__).parent.parent.parent
 AT_THE_ROOT = {
@@ -21,6 +22,7 @@ AT_THE_ROOT = {
     "contributing.md": "CONTRIBUTING.md",
     "security.md": "SECURITY.md",
 }
+NAMED = re.compile(r"\[(`([A-Za-z_][\w.]*)`)\]\(([^)\s#:]+)\)")
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 
 
@@ -56,14 +58,24 @@ def _command_line() -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links that leave ``docs/`` to where their target stands in the site."""
+    """Point links that leave ``docs/`` to where their target stands in the site.
+
+    Where the words of a link are a name that its file defines, file and line are told too.
+    """
     here = page.file.src_uri
+
+    def placed(match: re.Match[str]) -> str:
+        source = _source(match[3], here)
+        line = None if source is None else line_of(ROOT / source, match[2])
+        if line is None:
+            return match[0]
+        return f"[{match[1]}, {posixpath.basename(match[3])}:{line}]({match[3]})"
 
     def moved(match: re.Match[str]) -> str:
         target = _inside(match[2], here)
         return match[0] if target is None else f"{match[1]}{target}{match[3]}"
 
-    return LINK.sub(moved, markdown)
+    return LINK.sub(moved, NAMED.sub(placed, markdown))
 
 
 def _inside(link: str, here: str) -> str | None:

@@ -17,6 +17,7 @@ from polyak.paper.theory import (
     combined_bound,
     non_quadratic_bound,
     regression_bound,
+    regression_bound_at,
 )
 from polyak.paper.theory.constants import rate_sum, rates
 
@@ -95,6 +96,21 @@ def test_the_regression_bound_is_as_printed():
     inner = 1.5 / t * delta0 + 0.2 * 0.5 / 0.3 * (1 + 0.05 * 0.5 * t) ** -0.7
     assert found == pytest.approx((1 + constant) ** 2 * 3.0 * inner)
     assert rate_sum(t, 0.5, 0.05, 0.7) <= t * 0.5
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_the_regression_bound_at_k_rows_is_that_with_the_longest_rows_that_do_not_diverge(number):
+    problem, delta0, lambda0, rate = drawn(number)
+    rate = rate | {"a": lambda0}
+    start = float(np.square(delta0) @ problem.eigenvalues)
+    for t in (3, 300):
+        c2, c3 = problem.distance_constants(t, delta0, rate)
+        given = {"lambda0": lambda0, "c2": c2, "c3": c3, "delta0": start}
+        K = lambda0 * rate["gamma0"] * t
+        found = regression_bound_at(K, gamma0=rate["gamma0"], c=rate["c"], **given)
+        longest = c1(2 / rate["gamma0"], lambda0)
+        assert found * t == pytest.approx(regression_bound(t, **rate, **given, c1=longest))
+        assert problem.away_noise(t, delta0, rate) <= found * t
 
 
 @pytest.mark.parametrize("quadratic", [True, False])

@@ -27,7 +27,7 @@ from polyak.paper.theory.linear import (
     iterate_bound_at,
 )
 from polyak.paper.theory.non_quadratic import non_quadratic_bound
-from polyak.paper.theory.regression import regression_bound
+from polyak.paper.theory.regression import regression_bound, regression_bound_at
 from polyak.paper.theory.second_order import second_order_error
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "linear_errors",
     "non_quadratic_bound",
     "regression_bound",
+    "regression_bound_at",
     "rows_needed",
     "rows_to_asymptotics",
     "second_order_error",

@@ -40,3 +40,32 @@ def regression_bound(
     return np.asarray(
         outer * ((1 + c2) * delta0 / t + c3 * gamma0 / (1 - c) * (1 + a * gamma0 * t) ** -c)
     )
+
+
+def regression_bound_at(
+    K: ArrayLike,
+    *,
+    lambda0: float,
+    gamma0: float,
+    c: float,
+    c2: float,
+    c3: float,
+    delta0: float,
+) -> Floats:
+    """Bound ``E‖I⁽²⁾‖_A²`` at ``t = K / (λ0 γ0)`` rows of equal length, with ``a = λ0``.
+
+    The display after `LemmaC1`: ``c1 ≤ M / λ0``, and ``M ≤ 2 / γ0`` because learning would diverge
+    otherwise (`LemmaMaxGamma`). Beside SGD's own error, `iterate_bound_at`, it is soon negligible.
+
+    Examples
+    --------
+    >>> given = dict(lambda0=0.02, gamma0=1.0, c=2 / 3, c2=25.0, c3=1.0, delta0=1.0)
+    >>> regression_bound_at([1, 10], **given).round(2)
+    array([19.54,  0.53])
+    """
+    K = np.asarray(K, float)
+    if not c < 1:
+        raise ValueError(f"c must be below 1, not {c}")
+    outer = 2.0 * (1.0 + c0(lambda0, gamma0, lambda0, c)) ** 2
+    start = (1 + c2) * lambda0 * gamma0 * delta0 / K**2
+    return np.asarray(outer * (start + c3 * gamma0 / ((1 - c) * K * (1 + K) ** c)))
