@@ -109,9 +109,9 @@ def figures(results: dict[str, Result]) -> list[Figure]:
                 "t × squared error",
                 [
                     Series("simulated error", rows, r["simulated"], style="simulation"),
-                    Series("bound of Theorem 1", rows, total, style="bound"),
-                    Series("second-order SGD: unavoidable", rows, r["asymptotic"], style="batch"),
-                    Series("falling learning rate", rows, r["decay"], style="Pegasos"),
+                    Series("bound", rows, total, style="bound"),
+                    Series("second-order SGD", rows, r["asymptotic"], style="batch"),
+                    Series("falling rate", rows, r["decay"], style="Pegasos"),
                     Series("start", rows, r["start"], style="SGD-QN"),
                 ],
                 x_log=True,
