@@ -69,7 +69,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         line = None if source is None else line_of(ROOT / source, match[2])
         if line is None:
             return match[0]
-        return f"[{match[1]}, {posixpath.basename(match[3])}:{line}]({match[3]})"
+        name = posixpath.basename(match[3]).replace("_", r"\_")  # or __init__ would be bold
+        return f"[{match[1]} ({name}:{line})]({match[3]})"
 
     def moved(match: re.Match[str]) -> str:
         target = _inside(match[2], here)

@@ -76,5 +76,5 @@ def test_the_site_tells_file_and_line(hooks):
     shown = hooks.on_page_markdown(TEXT, page)
     source = (ROOT / "src/polyak/paper/theory/linear.py").read_text(encoding="utf-8").splitlines()
     line = next(n for n, text in enumerate(source, 1) if text.startswith("def averaged_bound("))
-    assert f"[`averaged_bound`, linear.py:{line}](source/src/" in shown
-    assert len(re.findall(r"`, \w+\.(?:py|hpp):\d+\]", shown)) == len(NAMED)
+    assert f"[`averaged_bound` (linear.py:{line})](source/src/" in shown
+    assert len(re.findall(r"` \([\w\\]+\.(?:py|hpp):\d+\)\]", shown)) == len(NAMED)
