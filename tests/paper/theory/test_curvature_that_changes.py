@@ -50,6 +50,19 @@ def test_the_repaired_lemma_holds_where_the_printed_one_does_not():
     assert max(repaired) > 0.9  # so that a constant forgotten would show
 
 
+def test_both_halves_of_the_repair_are_needed():
+    # Noise a fifth as large as the start, which is forgotten at once: c2 and c5 are tiny.
+    rate, one, rows = {"gamma0": 1.0, "a": 0.0, "c": 0.0}, np.ones(1), 6
+    tree = NoiseTree(one, np.full((1, 1, 1), 1e-3), 0.2 * one, one, rate, rows)
+    constants = tree.constants(c3=0.2**2, c6=0.2**4)
+    whole = float(non_quadratic_bound(rows, lambda0=1.0, **rate, **constants, delta0=1.0))
+    fourth = (1 + 2 * constants["c2"]) * constants["c4"] ** 2 / rows
+    cross = 2 * constants["c3"] * constants["c4"] ** 2
+    assert tree.left(rows) <= whole
+    assert tree.left(rows) > whole - fourth
+    assert tree.left(rows) > whole - cross
+
+
 @pytest.mark.slow
 def test_the_repaired_lemma_holds_on_many_settings():
     for number in range(60, 1000):
