@@ -297,3 +297,12 @@ def test_who_cannot_be_trusted_says_so():
             warnings.simplefilter("error")
             unsorted.set_params(random_state=0).fit(X, X[:, 0] + rng.normal(size=2000))
             unsorted.predict_interval(X)
+
+
+def test_features_that_are_always_zero_are_no_reason_to_doubt():
+    y = np.random.default_rng(0).normal(size=2000)
+    model = ASGDRegressor(intervals=True, recipe="sgd", alpha=0.0, fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(np.zeros((2000, 1)), y)
+        assert model.coef_std_err_ == 0

@@ -68,6 +68,8 @@ def replicas_doubt(
         return None
     # A direction in which rows do not vary has nothing to be learned.
     flattest = needed.flattest if needed.flattest > 2 * candidate.alpha else needed.lambda0
+    if flattest == 0:  # nor has any
+        return None
     rate = candidate.schedule
     # Twice the decay is on the safe side: as the corollary's proof has it.
     most = rows_to_asymptotics(max(bend * flattest, 1e-300), needed.gamma0, 2 * rate.a, rate.c)
