@@ -69,6 +69,7 @@ struct TextBlock {
   CheckedRows checked;  // indptr, indices and values once more, as the core believes them
   int64_t lines, bad_lines;
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
+  nb::object bad_before;                  // of every bad line: how many rows stand before it
   int64_t largest_index = -1, base = -1;  // of svmlight
   int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
   nb::list seen;                          // of VW text: which namespaces that were named it has
@@ -92,6 +93,7 @@ TextBlock to_block(Rows &rows) {
   block.lines = rows.lines;
   block.bad_lines = rows.bad_lines;
   block.first_bad = bad_lines(rows.first_bad);
+  block.bad_before = nb::cast(to_array<int64_t>(std::move(rows.bad_before)));
   return block;
 }
 
@@ -111,6 +113,7 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("lines", &TextBlock::lines)
       .def_ro("bad_lines", &TextBlock::bad_lines)
       .def_ro("first_bad", &TextBlock::first_bad)
+      .def_ro("bad_before", &TextBlock::bad_before)
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)

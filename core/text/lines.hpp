@@ -28,6 +28,7 @@ struct TextRows {
   int64_t lines = 0;
   int64_t bad_lines = 0;
   std::vector<BadLine> first_bad;  // the first ten
+  Column<int64_t> bad_before;      // of every bad line: how many rows stand before it
 
   // Makes room for as many features as the text can hold.
   void begin(const Memory &memory, size_t most) {
@@ -35,6 +36,7 @@ struct TextRows {
     indptr = Column<int64_t>(memory);
     indices = Column<Index>(memory);
     values = Column<Value>(memory);
+    bad_before = Column<int64_t>(memory);
     indptr.push_back(0);
     indices.reserve(most);
     values.reserve(most);
@@ -116,6 +118,7 @@ class LineParser {
       if (stopped_) return;
       if (!next) {
         if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
+        rows.bad_before.push_back(static_cast<int64_t>(rows.indptr.size()) - 1);
         stopped_ = !skip_bad_lines_;
         next = newline(p) + 1;
       }

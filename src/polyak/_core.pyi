@@ -28,6 +28,7 @@ class TextBlock:
     lines: int
     bad_lines: int
     first_bad: list[tuple[int, bytes, str]]  # of the first ten: line from zero, text, reason
+    bad_before: NDArray[np.int64]  # of every bad line: how many rows stand before it
     largest_index: int  # -1 if there is none
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out for want of a label

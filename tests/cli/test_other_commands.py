@@ -47,12 +47,12 @@ class TestPredict:
         assert {len(line.split()) for line in lines} == {3}
         assert set(polyak("predict", tmp_path / "m", source).stdout.split()) == {"1", "2", "5"}
 
-    def test_bad_lines_have_no_prediction(self, model_file: Path, tmp_path: Path) -> None:
+    def test_bad_lines_have_an_empty_prediction(self, model_file: Path, tmp_path: Path) -> None:
         source = write(tmp_path / "bad.svm", rows_of_text(100, bad=50))
         assert "line 50" in fails("predict", model_file, source)
         done = polyak("predict", model_file, source, "--skip-bad-lines")
-        assert len(done.stdout.splitlines()) == 98
-        assert "2 bad lines have no prediction" in done.stderr
+        assert len(done.stdout.splitlines()) == 100
+        assert "2 bad lines have an empty prediction" in done.stderr
 
     def test_whoever_stops_reading_ends_it_quietly(
         self, model_file: Path, train_file: Path

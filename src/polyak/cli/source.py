@@ -22,13 +22,15 @@ def open_for(
     options: Namespace,
     *,
     targets: bool = True,
+    gaps: bool = False,
     begun: HeadStart | None = None,
 ) -> Stream:
     """Open a source whose features mean what they meant in training.
 
     A file need not show whether its ids begin at 0 or 1, so the model remembers; and what a
     table's columns mean, and into how many slots names were hashed. Without ``targets`` no row is
-    left out for want of one; what was ``begun`` is gone on with.
+    left out for want of one; with ``gaps`` batches say where bad lines stood; what was ``begun`` is
+    gone on with.
     """
     features = model.features
     reading = read_options(options)
@@ -43,6 +45,7 @@ def open_for(
         hashing=hashing,
         columns=Columns(names=0),
         targets=targets,
+        gaps=gaps,
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,
         warn_if_sorted=False,

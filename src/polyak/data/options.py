@@ -124,6 +124,8 @@ class ReadOptions:
         says to give this option.
     skip_bad_lines : bool
         Count the lines that cannot be read, instead of raising an error for the first.
+    gaps : bool
+        Say in ``Batch.gaps`` where such lines stood, be it in a batch without rows.
     threads : int, optional
         How many threads read and parse ahead; by default as many as there are processors, up to
         four. With 0, what asks for a batch reads it itself. The batches are the same for any
@@ -159,6 +161,7 @@ class ReadOptions:
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
+    gaps: bool = False
     threads: int | None = None
     shuffle_buffer: int = 0
     random_order: bool = False

@@ -177,7 +177,7 @@ class Stream:
         try:
             # A part of the source without rows still moves the position and counts bad lines.
             batch, self._cursor = next(self._batches)
-            while not len(batch):
+            while not len(batch) and batch.gaps is None:
                 batch, self._cursor = next(self._batches)
         except StopIteration:
             if self._cursor.rows == 0:

@@ -27,6 +27,9 @@ class Batch:
         The columns of a table that were asked to be carried along.
     where : function or None
         Names a row, counted from zero, for an error: the file, the number, and what is numbered.
+    gaps : array or None
+        Of each line that could not be read and was skipped, how many of these rows stand before
+        it, if that was asked for and there is one.
     """
 
     rows: Rows
@@ -34,6 +37,7 @@ class Batch:
     weights: NDArray[Any] | None = None
     kept: Any = None
     where: Callable[[int], tuple[str, int, str]] | None = field(default=None, kw_only=True)
+    gaps: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -78,13 +78,6 @@ def test_an_ending_that_nobody_knows_is_refused(folder: Path) -> None:
     polyak("predict", folder / "m", folder / "t.csv", "-o", folder / "out.xyz", "--to", "csv")
 
 
-def test_rows_that_are_left_out_cannot_be_counted(folder: Path) -> None:
-    error = fails(
-        *("predict", folder / "m", folder / "t.csv", "--row-number", "--skip-bad-lines"), code=2
-    )
-    assert "--row-number cannot count the rows that --skip-bad-lines leaves out" in error
-
-
 def test_tags_of_vw_text_stand_beside_the_predictions(tmp_path: Path) -> None:
     lines = [
         f"{1 if n % 2 else -1} 'row{n}| {'a' if n % 2 else 'b'} c:{n % 7}\n" for n in range(90)

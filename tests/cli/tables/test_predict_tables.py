@@ -169,7 +169,9 @@ def test_kept_columns_stay_with_their_rows(tables: Path, tmp_path: Path) -> None
     assert "line 11" in fails(*predict)
     done = polyak(*predict, "--skip-bad-lines")
     rows = list(csv.DictReader(done.stdout.splitlines()))
-    expected = [row for i, row in enumerate(TABLE.to_pylist()) if i != 9]
+    expected = TABLE.to_pylist()
+    assert list(rows.pop(9).values()) == ["", "", ""]
+    del expected[9]
     assert [row["id"] for row in rows] == [row["id"] for row in expected]
     assert [int(row["order"]) for row in rows] == [row["order"] for row in expected]
 

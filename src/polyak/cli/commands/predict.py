@@ -83,7 +83,7 @@ def run(options: Namespace) -> int:
     model = LinearModel.load(options.model)
     with (
         Interrupts(),  # so that a file that is not complete is taken away
-        open_for(model, options.source, options, targets=False, begun=begun) as stream,
+        open_for(model, options.source, options, targets=False, gaps=True, begun=begun) as stream,
         _written(model, options, format) as write,
     ):
         of_vw = stream.format == "vw" and options.keep in KEPT_OF_VW
@@ -94,7 +94,8 @@ def run(options: Namespace) -> int:
         for line in stream.first_bad_lines:
             say(f"skipped {line}")
         if stream.bad_lines:
-            say(f"warning: {stream.bad_lines:,} bad lines have no prediction")
+            lines = "bad line has" if stream.bad_lines == 1 else "bad lines have"
+            say(f"warning: {stream.bad_lines:,} {lines} an empty prediction")
     return 0
 
 
@@ -106,8 +107,6 @@ def _format(options: Namespace) -> str:
         format: str = options.to or table_format(options.output) or "lines"
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if options.row_number and options.skip_bad_lines:
-        raise UsageError("--row-number cannot count the rows that --skip-bad-lines leaves out")
     wishes = {"--keep": options.keep, "--row-number": options.row_number}
     asked = next(
         (name for name, on in (wishes | {"--intervals": options.intervals}).items() if on), None
@@ -150,17 +149,22 @@ def _written(
         check_writable(options.output)
     if format == "lines":
         from polyak.data.write.prediction_tables import written_file
-        from polyak.data.write.predictions import line_writer
+        from polyak.data.write.predictions import line_writer, with_empty_lines
 
         lines = line_writer(model, options.what)
         with written_file(options.output) as file:
 
             def write_lines(batch: Batch) -> None:
-                file.write(lines(batch.rows))
+                file.write(with_empty_lines(lines(batch.rows), batch.gaps))
 
             yield write_lines
         return
-    from polyak.data.write.prediction_tables import table_maker, table_sink, with_row_numbers
+    from polyak.data.write.prediction_tables import (
+        table_maker,
+        table_sink,
+        with_empty_rows,
+        with_row_numbers,
+    )
 
     table = table_maker(model, options.what, _bounds(model, options))
     rows = 0
@@ -168,8 +172,8 @@ def _written(
 
         def write_table(batch: Batch) -> None:
             nonlocal rows
-            kept = with_row_numbers(batch, rows) if options.row_number else batch.kept
-            rows += len(batch)
-            write(table(batch.rows, kept))
+            predicted = with_empty_rows(table(batch.rows, batch.kept), batch.gaps)
+            write(with_row_numbers(predicted, rows) if options.row_number else predicted)
+            rows += predicted.num_rows
 
         yield write_table

@@ -90,6 +90,8 @@ class LineReader:
                 raise DataError(self._too_long(int(str(error)), cursor.position)) from error
             cursor, last = self._cursor(block, cursor), cursor.position
             batch, more = self._batch(block, last)
+            if self._options.gaps and block.bad_lines:
+                batch = replace(batch, gaps=block.bad_before)
             cursor.position.update(more)
             yield self._placed(batch, last, cursor.position), cursor
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,10 @@ class PieceEncoder:
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
         encoded = self._with_targets(as_read, table, rows, targets, chosen, piece, bad, without)
+        if bad and self._options.gaps:
+            numbers = self._source.numbers(piece, table.num_rows)[chosen]
+            gaps = np.searchsorted(numbers, np.unique([line.line for line in bad]))
+            encoded.batch = replace(encoded.batch, gaps=gaps)
         if piece.again is not None:  # many may wait to be mixed, with no need for their data
             piece.data = None
         return encoded

@@ -7,6 +7,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
@@ -190,3 +192,8 @@ class FrameSource:
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row."""
         return self.name, piece.data[1] + row + 1, "row"
+
+    def numbers(self, piece: Piece, rows: int) -> Any:
+        """Give the numbers of the rows."""
+        first = self.where(piece, 0)[1]
+        return np.arange(first, first + rows)

@@ -8,6 +8,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
@@ -106,6 +108,11 @@ class BinarySource:
         """Name a row by its file and number."""
         _, file, begin = piece.read()
         return file.name, (begin if isinstance(begin, int) else begin()) + row + 1, "row"
+
+    def numbers(self, piece: Piece, rows: int) -> Any:
+        """Give the numbers of the rows."""
+        first = self.where(piece, 0)[1]
+        return np.arange(first, first + rows)
 
     def _wanted(self, opened: _Opened, file: Any) -> tuple[list[str], list[str]]:
         """Say which columns of a file to read, and which of them are words."""

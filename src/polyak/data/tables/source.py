@@ -73,6 +73,9 @@ class Source(Protocol):
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row of a piece: the file, the number, and what is numbered."""
 
+    def numbers(self, piece: Piece, rows: int) -> Any:
+        """Give the numbers of all rows of a piece, of which there are so many, as an array."""
+
 
 @runtime_checkable
 class SourceInPieces(Source, Protocol):

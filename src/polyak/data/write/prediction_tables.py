@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
 from polyak.data.sources.compression import SUFFIXES as COMPRESSIONS
@@ -24,7 +25,6 @@ from polyak.rows.labels import exact_labels, label_text
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
-    from polyak.rows.batch import Batch
 
 ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 """A Parquet file's row group is as long as the first of these allows."""
@@ -127,14 +127,22 @@ def table_maker(
     return make
 
 
-def with_row_numbers(batch: Batch, before: int) -> Any:
-    """Give the columns kept of rows, behind one of their numbers."""
+def with_empty_rows(table: Any, gaps: NDArray[np.int64] | None) -> Any:
+    """Add a row of missing values for each one that could not be read."""
+    if gaps is None:
+        return table
     pa = needed("pyarrow", "tables")
-    kept = batch.kept
-    names, columns = ([], []) if kept is None else (kept.schema.names, kept.columns)
+    rows = np.insert(np.arange(table.num_rows), gaps, -1)
+    return table.take(pa.array(rows, mask=rows < 0))
+
+
+def with_row_numbers(table: Any, before: int) -> Any:
+    """Put a column of the rows' numbers before the others."""
+    pa = needed("pyarrow", "tables")
+    names = table.schema.names
     _check_names(names, ["row"])
-    numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
-    return pa.RecordBatch.from_arrays([numbers, *columns], ["row", *names])
+    numbers = pa.array(np.arange(before + 1, before + 1 + table.num_rows))
+    return pa.RecordBatch.from_arrays([numbers, *table.columns], ["row", *names])
 
 
 def _names(model: LinearModel, what: What) -> list[str]:
@@ -200,7 +208,11 @@ class CsvSink:
         sink = pa.BufferOutputStream()
         how = csv.WriteOptions(include_header=False, delimiter=self.delimiter)
         csv.write_csv(flat, sink, how)
-        self._file.write(sink.getvalue())
+        text = sink.getvalue()
+        if len(columns) == 1 and columns[0].null_count:  # else most programs pass over the line
+            lines = text.to_pybytes().splitlines(True)
+            text = b"".join(b'""\n' if line == b"\n" else line for line in lines)
+        self._file.write(text)
 
     def close(self) -> None:
         """Write what is left."""

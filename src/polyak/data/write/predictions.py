@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak._core import print_lines
 from polyak.losses import get_loss
@@ -13,6 +14,19 @@ from polyak.model.linear import LinearModel
 from polyak.rows.labels import label_text
 
 What = Literal["labels", "scores", "proba"]
+
+
+def with_empty_lines(lines: bytes, gaps: NDArray[np.int64] | None) -> bytes:
+    r"""Add an empty line for each row that could not be read.
+
+    Examples
+    --------
+    >>> with_empty_lines(b"1\n2\n", np.array([0, 1, 1]))
+    b'\n1\n\n\n2\n'
+    """
+    if gaps is None:
+        return lines
+    return b"".join(np.insert(np.array(lines.splitlines(True), object), gaps, b"\n").tolist())
 
 
 def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:

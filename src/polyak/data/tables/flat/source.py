@@ -93,6 +93,12 @@ class FlatSource:
         """Name a row."""
         return self._source.where(piece, row if piece.rows is None else int(piece.rows[row]))
 
+    def numbers(self, piece: Piece, rows: int) -> Any:
+        """Give the numbers of the rows."""
+        if piece.rows is None:
+            return self._source.numbers(piece, rows)
+        return self._source.numbers(piece, int(piece.rows.max(initial=-1)) + 1)[piece.rows]
+
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyak.data.sources.blocks import Block
 from polyak.data.tables.text.lines import Lines
+from polyak.errors import DataError
 
 
 class Heading(NamedTuple):
@@ -35,6 +36,18 @@ class Place(NamedTuple):
         """Go on behind a block."""
         line = self.line + count_newlines(block.text)
         return Place(self.file, block.end, line, lines.names, lines.delimiter)
+
+
+def place_from(position: dict[str, Any], files: int, name: str) -> Place:
+    """Make a place of what a position holds, which may have been written by anybody."""
+    try:
+        at = Place(**position)
+        sound = 0 <= at.file < files and at.offset >= 0 and len(at.delimiter) <= 1
+    except TypeError:
+        sound = False
+    if not sound:
+        raise DataError(f"the place to go on from is not one in {name}")
+    return at
 
 
 def count_newlines(text: memoryview) -> int:

@@ -37,7 +37,7 @@ from polyak.data.tables.text.late_fields import (
     with_late_rows,
 )
 from polyak.data.tables.text.lines import Lines, loses_digits
-from polyak.data.tables.text.place import Heading, Place, count_newlines
+from polyak.data.tables.text.place import Heading, Place, count_newlines, place_from
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -209,7 +209,7 @@ class TextSource:
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Cut the files into lines, from a place on."""
-        at = self._place(place)
+        at = place_from(place, len(self._files), self.name)
         begun, self._begun = self._begun, None
         # What was looked at is not read again; but where one can leap to the place, one does.
         if begun is None or (place and self.can_read_again()):
@@ -259,6 +259,11 @@ class TextSource:
         numbers = self._text.rows(lines)[2]
         line = int(numbers[row]) if row < len(numbers) else 0
         return lines.file, lines.first_line + line, "line"
+
+    def numbers(self, piece: Piece, rows: int) -> Any:
+        """Give the numbers of the rows' lines."""
+        lines: Lines = piece.read()
+        return self._text.rows(lines)[2] + lines.first_line
 
     # -- in any order --------------------------------------------------------------------------
 
@@ -347,17 +352,6 @@ class TextSource:
         return self._headings[number]
 
     # -- inside --------------------------------------------------------------------------------
-
-    def _place(self, place: dict[str, Any]) -> Place:
-        """Make a place of what a position holds, which may have been written by anybody."""
-        try:
-            at = Place(**place)
-            sound = 0 <= at.file < len(self._files) and at.offset >= 0 and len(at.delimiter) <= 1
-        except TypeError:
-            sound = False
-        if not sound:
-            raise DataError(f"the place to go on from is not one in {self.name}")
-        return at
 
     def _blocks(self, file: int, offset: int, delimiter: str) -> Generator[Block]:
         options = self._options
