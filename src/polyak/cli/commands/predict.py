@@ -148,8 +148,8 @@ def _written(
     if options.output != "-":
         check_writable(options.output)
     if format == "lines":
-        from polyak.data.write.prediction_tables import written_file
         from polyak.data.write.predictions import line_writer, with_empty_lines
+        from polyak.data.write.written_file import written_file
 
         lines = line_writer(model, options.what)
         with written_file(options.output) as file:

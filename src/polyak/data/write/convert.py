@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from polyak.data.formats import registry
-from polyak.data.formats.registry import FORMATS, SUFFIXES, WRITTEN, load, suffixes_of
+from polyak.data.formats.registry import FORMATS, WRITTEN, format_named, load, suffixes_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.stream import Stream
+from polyak.data.write.written_file import compression_of_name
 from polyak.rows.batch import Batch
 
 
@@ -18,17 +18,20 @@ def format_of(path: str) -> str:
 
     Examples
     --------
-    >>> format_of("rows.npz"), format_of("ROWS.SVM")
-    ('npz', 'svmlight')
+    >>> format_of("rows.npz"), format_of("ROWS.SVM"), format_of("rows.svm.gz")
+    ('npz', 'svmlight', 'svmlight')
     >>> format_of("rows.csv")
     Traceback (most recent call last):
     ...
-    ValueError: rows.csv is to be written as what? its name must end with .svm, ... or .pq
+    ValueError: rows.csv is to be written as what? its name must end with .svm, ... or .pq; ...
     """
-    format = SUFFIXES.get(os.path.splitext(path)[1].lower())
-    if format not in WRITTEN:
+    compression = compression_of_name(path)
+    format = format_named(path)
+    packs_itself = compression is not None and format != "svmlight"
+    if format not in WRITTEN or packs_itself or compression == "zip":
         raise ValueError(
-            f"{path} is to be written as what? its name must end with {suffixes_of(WRITTEN)}"
+            f"{path} is to be written as what? its name must end with {suffixes_of(WRITTEN)}; "
+            "text may be compressed, as in .svm.gz"
         )
     return format
 

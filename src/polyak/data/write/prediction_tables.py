@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
-from polyak.data.sources.compression import SUFFIXES as COMPRESSIONS
-from polyak.data.sources.compression import compressed, without_suffix
+from polyak.data.sources.compression import without_suffix
 from polyak.data.write.predictions import What
+from polyak.data.write.written_file import compression_of_name, written_file
 from polyak.losses import get_loss
 from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels, label_text
@@ -57,26 +57,6 @@ def table_format(path: str) -> str | None:
 
 def _suffix(path: str) -> str:
     return PurePath(without_suffix(path)).suffix.lower()
-
-
-def compression_of_name(path: str) -> str | None:
-    """Tell from a file's name how it is to be compressed."""
-    return COMPRESSIONS.get(PurePath(path).suffix.lower())
-
-
-@contextmanager
-def written_file(path: str) -> Iterator[Any]:
-    """Open a file that takes its place when the block ends well, compressed as its name says."""
-    from polyak.storage.container import replacing
-
-    kind = compression_of_name(path)
-    with replacing(path) as file:
-        if kind is None:
-            yield file
-            return
-        inside = compressed(file, kind)
-        yield inside
-        inside.close()
 
 
 def table_maker(

@@ -9,18 +9,18 @@ import numpy as np
 
 from polyak._core import print_svmlight
 from polyak.data.stream import Stream
+from polyak.data.write.written_file import written_file
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import core_arrays
-from polyak.storage.container import replacing
 
 
 @contextmanager
 def svmlight_writer(
     stream: Stream, path: str, unlabelled: bool
 ) -> Iterator[Callable[[Batch], None]]:
-    """Open a file for rows; gives what writes a batch."""
-    with replacing(path) as file:
+    """Open a file for rows, compressed as its name says; gives what writes a batch."""
+    with written_file(path) as file:
 
         def write(batch: Batch) -> None:
             targets = batch.targets
