@@ -139,9 +139,8 @@ def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sam
             run_counts.add_lines(stream.bad_lines, stream.first_bad_lines)
             run_counts.add_names(stream.names())
             run_counts.without_target += stream.rows_without_target
-            rest = None if batch is None else _what_is_left(shard, stream)
-            share = 1.0 if batch is None else _share(stream)
             first_id = stream.position.get("base")
+            rest, share = (None, 1.0) if batch is None else _what_is_left(shard, stream)
     whole = join_batches(batches)
     is_sorted = whole is not None and sorted_by_class(whole.targets)
     return Sample(rest, read, share, first_id, is_sorted, run_counts, whole)
@@ -350,18 +349,23 @@ def _with_targets(batch: Batch, shard: Shard) -> Batch:
     return batch
 
 
-def _share(stream: Stream) -> float:
-    return min(stream.bytes_read / stream.bytes_total, 1.0) if stream.bytes_total else 0.5
+UNKNOWN_SHARE = 0.5
 
 
-def _what_is_left(shard: Shard, stream: Stream) -> Shard:
-    left = 1.0 - _share(stream)
+def _what_is_left(shard: Shard, stream: Stream) -> tuple[Shard, float]:
+    """Give what is left of a shard, and about which share of it was read."""
+    total = stream.bytes_total
+    share = min(stream.bytes_read / total, 1.0) if total else UNKNOWN_SHARE
     if shard.end is None:
-        return replace(shard, start=stream.position, size=shard.size * left)
+        position = stream.position
+        # All of a small file that is compressed may be read, but into a buffer.
+        if share == 1.0 and _next(stream) is not None:
+            share = UNKNOWN_SHARE
+        return replace(shard, start=position, size=shard.size * (1.0 - share)), share
     assert shard.path is not None
     assert shard.begin is not None
     first = Span(shard.path, shard.begin, shard.end).first + stream.position["offset"]
-    return replace(shard, begin=first, size=float(max(shard.end - first, 1)))
+    return replace(shard, begin=first, size=float(max(shard.end - first, 1))), share
 
 
 def _sample_of_block(shard: Shard, rows: int, how: How, block: Block) -> Sample:

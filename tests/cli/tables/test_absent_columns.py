@@ -58,8 +58,28 @@ def test_some_are_read_as_missing(
     assert len(said) == 1
     assert f"{first}{short} do" in said[0]
     assert ", ".join(absent) in said[0]
+    most = "of the model's 4 columns there is only city: predictions may be poor; is it the right"
+    assert (most in said[0]) == (len(absent) > 2)
     scores = polyak("evaluate", model, short, "--json")
     assert json.loads(scores.stdout)["rows"] == N
+
+
+def test_names_are_cut_where_there_are_many(tmp_path: Path) -> None:
+    wide = pd.DataFrame(np.random.default_rng(1).normal(size=(90, 9)), columns=list("abcdefghy"))
+    polyak(
+        *("train", write(wide, tmp_path / "t.csv"), "--target", "y", "-m", tmp_path / "m", "-q")
+    )
+    some = write(wide[["a", "b", "y"]], tmp_path / "some.csv")
+    for command in ("predict", "evaluate"):
+        done = polyak(command, tmp_path / "m", some)
+        assert done.stderr.count("does not have c, d, e, f, g and 1 more, which the model") == 1
+        assert done.stderr.count("there are only a, b: predictions may be poor") == 1
+
+
+def test_evaluate_without_the_target(model: Path, tmp_path: Path) -> None:
+    path = write(frame().drop(columns="y"), tmp_path / "t.csv")
+    said = fails("evaluate", model, path)
+    assert f"{path} has no target column y; it has x, city, day, flag" in said
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])

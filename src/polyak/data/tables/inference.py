@@ -167,7 +167,7 @@ def no_such_column(name: str, names: Sequence[str], source: str, role: str = "")
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in names}
-    near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     meant = f"; did you mean {lower[near[0]]}?" if near else ""
     shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
     return DataError(f"{source} has no {role}column {name}{meant or ';'} it has {shown}")

@@ -203,21 +203,25 @@ class TableReader:
             return []
         if self.format == "frame":  # to scikit-learn's estimators it is an error
             raise no_such_column(absent[0], sample.column_names, self.name)
-        shown = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        is_json = self.format == "jsonl"
         if len(absent) == len(schema.columns):
-            own = ", ".join(sample.column_names[:5]) + (", …" if len(there) > 5 else "")
             raise DataError(
                 f"{self.name} has none of the columns that the model was learned from: it has "
-                f"{own}; the model has {shown}"
+                f"{_first_of(sample.column_names)}; the model has {_first_of(absent)}"
             )
-        within = (
-            f"the first rows of {self.name} do" if self.format == "jsonl" else f"{self.name} does"
+        within = f"the first rows of {self.name} do" if is_json else f"{self.name} does"
+        said = (
+            f"{within} not have {_first_of(absent)}, which the model was learned from: "
+            "read as missing"
         )
-        warnings.warn(
-            f"{within} not have {shown}, which the model was learned from: read as missing",
-            stacklevel=4,
-        )
-        return [] if self.format == "jsonl" else absent  # further down a field may come up
+        common = [column.name for column in schema.columns if column.name in there]
+        if len(common) < len(absent):
+            said += (
+                f"; of the model's {len(schema.columns)} columns there {_is_or_are(common)}: "
+                "predictions may be poor; is it the right table?"
+            )
+        warnings.warn(said, stacklevel=4)
+        return [] if is_json else absent  # further down a field may come up
 
     def _check_targets(self, cursor: Cursor) -> None:
         """Refuse, in the end, what there was nothing to learn from."""
@@ -235,6 +239,14 @@ class TableReader:
                 f"the target column {target} of {self.name} is {value} in all {cursor.rows} "
                 "rows: there is nothing to learn"
             )
+
+
+def _first_of(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _is_or_are(names: list[str]) -> str:
+    return f"is only {names[0]}" if len(names) == 1 else f"are only {_first_of(names)}"
 
 
 def _stored(column: Column) -> str:
