@@ -14,7 +14,7 @@ from made_rows import as_text, rows
 from scipy import sparse
 
 from polyak import __version__
-from polyak.data.options import ReadOptions
+from polyak.data.options import Columns, ReadOptions
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.run import run
 from polyak.distributed.plan import Shard
@@ -246,3 +246,20 @@ class TestRunsInThreads:
         blocks = [(X[some], y[some], None) for some in np.array_split(order, 4)]
         with pytest.warns(UserWarning, match="partition 0 seem to be sorted by class"):
             run(blocks, how(n_features=X.shape[1]), chains=2)
+
+
+def test_fields_that_only_a_later_file_of_json_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        extra = ', "late": "word"' if name == "b" else ""
+        lines = (f'{{"a": {n}, "y": {n % 5}{extra}}}\n' for n in range(1200))
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    paths = [str(tmp_path / f"{name}.jsonl") for name in "ab"]
+    options = how(loss="squared_error", columns=Columns(target="y"))
+    found = part.survey(paths, options)
+    assert found.schema is not None
+    assert [column.name for column in found.schema.columns] == ["a", "late"]
+    assert found.remark == ""
+    monkeypatch.setattr(part, "MOST_TO_SEARCH", 1000)
+    assert "a field that only others have is not learned" in part.survey(paths, options).remark

@@ -198,9 +198,7 @@ def test_exported_and_predicted(
 
 @pytest.mark.parametrize("end", [".csv", ".tsv"])
 @pytest.mark.parametrize("task", ["two", "three", "number"])
-def test_tables_of_weights_are_the_model(
-    task: str, end: str, learned: Any, tmp_path: Path
-) -> None:
+def test_tables_of_weights_are_the_model(task: str, end: str, learned: Any, tmp_path: Path) -> None:
     source, _, model = learned(".svm", task)
     command("export", model, tmp_path / f"model{end}")
     with (tmp_path / f"model{end}").open(newline="") as file:

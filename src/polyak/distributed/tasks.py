@@ -19,6 +19,7 @@ from polyak.data.find import find_files
 from polyak.data.formats.registry import format_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
+from polyak.data.position import Position
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
@@ -35,6 +36,8 @@ from polyak.rows.labels import distinct, label_text
 from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1
+MOST_TO_SEARCH = 1 << 30
+"""How many bytes of JSON one worker looks through for fields before all of them learn."""
 SAMPLE_BLOCK = 1 << 16
 SECONDS_BETWEEN_WORDS = 0.5
 
@@ -74,6 +77,7 @@ class Surveyed(NamedTuple):
     files: list[FileFacts]
     schema: Schema | None
     hashing: Hashing | None
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +124,18 @@ def survey(source: Any, how: How) -> Surveyed:
     for file in files:
         plain_text = format == "svmlight" and file.size is not None and not _is_compressed(file)
         facts.append(FileFacts(file.name, file.size, plain_text))
-    with _opened(Shard(facts[0].path, 1.0, facts[0].path), how) as stream:
-        return Surveyed(facts, stream.schema, stream.hashing)
+    looked_at = facts[:1]
+    remark = ""
+    if format == "jsonl" and len(facts) > 1:  # each may have fields that no other has
+        if sum(fact.size or MOST_TO_SEARCH for fact in facts) <= MOST_TO_SEARCH:
+            looked_at = facts
+        else:
+            remark = (
+                f"fields are looked for in {facts[0].path} alone, since all files together are "
+                "large: a field that only others have is not learned"
+            )
+    with _opened([fact.path for fact in looked_at], None, how) as stream:
+        return Surveyed(facts, stream.schema, stream.hashing, remark)
 
 
 def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sample:
@@ -131,7 +145,7 @@ def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sam
         if block is not None:
             return _sample_of_block(shard, rows, how, block)
         run_counts, batches = RunCounts(), []
-        with _opened(shard, how, block_bytes=SAMPLE_BLOCK) as stream:
+        with _opened_shard(shard, how, block_bytes=SAMPLE_BLOCK) as stream:
             read, batch = 0, None
             while read < rows and (batch := _next(stream)) is not None:
                 batches.append(_with_targets(batch, shard))
@@ -303,7 +317,7 @@ def _batches(shard: Shard, how: How, block: Block | None, run_counts: RunCounts)
     if block is not None:
         yield from batches_of(shard, block, how.reading.n_features)
         return
-    with _opened(shard, how) as stream:
+    with _opened_shard(shard, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
         without_before = stream.rows_without_target
         while (batch := _next(stream)) is not None:
@@ -313,15 +327,19 @@ def _batches(shard: Shard, how: How, block: Block | None, run_counts: RunCounts)
         run_counts.without_target += stream.rows_without_target - without_before
 
 
-def _opened(shard: Shard, how: How, **other: Any) -> Stream:
+def _opened_shard(shard: Shard, how: How, **other: Any) -> Stream:
     assert shard.path is not None
     source: Any = shard.path
     if shard.begin is not None and shard.end is not None:
         source = Span(shard.path, shard.begin, shard.end)
+    return _opened(source, shard.start, how, **other)
+
+
+def _opened(source: Any, start: Position | None, how: How, **other: Any) -> Stream:
     return open_stream(
         source,
         how.reading,
-        start=shard.start,
+        start=start,
         schema=how.schema,
         random_order=False,  # the shards are read from their beginnings on
         threads=0,  # there are as many workers as processors already

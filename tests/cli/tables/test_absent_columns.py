@@ -66,9 +66,7 @@ def test_some_are_read_as_missing(
 
 def test_names_are_cut_where_there_are_many(tmp_path: Path) -> None:
     wide = pd.DataFrame(np.random.default_rng(1).normal(size=(90, 9)), columns=list("abcdefghy"))
-    polyak(
-        *("train", write(wide, tmp_path / "t.csv"), "--target", "y", "-m", tmp_path / "m", "-q")
-    )
+    polyak(*("train", write(wide, tmp_path / "t.csv"), "--target", "y", "-m", tmp_path / "m", "-q"))
     some = write(wide[["a", "b", "y"]], tmp_path / "some.csv")
     for command in ("predict", "evaluate"):
         done = polyak(command, tmp_path / "m", some)

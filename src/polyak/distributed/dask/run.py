@@ -5,6 +5,7 @@ Nothing is decided here about learning, nor about how tasks are done, which `das
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -96,6 +97,8 @@ def run(
             found: Surveyed = work.value(
                 work.task("survey", partial(_on_worker, tasks.survey, source, how))
             )
+            if found.remark:
+                warnings.warn(found.remark, stacklevel=2)
             how = _completed(how, found)
             shards = plan.shards_of_files(found.files, chains)
         return DistributedRun(work, how, shards, blocks, workers_of, chains, rounds).result()
@@ -188,8 +191,6 @@ class DistributedRun:
     def _warn_if_sorted(self, samples: list[Sample]) -> None:
         for sample in samples:
             if sample.sorted_by_class and self._how.classes != () and sample.shard is not None:
-                import warnings
-
                 warnings.warn(
                     f"the rows of {sample.shard.name} seem to be sorted by class, and workers that "
                     "see one class only learn poorly: shuffle the rows before",

@@ -1,7 +1,7 @@
 """Fields of JSON that first come up after the first rows: found by reading all lines once before.
 
 Only names are looked at, which takes a fraction of the time of parsing. A pipe cannot be read
-twice: what comes up late there is passed over.
+twice: its first megabytes are held in memory, and what comes up later is passed over.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from polyak._core import json_others
+from polyak.data.sources.blocks import Block
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.flat.columns import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS
@@ -21,6 +22,8 @@ from polyak.optional_imports import pyarrow
 
 MOST_ROWS = 1000
 """How many rows that have a field say of what type it is."""
+LOOK_AHEAD = 8 << 20
+"""How much of a pipe is held in memory and looked at before it is learned."""
 MOST_FIELDS = 1000
 """Where more fields than that come up late, names are data; these then are no columns."""
 
@@ -82,6 +85,14 @@ class LateFields:
             if stored_as(column.type) is not None or is_nested(column.type):
                 found[name] = column
         return found
+
+
+def late_in(blocks: Iterator[Block], known: Iterable[str]) -> LateFields:
+    """Look at blocks of lines, as long as names are fields."""
+    late = LateFields(known)
+    while not late.are_too_many and (block := next(blocks, None)) is not None:
+        late.look_at(block.text)
+    return late
 
 
 _LAST: dict[str, LateFields] = {}
@@ -146,5 +157,8 @@ class LateWatch:
         late = LateFields(json.loads(f'"{name}"') for name in self._names)
         late.look_at(text[places[0] : places[1]])
         for name in list(late.values)[:1]:
-            what = "from a pipe it is not learned, from a file it would be"
-            _warn(f"the column {name} of {self._source} first comes", what)
+            warnings.warn(
+                f"the column {name} of {self._source} first comes up after "
+                f"{LOOK_AHEAD >> 20} megabytes of a pipe: not learned, from a file it would be",
+                stacklevel=4,
+            )

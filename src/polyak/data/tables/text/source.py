@@ -31,8 +31,9 @@ from polyak.data.tables.source import Piece
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.jsonl import JsonFormat
 from polyak.data.tables.text.late_fields import (
-    LateFields,
+    LOOK_AHEAD,
     LateWatch,
+    late_in,
     looked_at_once,
     with_late_rows,
 )
@@ -116,32 +117,38 @@ class TextSource:
         only, names = set(self._options.columns.only), set(table.column_names)
         if self.format != "jsonl" or self._options.schema is not None or (only and only <= names):
             return table
-        if self.can_read_again():
-            return self._with_late_fields(table)
-        self._watch = LateWatch([*names, *self._options.columns.drop], self.name)
-        return table
+        return self._with_late_fields(table, held)
 
-    def _with_late_fields(self, table: Any) -> Any:
+    def _with_late_fields(self, table: Any, held: list[Block]) -> Any:
         """Add columns that no first row has, and for them rows that have nothing else."""
-
-        def look() -> LateFields:
-            late = LateFields(table.column_names)
-            blocks = self._blocks(0, 0, ",")
-            while not late.are_too_many and (block := self._next(blocks, Place())) is not None:
-                late.look_at(block.text)
-            return late
+        known = table.column_names
 
         def infer(text: memoryview) -> Any:
             return self._text.infer(Lines(text, self.name, [], {}, 1), False)
 
-        encoding = self._options.whole_dialect().encoding
-        names = [file.name for file in self._files]
-        late = looked_at_once(look, (names, encoding, table.column_names), names)
+        if self.can_read_again():
+            again = self._blocks(0, 0, ",")
+            blocks = iter(lambda: self._next(again, Place()), None)
+            names = [file.name for file in self._files]
+            how = (names, self._options.whole_dialect().encoding, known)
+            late = looked_at_once(lambda: late_in(blocks, known), how, names)
+        else:
+            self._hold(held)
+            late = late_in(iter(held), known)
+            self._watch = LateWatch([*known, *late.values, *self._options.columns.drop], self.name)
         found = late.columns(infer, self.name)
         for name, column in found.items():
             self._types[name] = stored_as(column.type) or column.type
         table, self.late_rows = with_late_rows(table, found)
         return table
+
+    def _hold(self, held: list[Block]) -> None:
+        """Read on, as far as a pipe is looked at before it is learned."""
+        assert self._begun is not None
+        size = sum(len(block.text) for block in held)
+        while size < LOOK_AHEAD and (block := self._next(self._begun[1], held)) is not None:
+            held.append(block)
+            size += len(block.text)
 
     def sample_words(self, names: list[str]) -> Any:
         """Give columns of the sample as they are written."""
