@@ -3,6 +3,7 @@
 
 void bind_bank(nanobind::module_ &m);
 void bind_hashing(nanobind::module_ &m);
+void bind_newton(nanobind::module_ &m);
 void bind_print(nanobind::module_ &m);
 void bind_records(nanobind::module_ &m);
 void bind_rivals(nanobind::module_ &m);
@@ -17,6 +18,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);
   bind_bank(m);
   bind_hashing(m);
+  bind_newton(m);
   bind_print(m);
   bind_records(m);
   bind_rivals(m);

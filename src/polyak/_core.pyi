@@ -139,6 +139,19 @@ def odd_numbers(text: Any, offsets: NDArray[np.int32]) -> NDArray[np.int64]: ...
 
 def hash_name(name: str | bytes) -> int: ...
 
+# ---- core/python/bind_newton.cpp
+
+def coordinate_descent(
+    H: NDArray[np.float64],
+    c: NDArray[np.float64],
+    ridge: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+    lowest: NDArray[np.float64],
+    v: NDArray[np.float64],
+    enough: float,
+    rounds: int,
+) -> bool: ...
+
 # ---- core/python/bind_bank.cpp
 
 class NoRoom(ValueError): ...  # noqa: N818

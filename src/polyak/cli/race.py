@@ -15,7 +15,7 @@ def winner(report: TrainingReport) -> dict[str, Any] | None:
     best = report.winner
     settings: dict[str, Any] = {}
     if best.penalty is not None:
-        settings = {"penalty": best.penalty}
+        settings = {"penalty": best.penalty} if best.alpha is None else {"alpha": best.alpha}
     elif best.schedule is not None:
         settings = {
             "precondition": best.precondition,
@@ -58,7 +58,8 @@ def _settings_words(best: CandidateReport) -> str:
         return "a constant: no feature improved on it"
     if rate is None:
         together = " on all classes together" if best.softmax else ""
-        return f"block Newton steps{together}, penalty {best.penalty:g}"
+        penalty = f"penalty {best.penalty:g}" if best.alpha is None else f"alpha {best.alpha:g}"
+        return f"block Newton steps{together}, {penalty}"
     if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
         return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
     return (
@@ -116,7 +117,8 @@ def _settings_cells(one: CandidateReport) -> list[str]:
     if one.constant:
         return ["constant", *["-"] * 5]
     if one.schedule is None:
-        return ["newton", f"{one.penalty:g} rows", *["-"] * 4]
+        penalty = f"{one.penalty:g} rows" if one.alpha is None else f"{one.alpha:.3g}"
+        return ["newton", penalty, *["-"] * 4]
     return [
         "sgd",
         f"{one.alpha:.3g}",

@@ -56,6 +56,9 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "positive": ["boolean"],
         "recipe": [StrOptions({"auto", "sgd", "paper"})],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
@@ -188,6 +191,9 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             fit_intercept=bool(self.fit_intercept),
             intervals=bool(self.intervals),
             seed=seed,
+            penalty=self.penalty,
+            l1_ratio=float(self.l1_ratio),
+            positive=bool(self.positive),
         )
 
     def _loss_text(self) -> str:

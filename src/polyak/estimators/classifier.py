@@ -27,7 +27,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     """A linear classifier learned by averaged stochastic gradient descent, in one pass.
 
     Several classes are learned while each row is read once: together, as in multinomial logistic
-    regression, with ``log_loss`` where features are few; else side by side, one against the rest.
+    regression, with ``log_loss`` where features are few; else, and with other penalties than "l2",
+    side by side, one against the rest.
 
     Parameters
     ----------
@@ -37,6 +38,13 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
         chosen by the race, and 1e-4 in the paper's recipe.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        Beside squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights
+        are exactly zero then where the batch optimum's are. For up to 1024 features.
+    l1_ratio : float, default=0.5
+        Of "elasticnet"; with "l1" it is 1.
+    positive : bool, default=False
+        Whether no weight may be negative; for up to 1024 features too.
     recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
@@ -113,29 +121,23 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         The weights of the last iterate.
     recent_loss_ : float
         How good the model is: its mean loss on the later half of the rows, each scored before it
-        was learned, summed over the models. An honest estimate without held-out rows. Rows count
-        with their weights, and only the first time, since later passes meet rows that are known.
+        was learned, summed over the models. Rows count with their weights, and only the first time.
     constant_loss_ : float
-        What the best constant lost on the same rows. If nothing does better, the model is that
-        constant, and ``method_`` is "constant".
+        What the best constant lost on the same rows.
     recent_ : Bunch
         ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
         ``constant_loss`` over the later half of the rows.
     progressive_loss_ : float
-        The mean loss since the first row: an average over the model's whole past, in which it was
-        worse than it is now.
-    progressive_loss_std_err_ : float
-        Its standard error; with several models, a bound on it.
+        The mean loss since the first row: an average over the model's whole past.
+    progressive_loss_std_err_ : float, with several models a bound on it
     progressive_score_ : float
         The accuracy, measured in the same way.
     candidates_ : list of dict
         Every candidate: its settings, the rows it survived (``rows``), its ``progressive_loss``
         and its ``curve`` of loss against rows.
-    best_candidate_ : dict
-        The one that won.
-    coef_std_err_ : array in the shape of ``coef_``
+    best_candidate_ : dict, the one that won
+    coef_std_err_, intercept_std_err_ : arrays in the shape of ``coef_`` and ``intercept_``
         Standard errors, with ``intervals``.
-    intercept_std_err_ : array in the shape of ``intercept_``
 
     Examples
     --------
@@ -163,6 +165,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         *,
         loss: str = "log_loss",
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        positive: bool = False,
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",

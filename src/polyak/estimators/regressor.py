@@ -44,6 +44,13 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
         chosen by the race, and 1e-4 in the paper's recipe.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        Beside squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights
+        are exactly zero then where the batch optimum's are. For up to 1024 features.
+    l1_ratio : float, default=0.5
+        Of "elasticnet"; with "l1" it is 1.
+    positive : bool, default=False
+        Whether no weight may be negative; for up to 1024 features too.
     recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.
@@ -168,6 +175,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         epsilon: Any = "auto",
         quantile: Any = 0.5,
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        positive: bool = False,
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",

@@ -373,7 +373,7 @@ class Learner:
             usual,
             self.recipe,
             outputs=self.outputs,
-            classes=len(classes) if classes is not None and self.loss.classifies else None,
+            classes=classes if self.loss.classifies else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
             targets=labels,

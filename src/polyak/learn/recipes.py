@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -9,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank import Bank
 from polyak.learn.bank.checks import Step
 from polyak.learn.newton.frequent import frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
+from polyak.learn.newton.sparse.asking import check, is_sparse, sparsity_of, too_wide
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -84,8 +86,12 @@ class Recipe:
     fit_intercept: bool = True
     intervals: bool = False
     seed: int = 0
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+    positive: bool = False
 
     def __post_init__(self) -> None:
+        check(self)
         if self.intervals and self.recipe == "paper":
             raise ValueError(
                 "intervals need recipe='auto': where the learning rate hardly decays, as under the "
@@ -100,12 +106,16 @@ class Recipe:
         shifted: Rows | None = None,
         *,
         may_drift: bool = False,
+        path: Sequence[float] = (),
     ) -> list[AnyCandidate]:
         """Look at the first rows, also as averaged SGD will see them; say what to learn with.
 
         ``n_features`` is how many there can be, where that is known. Where rows ``may_drift``,
-        some candidates do not stop moving: see `polyak.learn.race.drifting`.
+        some candidates do not stop moving: see `polyak.learn.race.drifting`. ``path`` is which
+        penalties to try where weights are to be zero and nobody has said how many.
         """
+        if is_sparse(self):
+            return self._sparse(_features_seen(rows), outputs, path)
         if self.recipe == "paper":
             return [self._paper(rows)]
         if self.recipe not in ("auto", "sgd"):
@@ -126,6 +136,16 @@ class Recipe:
         together = self.learns_together(features, outputs, n_features)
         newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
         return [*averaged[:beside], *newton, *moving, ConstantCandidate()]
+
+    def _sparse(self, features: int, outputs: int, path: Sequence[float]) -> list[AnyCandidate]:
+        """Give block Newton steps alone: averages have no zeros, so no others may win."""
+        if features > (most := most_features(self.loss, outputs)):
+            raise DataError(too_wide(self, most))
+        alphas = path if self.alpha == "auto" else [float(self.alpha)]
+        sparsity = sparsity_of(self)
+        in_rows = sparsity is not None and sparsity.in_rows
+        newton = map(NewtonCandidate, PENALTIES) if in_rows else map(AlphaCandidate, alphas)
+        return [*newton, ConstantCandidate()]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
@@ -154,7 +174,7 @@ class Recipe:
         Where there may be more features than the first rows have, room is left for as many again.
         Intervals are of the weights of each class against the rest.
         """
-        if outputs < 2 or self.loss != "log_loss" or self.intervals:
+        if outputs < 2 or self.loss != "log_loss" or self.intervals or is_sparse(self):
             return False
         most = min(2 * features, 2 * features if n_features is None else n_features)
         return most <= most_features(self.loss, outputs, together=True)
@@ -320,6 +340,13 @@ class NewtonCandidate:
 
 
 @dataclass(frozen=True, slots=True)
+class AlphaCandidate(NewtonCandidate):
+    """The same with a penalty of the mean loss, for features in the units in which they come."""
+
+    of_mean: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ConstantCandidate:
     """The best constant so far, so that no model is worse; see `polyak.learn.race.lanes.constant`.
 
@@ -330,42 +357,6 @@ class ConstantCandidate:
 
 
 AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
-
-
-def make_bank(
-    candidates: list[Candidate],
-    recipe: Recipe,
-    *,
-    outputs: int,
-    one_vs_rest: bool,
-    n_features: int | None,
-    width: int | None,
-    dtype: Any,
-) -> Bank:
-    """Make a bank of candidates that can share one.
-
-    Each has a model an output and, for intervals, as many again for every replica.
-    """
-    first = candidates[0]
-    each = outputs * (1 + recipe.replicas)
-    return Bank(
-        loss=recipe.loss,
-        alpha=np.repeat([c.alpha for c in candidates], each),
-        schedule=[c.schedule for c in candidates for _ in range(each)],
-        averaging=first.averaging,
-        step=first.step,
-        precondition=first.precondition,
-        capped=first.capped,
-        fit_intercept=recipe.fit_intercept,
-        n_features=n_features,
-        width=width,
-        dtype=dtype,
-        one_vs_rest=one_vs_rest,
-        outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
-        replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
-        group=outputs,
-        seed=recipe.seed,
-    )
 
 
 def _features_seen(rows: Rows) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
+from polyak.learn.recipes import AlphaCandidate, AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
 from polyak.model.training_report import (
     AveragingReport,
@@ -125,7 +125,10 @@ def _settings(candidate: AnyCandidate) -> dict[str, Any]:
     if isinstance(candidate, ConstantCandidate):
         return {"constant": True}
     if not isinstance(candidate, Candidate):
-        return {"penalty": candidate.penalty, "softmax": candidate.softmax or None}
+        found = {"penalty": candidate.penalty, "softmax": candidate.softmax or None}
+        return found | (
+            {"alpha": candidate.penalty} if isinstance(candidate, AlphaCandidate) else {}
+        )
     found = {name: getattr(candidate, name) for name in candidate.__slots__}
     schedule, averaging = candidate.schedule, candidate.averaging
     return found | {

@@ -242,6 +242,18 @@ class TrainingReport:
         return self.candidates[self.best_candidate]
 
     @property
+    def penalty_words(self) -> str:
+        """Which penalty the weights have, as the recipe says it."""
+        penalty = str(self.recipe.get("penalty", "l2"))
+        share = f", l1_ratio {self.recipe.get('l1_ratio'):g}" if penalty == "elasticnet" else ""
+        return penalty + share + (", no weight negative" if self.recipe.get("positive") else "")
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether weights were to be exactly zero, or not negative."""
+        return self.penalty_words != "l2"
+
+    @property
     def survivors(self) -> int:
         """How many candidates were never dropped."""
         return sum(candidate.running for candidate in self.candidates)

@@ -101,15 +101,22 @@ def short_settings(candidate: CandidateReport) -> str:
     if candidate.constant:
         return "a constant"
     if candidate.penalty is not None:
-        return f"block Newton steps, penalty {number(candidate.penalty)}"
+        return f"block Newton steps, penalty {_penalty(candidate)}"
     rate = "" if candidate.schedule is None else f", learning rate {number(candidate.schedule[0])}"
     return f"averaged SGD{rate}"
+
+
+def _penalty(candidate: CandidateReport, unit: str = "") -> str:
+    """Give the penalty of Newton steps: in rows, or of the mean loss."""
+    if candidate.alpha is not None:
+        return f"α = {number(candidate.alpha)}"
+    return f"{number(candidate.penalty)}{unit}"
 
 
 def settings_cells(candidate: CandidateReport) -> list[str]:
     """Give a candidate's method and settings; what its method does not have is a dash."""
     if candidate.penalty is not None:
-        return ["Newton", f"{number(candidate.penalty)} rows", *["–"] * 4]
+        return ["Newton", _penalty(candidate, " rows"), *["–"] * 4]
     if candidate.constant:
         return ["constant", *["–"] * 5]
     return [
@@ -125,7 +132,9 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
     if candidate.penalty is not None:
         return [
             ("Method", "block Newton steps, each row learned once"),
-            ("Penalty", f"as strong as {number(candidate.penalty)} rows"),
+            ("Penalty", f"as strong as {number(candidate.penalty)} rows")
+            if candidate.alpha is None
+            else ("Penalty α", number(candidate.alpha)),
         ]
     if candidate.constant:
         return [("Method", "a constant: no feature improved on it")]

@@ -60,5 +60,8 @@ RECIPE = record(
         "fit_intercept": flag,
         "intervals": flag,
         "seed": whole(0, 2**64),
-    }
+    },
+    penalty=word("l2", "l1", "elasticnet"),
+    l1_ratio=real(0),
+    positive=flag,
 )

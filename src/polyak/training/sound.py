@@ -79,7 +79,7 @@ RACE = record(
     {
         "candidates": many(
             either(
-                record(NEWTON_CANDIDATE, softmax=flag),
+                record(NEWTON_CANDIDATE, softmax=flag, of_mean=flag),
                 record(CANDIDATE),
                 record(CONSTANT_CANDIDATE),
             ),

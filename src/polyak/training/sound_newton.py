@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS
-from polyak.learn.newton.held_rows import BLOCK, WIDE_BLOCK
+from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
 from polyak.learn.newton.limits import first_fit, most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.scoring import SEGMENT
-from polyak.storage.shapes import flag, many, maybe, record, whole, word
+from polyak.storage.shapes import flag, many, maybe, real, record, whole, word
 
 Arrays = dict[str, NDArray[Any]]
 Types = str | tuple[str, ...]
@@ -27,13 +27,14 @@ NEWTON = record(
         "_first_block": flag,
         "_solved": whole(),
         "_counted": whole(),
-        "block": whole(WIDE_BLOCK, BLOCK),
+        "block": whole(WIDE_BLOCK, LONG_BLOCK),
         "histogram": maybe(record({"rows": whole(), "mark": whole(1)})),
         "dtype": word("float32", "float64"),
     },
     earlier=many(whole(1), most=2),
     closed=flag,
     _left_out=whole(),
+    _weight=real(0),
 )
 
 
@@ -52,8 +53,8 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
             raise ValueError(f"its newton.{name} is not finite")
         return array
 
-    if not (get("penalties", (penalties,)) > 0).all():
-        raise ValueError("its penalties are not positive")
+    if not (get("penalties", (penalties,)) >= 0).all():
+        raise ValueError("its penalties are negative")
     get("totals", (len(SUMS), penalties * outputs))
     get("lately", (penalties,))
     features = get("column.features", (None,), "int64")

@@ -100,9 +100,17 @@ def _facts(model: Any) -> dict[str, Any]:
         "loss": model.loss,
         "features": model.n_features,
         "features_used": int(model.weights.any(axis=1).sum()),
+        **_penalty(model),
         "weights": str(model.weights.dtype),
         "intercept": model.intercept.tolist() if len(model.intercept) > 1 else model.intercept[0],
     }
+
+
+def _penalty(model: Any) -> dict[str, Any]:
+    """Count the weights that are not zero, where others were to be."""
+    if model.report is None or not model.report.has_zeros:
+        return {}
+    return {"nonzero_weights": int((model.weights != 0).sum())}
 
 
 def _training(report: TrainingReport) -> dict[str, Any]:
@@ -116,7 +124,7 @@ def _training(report: TrainingReport) -> dict[str, Any]:
         "passes": report.passes,
         "bad_lines": report.bad_lines,
         "method": "block Newton steps" if newton else best.method,
-        "penalty": best.penalty,
+        "penalty": best.penalty if best.alpha is None else report.penalty_words,
         "alpha": best.alpha,
         "step": best.step,
         "rows_without_target": report.rows_without_target or None,

@@ -21,6 +21,7 @@ from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.options.engine import add_engine
 from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
+from polyak.cli.options.penalty import add_penalty, penalty_of
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.head_start import BLOCK_BYTES, HeadStart
@@ -50,6 +51,7 @@ def parser() -> Parser:
     add_columns(parser)
     _add_learning(parser)
     add_loss_parameters(parser)
+    add_penalty(parser)
     _add_data(parser)
     _add_order(parser)
     add_engine(parser)
@@ -76,7 +78,7 @@ def _add_learning(parser: Parser) -> None:
     )
     how = parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)")
     for name, what in {
-        "--alpha": "strength of the L2 penalty",
+        "--alpha": "strength of the penalty",
         "--eta0": "initial learning rate",
         "--decay": "how fast the learning rate falls: a",
         "--power": "exponent of the learning rate: c",
@@ -230,6 +232,7 @@ def _job(options: Namespace) -> Job:
                 fit_intercept=options.intercept,
                 intervals=options.intervals,
                 seed=options.seed,
+                **penalty_of(options),
             ),
             classes=classes_of(options),
             passes=options.passes,
@@ -348,6 +351,8 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         report = outcome.model.report
         needed = None if report.rows_needed is None else report.rows_needed.rows
         figures["features"] = outcome.model.n_features
+        if report.has_zeros:
+            figures["nonzero_weights"] = int((outcome.model.weights != 0).sum())
         if as_json:
             figures |= {"recent": report.recent, "winner": winner(report)}
             figures |= {"progressive_loss": report.progressive_loss}

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.loss_scales import best_constants, with_scales
+from polyak.learn.newton.sparse.asking import sparsity_of
+from polyak.learn.newton.sparse.path import penalties_to_try
 from polyak.learn.race import Race
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import Recipe
@@ -27,7 +29,7 @@ def new_race(
     recipe: Recipe,
     *,
     outputs: int,
-    classes: int | None,
+    classes: NDArray[Any] | None,
     n_features: int | None,
     may_drift: bool = False,
     targets: NDArray[Any],
@@ -46,10 +48,10 @@ def new_race(
         recipe = replace(recipe, loss=loss.text_with_scales)
         if loss.starts_at_constant and recipe.fit_intercept:
             begin_at = best_constants(loss, goals, weights)
-    several = classes is not None and classes > 2
+    several = classes is not None and len(classes) > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
     problem = Problem(
-        outputs=classes if several and classes is not None else outputs,
+        outputs=len(classes) if several and classes is not None else outputs,
         one_vs_rest=several,
         classifies=loss.classifies,
         n_features=n_features,
@@ -63,10 +65,36 @@ def new_race(
     )
     shifted = problem.centre.shifted(usual)
     outputs = problem.outputs
-    entering = recipe.candidates(usual, outputs, n_features, shifted, may_drift=may_drift)
+    path = _path(recipe, loss, sample, targets, weights, classes)
+    entering = recipe.candidates(
+        usual, outputs, n_features, shifted, may_drift=may_drift, path=path
+    )
     race = Race(entering, recipe, problem)
     race.warm_up(usual, shifted)
     return race, second_moments(shifted, fit_intercept=recipe.fit_intercept), loss
+
+
+def _path(
+    recipe: Recipe,
+    loss: Loss,
+    sample: Rows,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    classes: NDArray[Any] | None,
+) -> list[float]:
+    """Say which penalties to try where weights are to be zero; none where that is known."""
+    sparsity = sparsity_of(recipe)
+    if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
+        return []
+    return penalties_to_try(
+        loss,
+        sample,
+        encode(targets, classes, loss),
+        weights,
+        classes=None if classes is None else len(classes),
+        l1_ratio=sparsity.l1_ratio,
+        fit_intercept=recipe.fit_intercept,
+    )
 
 
 def usual_rows(rows: Rows, recipe: Recipe) -> Rows:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, Equations, definite, gram, solve
+from polyak.learn.newton.block.algebra import WIDE, definite, gram
 from polyak.learn.newton.block.fewer_rows import FewerRows
+from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
@@ -31,19 +32,15 @@ def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
 
 
 def fit_exactly(
-    held: HeldRows, before: Information, shrink: Floats, lead: int, threads: int
+    held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int
 ) -> Information:
     """Add the rows to the sums that squared error needs; weights for scores are next to exact."""
     Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
     weighted = targets if weights is None else targets * weights[:, None]
     G = before.G[0] + gram(Z, weights, threads)
     b = before.P[:, 0] + Z.T @ weighted
-    W = np.empty_like(before.W)
-    equations = Equations(G, shrink, lead)
-    for k in range(W.shape[2]):
-        right = np.repeat(b[:, k : k + 1], W.shape[1], axis=1)
-        W[:, :, k] = equations.solve(right, within=WITHIN, most=REPETITIONS)
-    M = _with_spread(get_loss("squared_error"), held, before, W, [G], shrink)
+    W = penalty.nearly(G, b, before.W, lead, within=WITHIN, most=REPETITIONS)
+    M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
 
 
@@ -59,9 +56,12 @@ def rows_of_matrix(standard: Standard, blocks_before: int, outputs: int = 1) -> 
     return min(THINNED, max(blocks_before, 1)) if often else 1
 
 
-def exact_weights(known: Information, shrink: Floats) -> Information:
-    """Solve squared error's equations for every penalty by its own factor."""
-    W = [solve(known.G[0], diagonal, known.P[:, 0]) for diagonal in shrink.T]
+def exact_weights(known: Information, penalty: Ridge) -> Information:
+    """Minimise squared error for every penalty by its own factor, or by coordinate descent."""
+    W = [
+        penalty.exactly(known.G[0], known.P[:, 0], place, known.W[:, place])
+        for place in range(known.W.shape[1])
+    ]
     return Information(True, np.stack(W, axis=1), known.P, known.G, known.M)
 
 
@@ -69,7 +69,7 @@ def newton_steps(
     loss: Loss,
     held: HeldRows,
     before: Information,
-    shrink: Floats,
+    penalty: Ridge,
     lead: int,
     rows: int,
     threads: int,
@@ -83,7 +83,7 @@ def newton_steps(
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
         found.append(
-            (block, learn_block(loss.of_output(k), block, past, shrink, lead, rows, keep=keep))
+            (block, learn_block(loss.of_output(k), block, past, penalty, lead, rows, keep=keep))
         )
     return found
 
@@ -97,12 +97,12 @@ def fit_curved(
     loss: Loss,
     held: HeldRows,
     before: Information,
-    shrink: Floats,
+    penalty: Ridge,
     steps: list[tuple[Block, Past]],
 ) -> Information:
     """Add what the steps found to what is known of the rows before."""
     W, G = weights_of(steps), []
-    smallest = int(np.argmin(shrink[-1]))
+    smallest = int(np.argmin(penalty.shrink[-1]))
     for k, (block, after) in enumerate(steps):
         if before.M:  # the matrix is to be that of the weights that intervals are about
             G.append(before.G[k] + gram_at(loss.of_output(k), block, W[:, smallest, k]))
@@ -110,7 +110,7 @@ def fit_curved(
             assert after.G is not None
             G.append(after.G)
     P = np.stack([after.P for _, after in steps], axis=2)
-    return Information(False, W, P, G, _with_spread(loss, held, before, W, G, shrink))
+    return Information(False, W, P, G, _with_spread(loss, held, before, W, G, penalty.shrink))
 
 
 def weights_of_few(
@@ -118,7 +118,7 @@ def weights_of_few(
 ) -> Floats:
     """Find the optimum of the held rows alone, which are fewer than their columns."""
     few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
-    penalty = np.repeat(penalties[None], len(few.rows), axis=0)
+    penalty = Ridge(np.repeat(penalties[None], len(few.rows), axis=0))
     found = np.empty_like(W)
     for k in range(W.shape[2]):
         block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.information import Information, flat, unflat
+from polyak.learn.newton.information import Information
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
@@ -68,13 +68,7 @@ def without_others(known: Information, columns: NDArray[np.int64]) -> Informatio
     """Give what is known of some columns, as if the weights of all others were zero."""
     W = np.zeros_like(known.W)
     W[columns] = known.W[columns]
-    P, each, width = known.P, known.outputs_each, len(known)
-    if not known.exact:  # the gradient is to be that at these weights
-        away, moved = W - known.W, []
-        for k, G in enumerate(known.G):
-            own = slice(k * each, (k + 1) * each)
-            moved.append(unflat(G @ flat(away[:, :, own]), each))
-        P = P + np.concatenate(moved, axis=2)
+    P, each, width = known.moved_to(W).P, known.outputs_each, len(known)
     blocks = [G.reshape(each, width, each, width)[:, columns][..., columns] for G in known.G]
     size = each * len(columns)
     return replace(

@@ -20,6 +20,9 @@ bits, where that will do: memory is bounded, and products of 32 bits take half t
 
 Up to a few thousand, the more rows a block has the better; in time it makes little difference.
 """
+LONG_BLOCK = 16384
+"""Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
+with few blocks the sum of them is closer to that of the last weights."""
 UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
@@ -35,14 +38,16 @@ class HeldRows:
         How many make a block, from the width at its beginning.
     """
 
-    def __init__(self, outputs: int, *, fit_intercept: bool, exact: bool) -> None:
+    def __init__(
+        self, outputs: int, *, fit_intercept: bool, exact: bool, longest: int = BLOCK
+    ) -> None:
         self.first = int(fit_intercept)  # the column where features begin
         self.exact = exact  # sums of the rows are all there will be: 32 bits will not do
-        self.count, self.block = 0, BLOCK
+        self.count, self.block, self.longest = 0, longest, longest
         self._Z: NDArray[Any] = np.zeros((0, 0))
-        self._targets: Floats = np.zeros((BLOCK, outputs))
-        self._weights: Floats = np.ones(BLOCK)
-        self._fresh: Floats = np.ones(BLOCK)  # zero for rows that were learned before
+        self._targets: Floats = np.zeros((longest, outputs))
+        self._weights: Floats = np.ones(longest)
+        self._fresh: Floats = np.ones(longest)  # zero for rows that were learned before
 
     @property
     def nbytes(self) -> int:
@@ -55,7 +60,7 @@ class HeldRows:
         width = self.first + features
         dtype = self._Z.dtype
         if not self.count:
-            self.block = WIDE_BLOCK if width > WIDE and self.exact else BLOCK
+            self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
             dtype = np.dtype(np.float32 if width > WIDE and not self.exact else np.float64)
         rows, columns = self._Z.shape
         if rows >= self.block and columns >= width and dtype == self._Z.dtype:
@@ -127,6 +132,11 @@ class HeldRows:
             median = np.sort(lengths)[self.count // 2]
             weights = np.where(lengths > UNUSUAL * max(median, 1.0), 0.0, weights)
         return None if (weights == 1.0).all() else weights
+
+    def total_weight(self) -> float:
+        """Add up the weights of the held rows."""
+        weights = self.weights()
+        return float(self.count if weights is None else weights.sum())
 
     def scoring_weights(self, begin: int) -> Floats:
         """Give the weights of rows from one on, zero for those that tell nothing new."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import solve
+from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]
@@ -77,6 +77,12 @@ class Information:
         """Give the same around other weights, as good as none being known of any rows."""
         return replace(self, W=W)
 
+    def moved_to(self, W: Floats) -> Information:
+        """Give the same around other weights, the gradient being the one there."""
+        if self.exact:
+            return replace(self, W=W)
+        return replace(self, W=W, P=self.P + self._products_with(W - self.W))
+
     @property
     def outputs_each(self) -> int:
         """How many outputs a matrix has the weights of."""
@@ -126,12 +132,12 @@ class Information:
 
     @classmethod
     def added(
-        cls, parts: Sequence[Information], signs: Sequence[float], shrink: Floats
+        cls, parts: Sequence[Information], signs: Sequence[float], penalty: Ridge
     ) -> Information:
         """Add up what several know, in the same units, each as often as its sign says.
 
         The gradient of part k at any w is ``P_k + G_k (w - W_k)``. The weights are where the sum
-        of those and of the penalty's, a column of ``shrink`` each, is zero.
+        of those and of the penalty's is zero.
         """
 
         def total(arrays: Sequence[Floats]) -> Floats:
@@ -143,10 +149,12 @@ class Information:
         M = [total([part.M[k] for part in parts]) for k in range(len(first.M))]
         right = total([part._right() for part in parts])
         W, each = np.empty_like(first.W), first.outputs_each
-        for t, diagonal in enumerate(np.tile(shrink, (each, 1)).T):
+        tiled = penalty.tiled(each)
+        for t in range(W.shape[1]):
             for k in range(0, W.shape[2], each):
-                own = flat(right[:, [0 if first.exact else t], k : k + each])
-                found = solve(G[0 if first.exact else k // each], diagonal, own[:, 0])
+                own = flat(right[:, [0 if first.exact else t], k : k + each])[:, 0]
+                start = flat(first.W[:, [t], k : k + each])[:, 0]
+                found = tiled.exactly(G[0 if first.exact else k // each], own, t, start)
                 W[:, [t], k : k + each] = unflat(found[:, None], each)
         new = replace(first, W=W, P=right, G=G, M=M)
         return new if first.exact else replace(new, P=new._products() - right)
@@ -156,9 +164,12 @@ class Information:
         return self.P if self.exact else self._products() - self.P
 
     def _products(self) -> Floats:
+        return self._products_with(self.W)
+
+    def _products_with(self, W: Floats) -> Floats:
         each = self.outputs_each
-        parts = [self.W[:, :, k * each : (k + 1) * each] for k in range(len(self.G))]
-        products = [unflat(G @ flat(W), each) for G, W in zip(self.G, parts, strict=True)]
+        parts = [W[:, :, k * each : (k + 1) * each] for k in range(len(self.G))]
+        products = [unflat(G @ flat(own), each) for G, own in zip(self.G, parts, strict=True)]
         return np.concatenate(products, axis=2)
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -62,6 +62,8 @@ class NewtonLane(BlockLearning):
     softmax : bool
         Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
         odds of each class against the rest, which a softmax of the models' own gives.
+    sparsity : Sparsity, optional
+        Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
     widest : int
         How many features there may be.
 
@@ -134,6 +136,8 @@ class NewtonLane(BlockLearning):
         targets = self._signs(np.asarray(y))
         found = np.zeros((len(X), len(self.penalties)))
         with one_blas_thread():
+            if self.sparsity is not None:
+                return done._sparse_left_out(Z, targets, sample_weight)
             if self.softmax:
                 return classes_left_out(Z, targets, sample_weight, done._known.W, shrink)
             W = [done._known.W[:, :, k] for k in range(self.outputs)]
@@ -144,6 +148,18 @@ class NewtonLane(BlockLearning):
             for k, own in enumerate(W):
                 loss = self._newton_loss(len(X)).of_output(k)
                 found += losses_left_out(loss, Z, targets[:, k], sample_weight, own, shrink)
+        return found
+
+    def _sparse_left_out(self, Z: Floats, targets: Floats, weights: Floats | None) -> Floats:
+        """Leave rows out as if which weights are zero did not depend on any single one."""
+        found = np.zeros((len(Z), len(self.penalties)))
+        shrink = np.maximum(self._penalty(self.standard).shrink, INTERCEPT)
+        for t, k in np.ndindex(self._known.W.shape[1:]):
+            W = self._known.W[:, [t], k]
+            there = np.flatnonzero(W)
+            loss = self._newton_loss(len(Z)).of_output(k)
+            own = (Z[:, there], targets[:, k], weights, W[there], shrink[there][:, [t]])
+            found[:, t] += losses_left_out(loss, *own)[:, 0]
         return found
 
     def sandwich(self) -> Sandwich:
@@ -215,7 +231,7 @@ class NewtonLane(BlockLearning):
                 done._fit(provisional=False)
             if self.exact and done.left is None:
                 done._known = exact_weights(
-                    done._known.padded(done._columns), done._shrink(done.standard)
+                    done._known.padded(done._columns), done._penalty(done.standard)
                 )
         return done
 
@@ -226,6 +242,8 @@ class NewtonLane(BlockLearning):
         page = {name: getattr(self, name) for name in _NUMBERS} | {"block": self._held.block}
         if self.closed:
             page |= {"closed": True, "_left_out": self._left_out}
+        if self.sparsity is not None:
+            page["_weight"] = self._weight
         page["earlier"] = [rows for rows, _ in self._earlier]
         arrays: dict[str, NDArray[Any]] = {
             "penalties": self.penalties.copy(),
@@ -241,6 +259,7 @@ class NewtonLane(BlockLearning):
         for name in _NUMBERS:
             setattr(self, name, page[name])
         self.closed, self._left_out = page.get("closed", False), page.get("_left_out", 0)
+        self._weight = page.get("_weight", 0.0)
         for name in ("penalties", "totals", "lately"):
             setattr(self, name if name == "penalties" else f"_{name}", arrays[name].copy())
         rows = page.get("earlier", [])
@@ -297,10 +316,11 @@ class NewtonLane(BlockLearning):
                 lane._known.padded(lane._columns).in_units(lane.standard, standard)
                 for lane in lanes
             ]
-            self._known = Information.added(parts, signs, self._shrink(standard))
-        for name in ("_totals", "_lately", "clock", "_learned_again"):
+        for name in ("_totals", "_lately", "_weight", "clock", "_learned_again"):
             values = [sign * getattr(lane, name) for sign, lane in zip(signs, lanes, strict=True)]
             setattr(self, name, sum(values[1:], start=values[0]))
+        with one_blas_thread():
+            self._known = Information.added(parts, signs, self._penalty(standard))
         self.clock, self._learned_again = int(self.clock), int(self._learned_again)
         self.standard = standard
         self._earlier = []

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.block.penalty import Ridge, Sparsity
 from polyak.learn.newton.fitting import (
+    INTERCEPT,
     fit_curved,
     fit_exactly,
     newton_steps,
@@ -25,7 +27,7 @@ from polyak.learn.newton.frequent import (
     frequent_places,
     without_others,
 )
-from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.held_rows import BLOCK, LONG_BLOCK, HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, WIDEST, most_features
 from polyak.learn.newton.progressive import SUMS
@@ -40,6 +42,8 @@ Floats = NDArray[np.float64]
 
 ROWS_THAT_SHOW = 100
 """So many rows show whether few of their features make up most of what they have."""
+TOO_MANY = "there are too many features"
+"""Why the lane leaves, as a rule."""
 FAR = 100.0
 """A centre is moved where the mean is so many spreads and standard deviations from it."""
 
@@ -58,11 +62,13 @@ class BlockLearning(BlockScoring):
         fit_intercept: bool = True,
         intervals: bool = False,
         softmax: bool = False,
+        sparsity: Sparsity | None = None,
         widest: int = WIDEST,
     ) -> None:
         if not get_loss(loss).has_curvature:
             raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
-        if not len(penalties) or not all(0 < tau < math.inf for tau in penalties):
+        least = 0.0 if sparsity is None or sparsity.in_rows else -1.0  # alpha may be zero
+        if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
             raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
         self.loss, self.exact = loss, loss == "squared_error"
         self.penalties: Floats = np.array(penalties, dtype=np.float64)
@@ -71,6 +77,8 @@ class BlockLearning(BlockScoring):
         self.widest = min(
             widest, most_features(loss, outputs, intervals=intervals, together=softmax)
         )
+        self.sparsity = sparsity
+        self._weight = 0.0  # of all rows that were learned and forgotten
         self.left: str | None = None
         self.closed = False  # features that are no columns yet are left out from now on
         self._left_out = 0  # how often, since the block began
@@ -88,9 +96,10 @@ class BlockLearning(BlockScoring):
         self._known: Information
         self._forget_everything()
         if self._has_room(first_rows) < len(first_rows):
-            chosen = None if intervals else frequent_features(first_rows, self.widest)
+            some = not (intervals or sparsity)
+            chosen = frequent_features(first_rows, self.widest) if some else None
             if chosen is None:
-                self._leave("there are too many features")
+                self._leave(TOO_MANY)
                 return
             self.standard.add(chosen)
             self.closed = True
@@ -193,15 +202,16 @@ class BlockLearning(BlockScoring):
             out = None if scores is None else scores[rest]
             self._learn_part(rows[rest], targets[rest], own, out, again=again)
         else:
-            self._leave("there are too many features")
+            self._leave(TOO_MANY)
 
     def _may_close(self) -> bool:
         """Tell whether to go on with the features there are; the held rows show what they cover.
 
-        Intervals are of all weights.
+        Intervals are of all weights, and which are zero is not for us to say beforehand.
         """
-        if self.intervals or self._held.count < ROWS_THAT_SHOW:
-            return not self.intervals
+        all_count = self.intervals or self.sparsity is not None
+        if all_count or self._held.count < ROWS_THAT_SHOW:
+            return not all_count
         held = self._held.features()
         counts = np.count_nonzero(held, axis=0)
         return frequent_places(counts, len(held), self.widest) is not None
@@ -260,7 +270,7 @@ class BlockLearning(BlockScoring):
         """Keep the features that were in most rows of a block, now that there are too many."""
         places = frequent_places(counts, rows, self.widest, others)
         if places is None:
-            self._leave("there are too many features")
+            self._leave(TOO_MANY)
         else:
             self._only(places)
 
@@ -270,7 +280,7 @@ class BlockLearning(BlockScoring):
         columns = np.concatenate([first, len(first) + places])
         self._known = without_others(self._known.padded(self._columns), columns)
         self.standard = self.standard.kept(places)
-        self._known = Information.added([self._known], [1.0], self._shrink(self.standard))
+        self._known = Information.added([self._known], [1.0], self._penalty(self.standard))
         self._held.make_room(len(self.standard), self.widest)
 
     # -- the fit -------------------------------------------------------------------------------
@@ -284,7 +294,8 @@ class BlockLearning(BlockScoring):
             features -= self._move_centres(features.mean(axis=0, dtype=wide), features.var(axis=0))
         counted = self.standard.with_rows(features)
         before = self._known.padded(self._columns)
-        known = self._found(before, self._shrink(counted), provisional=provisional)
+        weight = self._weight + self._held.total_weight()
+        known = self._found(before, self._penalty(counted, weight), provisional=provisional)
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
@@ -294,29 +305,32 @@ class BlockLearning(BlockScoring):
             own = known.W[:, self.smallest]
             self._earlier = remembered(self._earlier, self.clock, own, self.standard)
         if not provisional:
-            self.standard = counted
+            self.standard, self._weight = counted, weight
             self._begin_block()
             if self.fit_intercept:
                 G = known.summed_hessian()
                 mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
                 self._move_centres(mean, square - mean * mean)
 
-    def _found(self, before: Information, shrink: Floats, *, provisional: bool) -> Information:
+    def _found(self, before: Information, penalty: Ridge, *, provisional: bool) -> Information:
         """Give what is known of all rows; with a provisional fit nothing but weights is new."""
-        held, lead = self._held, self.lead
+        held, lead, shrink = self._held, self.lead, penalty.shrink
         if self.exact:
-            known = fit_exactly(held, before, shrink, lead, self.threads)
+            known = fit_exactly(held, before, penalty, lead, self.threads)
             return before.with_weights(known.W) if provisional else known
-        if provisional and held.count < len(before) and not self.softmax:
+        dense = self.sparsity is None
+        if provisional and held.count < len(before) and dense and not self.softmax:
             few = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
         rows = held.count if self._first_block else self.clock
         blocks_before = (rows - held.count) // held.block
-        every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
+        every = rows_of_matrix(self.standard, blocks_before, before.outputs_each) if dense else 1
         if self.softmax:
             sizes = self.penalties, lead, rows, self.threads, every
             return learn_classes(held, before, shrink, *sizes, provisional=provisional)
-        how = (self._newton_loss(rows), held, before, shrink)
+        if self.sparsity is not None and self.sparsity.positive:
+            before = before.moved_to(self._not_negative(before.W))
+        how = (self._newton_loss(rows), held, before, penalty)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
         steps = newton_steps(*how, lead, rows, self.threads, every, keep)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
@@ -326,6 +340,18 @@ class BlockLearning(BlockScoring):
 
     def _shrink(self, standard: Standard) -> Floats:
         return shrink_of(standard, self.penalties, exact=self.exact)
+
+    def _penalty(self, standard: Standard, weight: float | None = None) -> Ridge:
+        """Give the penalty of all losses, of so much weight; by default of those forgotten."""
+        shrink = self._shrink(standard)
+        if self.sparsity is None:
+            return Ridge(shrink)
+        rows, least = self._weight if weight is None else weight, 0.0 if self.exact else INTERCEPT
+        return self.sparsity.penalty(shrink, self.penalties, rows, standard, least)
+
+    def _not_negative(self, W: Floats) -> Floats:
+        first = int(self.fit_intercept)
+        return np.concatenate([W[:first], np.maximum(W[first:], 0.0)])
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -359,7 +385,10 @@ class BlockLearning(BlockScoring):
 
     def _forget_everything(self) -> None:
         self.standard = Standard(fit_intercept=self.fit_intercept)
-        self._held = HeldRows(self.outputs, fit_intercept=self.fit_intercept, exact=self.exact)
+        longest = BLOCK if self.exact or self.sparsity is None else LONG_BLOCK
+        self._held = HeldRows(
+            self.outputs, fit_intercept=self.fit_intercept, exact=self.exact, longest=longest
+        )
         self._known = Information.none(
             int(self.fit_intercept),
             len(self.penalties),

@@ -26,6 +26,7 @@ from polyak.learn.newton.block.algebra import (
 )
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
+from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
@@ -145,7 +146,7 @@ def learn_classes(
     block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
     own = None if len(Z) == rows else before.G[0]
     past = Past(own, flat(before.P), flat(before.W))
-    penalty = np.tile(shrink, (classes, 1))
+    penalty = Ridge(np.tile(shrink, (classes, 1)))
     after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
     W = unflat(after.W, classes)
     if provisional:
@@ -163,7 +164,7 @@ def _learn_few(
     start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
     block = ClassesBlock(few.rows, held.targets(), held.weights())
     past = Past(None, np.zeros_like(flat(start)), flat(start))
-    penalty = np.repeat(penalties[None], len(past.W), axis=0)
+    penalty = Ridge(np.repeat(penalties[None], len(past.W), axis=0))
     after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
     found = few.outward(np.ascontiguousarray(unflat(after.W, W.shape[2])).reshape(len(start), -1))
     return before.with_weights(found.reshape(W.shape))

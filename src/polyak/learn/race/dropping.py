@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from polyak._core import NoRoom, free_memory
+from polyak.errors import DataError, DivergenceError
+from polyak.learn.newton.learning import TOO_MANY
+from polyak.learn.newton.sparse.asking import too_wide
+from polyak.learn.race.lanes.lane import Lane
+from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.milestones import FIRST_DECISION
-from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
+from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES, Recipe
 
 
 def most_after(rows: int, entered: int) -> int:
@@ -19,6 +25,14 @@ def most_after(rows: int, entered: int) -> int:
     """
     share: float = (FIRST_DECISION / (2 * max(rows, 1))) ** (2 / 3)
     return max(round(entered * share), 1)
+
+
+def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
+    """Say why there is nobody who could go on."""
+    for lane in lanes:
+        if isinstance(lane, NewtonRacer) and lane.newton.left == TOO_MANY:
+            return DataError(too_wide(recipe, lane.newton.widest))
+    return DivergenceError("the weights overflowed")
 
 
 def widest_for(running: int, models_each: int) -> int:

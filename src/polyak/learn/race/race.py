@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
-from polyak.errors import DivergenceError
 from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
-from polyak.learn.race.dropping import most_after, require_room, widest_for
+from polyak.learn.race.dropping import most_after, nobody_left, require_room, widest_for
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.given import Given, slice_of
 from polyak.learn.race.going_back import before
@@ -55,7 +54,7 @@ class Race:
 
     def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
         self.candidates = candidates
-        self.problem = problem
+        self.problem, self.recipe = problem, recipe
         averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
         self.models_each = problem.outputs * (1 + averaged.replicas)
         self.moving = moving_candidates(candidates)
@@ -267,7 +266,7 @@ class Race:
         """Go on without the lanes that cannot."""
         staying = [lane for lane in self.lanes if not lane.has_left]
         if all(isinstance(lane, ConstantLane) for lane in staying):
-            raise DivergenceError("the weights overflowed")
+            raise nobody_left(self.lanes, self.recipe)
         if len(staying) < len(self.lanes):
             self.lanes = staying
 

@@ -18,6 +18,7 @@ from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.past import Past
 from polyak.learn.race.race import Race
 from polyak.learn.recipes import (
+    AlphaCandidate,
     AnyCandidate,
     Candidate,
     ConstantCandidate,
@@ -163,7 +164,7 @@ def _takes_newton_steps(race: Race) -> bool:
 
 def _candidate(fields: dict[str, Any]) -> AnyCandidate:
     if "penalty" in fields:
-        return NewtonCandidate(**fields)
+        return AlphaCandidate(**fields) if "of_mean" in fields else NewtonCandidate(**fields)
     if "constant" in fields:
         return ConstantCandidate(**fields)
     nested = {

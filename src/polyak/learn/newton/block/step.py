@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import Equations, gram, inner, times, times_transposed
+from polyak.learn.newton.block.algebra import gram, inner, times, times_transposed
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.penalty import Ridge
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -41,8 +42,6 @@ MOVED = 0.01
 the block is remembered by a matrix of where its weights ended."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
-WITHIN, REPETITIONS = 0.05, 10
-"""How well the equations of the other penalties are solved: the next step makes up for the rest."""
 
 
 @dataclass
@@ -102,7 +101,7 @@ def learn_block(
     loss: str | Loss,
     block: Block,
     past: Past,
-    shrink: Floats,
+    penalty: Ridge,
     lead: int,
     rows: int,
     *,
@@ -110,8 +109,8 @@ def learn_block(
 ) -> Past:
     """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
 
-    ``shrink`` is the diagonal of ``tau R``, a column a penalty; ``rows`` is how many there are now,
-    those of the past and the block's.
+    ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
+    past and the block's.
     """
     G, W = past.G, past.W
     GD = np.zeros_like(W)  # G (w - w0)
@@ -126,12 +125,12 @@ def learn_block(
             matrix = block.hessian(loss, S[..., lead], safe=safe)
             if G is not None:
                 matrix += G
-            equations = Equations(matrix, shrink, lead)
-        pull = GD + past.P + shrink * W
-        D = equations.solve(gradient + pull, within=WITHIN, most=REPETITIONS)
+            step = penalty.steps(matrix, lead)
+        pull = GD + past.P + penalty.shrink * W
+        D = step(gradient + pull, W)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
-        line = _Line(inner(pull, D), inner(D, GD_step + shrink * D), inner(gradient + pull, D))
+        line = _Line(penalty, W, D, pull, GD_step, inner(gradient + pull, D))
         length, S, values, slopes = _search(loss, block, S, block.scores(D), values, line)
         W = W - length * D
         GD = GD - length * GD_step
@@ -167,13 +166,21 @@ def _bring_back_the_lost(
         array[:, lost] = array[:, [lead]]
 
 
-@dataclass(frozen=True)
 class _Line:
-    """Along the step, how the quadratic part falls: ``linear * s - square * s^2 / 2``."""
+    """Along the step, how all but the block's loss falls."""
 
-    linear: Floats
-    square: Floats
-    promised: Floats
+    def __init__(
+        self, penalty: Ridge, W: Floats, D: Floats, pull: Floats, GD: Floats, promised: Floats
+    ) -> None:
+        self.penalty, self.W, self.D = penalty, W, D
+        self.linear, self.square = inner(pull, D), inner(D, GD + penalty.shrink * D)
+        self.promised = promised + (penalty.rest(W) - penalty.rest(W - D))
+
+    def fallen(self, length: Floats) -> Floats:
+        """Say how much it has fallen so far along the step."""
+        squares = length * self.linear - 0.5 * length**2 * self.square
+        there = self.W - length * self.D
+        return squares + (self.penalty.rest(self.W) - self.penalty.rest(there))
 
 
 def _search(
@@ -190,7 +197,7 @@ def _search(
     for _ in range(40):
         there = S - length * move
         new_values, new_slopes = block.losses(loss, there)
-        fallen = values - new_values + length * line.linear - 0.5 * length**2 * line.square
+        fallen = values - new_values + line.fallen(length)
         fails = ~(fallen >= 1e-4 * length * line.promised - slack) & (length > 0)
         if not fails.any():
             return length, there, new_values, new_slopes

@@ -16,6 +16,7 @@ from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.block.leave_one_out import FEW_ROWS
 from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
     count_scores,
     room_for_scores,
@@ -77,6 +78,7 @@ class NewtonRacer:
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
             softmax=candidates[0].softmax,
+            sparsity=sparsity_of(recipe),
         )
         sampled = recipe.loss == "log_loss"
         counts = ScoreHistogram(len(newton), sampled=sampled) if problem.classifies else None
@@ -133,6 +135,7 @@ class NewtonRacer:
             fit_intercept=empty.fit_intercept,
             intervals=empty.intervals,
             softmax=empty.softmax,
+            sparsity=empty.sparsity,
         )
         if self.problem.begin_at is not None:
             self.newton.begin_at(self.problem.begin_at)

@@ -20,7 +20,7 @@ from polyak.learn.race.lanes.counting import (
     with_histogram,
 )
 from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.recipes import Candidate, Recipe, make_bank
+from polyak.learn.recipes import Candidate, Recipe
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ class SgdLane(Lane):
         problem: Problem,
     ) -> SgdLane:
         """Make a lane of candidates that can share a bank."""
-        bank = make_bank(
+        bank = _bank_of(
             [candidates[number] for number in numbers],
             recipe,
             outputs=problem.outputs,
@@ -234,3 +234,39 @@ class SgdLane(Lane):
 
 def _columns(places: Sequence[int], each: int) -> NDArray[np.int64]:
     return np.concatenate([place * each + np.arange(each) for place in places])
+
+
+def _bank_of(
+    candidates: list[Candidate],
+    recipe: Recipe,
+    *,
+    outputs: int,
+    one_vs_rest: bool,
+    n_features: int | None,
+    width: int | None,
+    dtype: Any,
+) -> Bank:
+    """Make a bank of candidates that can share one.
+
+    Each has a model an output and, for intervals, as many again for every replica.
+    """
+    first = candidates[0]
+    each = outputs * (1 + recipe.replicas)
+    return Bank(
+        loss=recipe.loss,
+        alpha=np.repeat([c.alpha for c in candidates], each),
+        schedule=[c.schedule for c in candidates for _ in range(each)],
+        averaging=first.averaging,
+        step=first.step,
+        precondition=first.precondition,
+        capped=first.capped,
+        fit_intercept=recipe.fit_intercept,
+        n_features=n_features,
+        width=width,
+        dtype=dtype,
+        one_vs_rest=one_vs_rest,
+        outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
+        replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
+        group=outputs,
+        seed=recipe.seed,
+    )

@@ -1,0 +1,51 @@
+"""Which penalty the weights have, and whether they may be negative."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from typing import Any
+
+from polyak.cli.options.arguments import Parser
+
+
+def add_penalty(parser: Parser) -> None:
+    """Add the options."""
+    how = parser.add_rare_group("penalty")
+    how.add_argument(
+        "--penalty",
+        choices=("l2", "l1", "elasticnet"),
+        default="l2",
+        help="l1 and elasticnet make weights exactly zero; for up to 1024 features (default: l2)",
+    )
+    how.add_argument(
+        "--l1-ratio",
+        type=_share,
+        default=0.5,
+        metavar="R",
+        help="share of L1 in the penalty elasticnet (default: 0.5)",
+    )
+    how.add_argument(
+        "--non-negative",
+        action="store_true",
+        help="let no weight be below zero; for up to 1024 features",
+    )
+
+
+def penalty_of(options: Namespace) -> dict[str, Any]:
+    """Give what a recipe says of it."""
+    return {
+        "penalty": options.penalty,
+        "l1_ratio": options.l1_ratio,
+        "positive": options.non_negative,
+    }
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return share

@@ -1,0 +1,166 @@
+"""Penalties of the weights: squares, and beside them absolute values or a bound at zero.
+
+Where weights are to be exactly zero, or not negative, the minimum of a quadratic is found by
+coordinate descent instead of by equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak import _core
+from polyak.learn.newton.block.algebra import Equations, solve
+from polyak.learn.newton.standardize import Standard
+
+Floats = NDArray[np.float64]
+
+WITHIN, REPETITIONS = 0.05, 10
+"""How well the equations of the other penalties are solved: the next step makes up for the rest."""
+IN_A_STEP, IN_THE_END = 1e-8, 1e-15
+"""When coordinate descent ends: no coordinate gains more than such a share of what one gained that
+gained most, beginning at zero."""
+ROUNDS = 200
+HOLD = 1e-4
+"""As firmly as by such a share of rows every weight is held where it is in a step: where rows are
+fewer than columns, or tell classes apart, a quadratic says next to nothing of some directions."""
+
+
+class Ridge:
+    """``w diag(shrink_j) w / 2``, a column a penalty."""
+
+    def __init__(self, shrink: Floats) -> None:
+        self.shrink = shrink
+
+    def rest(self, W: Floats) -> Floats | float:
+        """Give what the penalty is beside the squares, a number a column."""
+        return 0.0
+
+    def steps(self, matrix: Floats, lead: int) -> Callable[[Floats, Floats], Floats]:
+        """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
+        equations = Equations(matrix, self.shrink, lead)
+        return lambda slope, W: equations.solve(slope, within=WITHIN, most=REPETITIONS)
+
+    def nearly(
+        self, G: Floats, right: Floats, W: Floats, lead: int, *, within: float, most: int
+    ) -> Floats:
+        """Minimise ``w G w / 2 - right w`` for every penalty and output, well enough for scores."""
+        found, equations = np.empty_like(W), Equations(G, self.shrink, lead)
+        for k in range(W.shape[2]):
+            columns = np.repeat(right[:, k : k + 1], W.shape[1], axis=1)
+            found[:, :, k] = equations.solve(columns, within=within, most=most)
+        return found
+
+    def exactly(self, G: Floats, right: Floats, place: int, W: Floats) -> Floats:
+        """Minimise it for one penalty, with a column of right sides each, or only one."""
+        return solve(G, self.shrink[:, place], right)
+
+    def tiled(self, times: int) -> Ridge:
+        """Give the same for several outputs, one below the other."""
+        return Ridge(np.tile(self.shrink, (times, 1)))
+
+
+class Sparse(Ridge):
+    """The same and ``sum of threshold |w|``; weights are at least ``lowest``, which may be zero.
+
+    In a step, weights are ``held`` where they are, a number each.
+    """
+
+    def __init__(self, shrink: Floats, threshold: Floats, lowest: Floats, held: Floats) -> None:
+        super().__init__(shrink)
+        self.threshold, self.lowest, self.held = threshold, lowest, held
+
+    def rest(self, W: Floats) -> Floats | float:
+        """Give the sum of absolute values, a number a column."""
+        return np.asarray((self.threshold * np.abs(W)).sum(axis=0))
+
+    def steps(self, matrix: Floats, lead: int) -> Callable[[Floats, Floats], Floats]:
+        """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
+        held = matrix + np.diag(self.held)
+
+        def away(slope: Floats, W: Floats) -> Floats:
+            c = slope - self.shrink * W - held @ W
+            each = [self._least(held, c[:, t], t, W[:, t], IN_A_STEP) for t in range(c.shape[1])]
+            return np.asarray(W - np.stack(each, axis=1))
+
+        return away
+
+    def nearly(
+        self, G: Floats, right: Floats, W: Floats, lead: int, *, within: float, most: int
+    ) -> Floats:
+        """Minimise ``w G w / 2 - right w`` for every penalty and output, from W on."""
+        found = np.empty_like(W)
+        for t, k in np.ndindex(W.shape[1:]):
+            found[:, t, k] = self._least(G, -right[:, k], t, W[:, t, k], IN_A_STEP)
+        return found
+
+    def exactly(self, G: Floats, right: Floats, place: int, W: Floats) -> Floats:
+        """Minimise it for one penalty, from W on, with a column of right sides or several."""
+        columns, start = right.reshape(len(right), -1), W.reshape(len(right), -1)
+        each = [
+            self._least(G, -own, place, begin, IN_THE_END)
+            for own, begin in zip(columns.T, start.T, strict=True)
+        ]
+        return np.stack(each, axis=1).reshape(right.shape)
+
+    def tiled(self, times: int) -> Sparse:
+        """Give the same for several outputs, one below the other."""
+        arrays = (self.shrink, self.threshold, self.lowest[:, None], self.held[:, None])
+        shrink, threshold, lowest, held = (np.tile(array, (times, 1)) for array in arrays)
+        return Sparse(shrink, threshold, lowest[:, 0], held[:, 0])
+
+    def _least(self, H: Floats, c: Floats, place: int, start: Floats, share: float) -> Floats:
+        v = np.array(start, dtype=np.float64)
+        ridge = np.ascontiguousarray(self.shrink[:, place])
+        bend = np.diagonal(H) + ridge
+        gains = np.divide(c * c, bend, out=np.zeros_like(c), where=bend > 0)
+        threshold = np.ascontiguousarray(self.threshold[:, place])
+        c, H = np.ascontiguousarray(c), np.ascontiguousarray(H)
+        if not (np.isfinite(gains).all() and np.isfinite(v).all()):
+            return np.full_like(v, np.nan)
+        enough = share * float(gains.max(initial=0.0))
+        _core.coordinate_descent(H, c, ridge, threshold, self.lowest, v, enough, ROUNDS)
+        return v
+
+
+@dataclass(frozen=True, slots=True)
+class Sparsity:
+    """What is asked of weights beside being small.
+
+    Attributes
+    ----------
+    l1_ratio : float
+        The share of absolute values in the penalty; the rest are squares.
+    positive : bool
+        No weight is below zero.
+    in_rows : bool
+        Penalties are counted in rows, as those of squares alone are; else they are those of the
+        mean loss, for features in the units in which they come.
+    """
+
+    l1_ratio: float
+    positive: bool
+    in_rows: bool
+
+    def penalty(
+        self, shrink: Floats, penalties: Floats, rows: float, standard: Standard, least: float
+    ) -> Sparse:
+        """Give the penalty of the sum of so many losses, for features in standard units.
+
+        ``shrink`` is that of squares, in rows. The intercept, if it is a column, is the first, and
+        has next to no penalty: ``least``.
+        """
+        free, units = len(shrink) - len(standard), standard.units
+        threshold, lowest = np.zeros_like(shrink), np.full(len(shrink), -np.inf)
+        if self.positive:
+            lowest[free:] = 0.0
+        if not self.in_rows:
+            whole = rows * penalties / units[:, None]
+            threshold[free:] = self.l1_ratio * whole
+            shrink = np.full_like(shrink, least)
+            shrink[free:] = (1.0 - self.l1_ratio) * whole / units[:, None]
+        held = np.concatenate([np.full(free, rows), np.maximum(standard.squares, 1.0)])
+        return Sparse(shrink, threshold, lowest, HOLD * held)

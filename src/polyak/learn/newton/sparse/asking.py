@@ -1,0 +1,62 @@
+"""What a recipe may ask of weights beside being small, and what it may not ask with that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyak.learn.newton.block.penalty import Sparsity
+from polyak.losses import get_loss
+
+PENALTIES = ("l2", "l1", "elasticnet")
+OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
+
+
+Asking = Any
+"""A `polyak.learn.recipes.Recipe`, which stands above this."""
+
+
+def is_sparse(asking: Asking) -> bool:
+    """Tell whether weights are to be exactly zero, or not negative."""
+    return bool(asking.penalty != "l2" or asking.positive)
+
+
+def sparsity_of(asking: Asking) -> Sparsity | None:
+    """Say what is asked of weights beside being small, if anything is."""
+    if not is_sparse(asking):
+        return None
+    ratio = {"l1": 1.0, "l2": 0.0}.get(asking.penalty, asking.l1_ratio)
+    in_rows = asking.penalty == "l2" and asking.alpha == "auto"
+    return Sparsity(ratio, asking.positive, in_rows)
+
+
+def check(asking: Asking) -> None:
+    """Refuse what cannot be had together.
+
+    Averages of iterates have no zeros, so it is block Newton steps alone that give them.
+    """
+    if asking.penalty not in PENALTIES:
+        raise ValueError(f"a penalty is {', '.join(PENALTIES)}, not {asking.penalty!r}")
+    if not 0.0 <= asking.l1_ratio <= 1.0:
+        raise ValueError(f"l1_ratio is between 0 and 1, not {asking.l1_ratio}")
+    if not is_sparse(asking):
+        return
+    what = words(asking)
+    if asking.intervals:
+        raise ValueError(f"there are no intervals with {what}: they know nothing of its bias")
+    if asking.recipe != "auto":
+        raise ValueError(f"{what} needs recipe='auto', not {asking.recipe!r}")
+    for name in OF_AVERAGING:
+        if getattr(asking, name) != "auto":
+            raise ValueError(f"{what} is not for averaged SGD, which {name} is a setting of")
+    if not get_loss(asking.loss).has_curvature:
+        raise ValueError(f"{what} needs a loss with a curvature, which {asking.loss} has not")
+
+
+def words(asking: Asking) -> str:
+    """Say what is asked for."""
+    return "positive=True" if asking.penalty == "l2" else f"penalty={asking.penalty!r}"
+
+
+def too_wide(asking: Asking, most: int) -> str:
+    """Say that there are too many features for that."""
+    return f"{words(asking)} is for up to {most:,} features here, and there are more"

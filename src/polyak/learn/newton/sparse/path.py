@@ -1,0 +1,80 @@
+"""Which penalties to try where nobody says: from one that leaves next to no weight down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.block.curvature import value_and_slope
+from polyak.losses import Loss
+from polyak.rows.sparse import Rows, SparseRows
+
+Floats = NDArray[np.float64]
+
+STEPS = 9
+LEAST = 1e-3
+"""The smallest penalty, as a share of that which would leave the weight of a typical feature."""
+
+
+def penalties_to_try(
+    loss: Loss,
+    rows: Rows,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    *,
+    classes: int | None,
+    l1_ratio: float,
+    fit_intercept: bool,
+) -> list[float]:
+    """Give penalties between which the best is likely to be, the largest first.
+
+    A weight stays zero as long as the slope of the mean loss there is no more than the penalty, so
+    the slopes at the best constant of the first rows say what is large.
+
+    Examples
+    --------
+    >>> from polyak.losses import get_loss
+    >>> X, y = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([2.0, -2.0])
+    >>> how = dict(classes=None, l1_ratio=1.0, fit_intercept=True)
+    >>> [float(one) for one in penalties_to_try(get_loss("squared_error"), X, y, None, **how)[:2]]
+    [0.843..., 0.355...]
+    """
+    goals = targets.reshape(len(targets), -1).astype(np.float64)
+    if classes is not None and classes > 2:
+        goals = np.where(goals == np.arange(classes), 1.0, -1.0)
+    own = np.ones(len(goals)) if weights is None else weights / weights.mean()
+    slopes = np.empty_like(goals)
+    for k, goal in enumerate(goals.T):
+        one = loss.of_output(k)
+        constant = _best_constant(one, goal, own) if fit_intercept else 0.0
+        slopes[:, k] = own * value_and_slope(one, np.full(len(goal), constant), goal)[1]
+    steep = np.abs(_transposed_product(rows, slopes)).max(axis=1) / len(goals)
+    steep = steep[steep > 0] / max(l1_ratio, 0.01)
+    if not len(steep):
+        return [1.0]
+    low = LEAST * float(np.sort(steep)[len(steep) // 2])
+    found = np.geomspace(float(steep.max()), low, STEPS + 1)[1:]
+    return [float(f"{alpha:.3g}") for alpha in found]
+
+
+def _best_constant(loss: Loss, goal: Floats, weights: Floats) -> float:
+    if loss.classifies:
+        positive = weights[goal > 0].sum()
+        sides = np.array([positive]), np.array([weights.sum() - positive])
+        return float(loss.best_constant(*sides)[0])
+    return float(loss.constant_of(goal, weights))
+
+
+def _transposed_product(rows: Rows, slopes: Floats) -> Floats:
+    if not isinstance(rows, SparseRows):
+        return np.asarray(np.asarray(rows, np.float64).T @ slopes)
+    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+    features, place = np.unique(rows.indices[span], return_inverse=True)
+    row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    found = [
+        np.bincount(place, rows.values[span] * own[row], minlength=len(features))
+        for own in slopes.T
+    ]
+    return np.stack(found, axis=1)

@@ -1,0 +1,205 @@
+"""L1, elastic net and weights that are not negative: the batch optimum, zeros included."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from batch_l1 import compare
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import ElasticNet, Lasso
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+
+TRUE = np.where(np.arange(20) % 4 == 0, 1.0, 0.0) * np.where(np.arange(20) % 8 == 0, 1.0, -1.0)
+
+
+def made(rows: int = 6000, seed: int = 0) -> tuple[Any, Any]:
+    """Draw correlated features of unlike sizes, far from zero, a quarter of which matter."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(rows, 20)) @ (np.eye(20) + 0.1)
+    s = Z @ TRUE
+    return Z * np.geomspace(0.5, 4.0, 20) + 3.0, s + rng.normal(size=rows)
+
+
+def labelled(rows: int = 6000) -> tuple[Any, Any]:
+    X, s = made(rows)
+    return X, np.where(s > np.median(s), "yes", "no")
+
+
+@pytest.mark.parametrize("rows", [6000, 12_000])
+@pytest.mark.parametrize(
+    ("asked", "batch"),
+    [
+        ({"penalty": "l1", "alpha": 0.05}, Lasso(0.05, tol=1e-12)),
+        ({"penalty": "elasticnet", "alpha": 0.05}, ElasticNet(0.05, l1_ratio=0.5, tol=1e-12)),
+        (
+            {"penalty": "elasticnet", "alpha": 0.1, "l1_ratio": 0.2},
+            ElasticNet(0.1, l1_ratio=0.2, tol=1e-12),
+        ),
+        (
+            {"penalty": "l1", "alpha": 0.05, "positive": True},
+            Lasso(0.05, positive=True, tol=1e-12),
+        ),
+    ],
+)
+def test_least_squares_is_the_batch_optimum(rows: int, asked: Any, batch: Any) -> None:
+    X, y = made(rows)
+    ours = ASGDRegressor(random_state=0, **asked).fit(X, y)
+    batch = clone(batch).fit(X, y)
+    assert ours.method_ == "newton"
+    np.testing.assert_allclose(ours.coef_, batch.coef_, atol=1e-7)
+    np.testing.assert_allclose(ours.intercept_, batch.intercept_, atol=1e-6)
+    np.testing.assert_array_equal(ours.coef_ == 0, batch.coef_ == 0)
+    assert 0 < (ours.coef_ == 0).sum() < 20
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge"])
+@pytest.mark.parametrize(("alpha", "ratio"), [(0.02, 1.0), (0.002, 1.0), (0.01, 0.5)])
+def test_classes_come_out_as_in_batch(loss: str, alpha: float, ratio: float) -> None:
+    X, y = labelled(20_000)
+    asked = {"alpha": alpha, "penalty": "l1" if ratio == 1 else "elasticnet", "l1_ratio": ratio}
+    ours = ASGDClassifier(loss=loss, max_iter=1, random_state=0, **asked).fit(X, y)
+    share, agree = compare(loss, X, np.where(y == "yes", 1.0, -1.0), ours, alpha, ratio)
+    assert share <= 1.001
+    assert agree >= 0.95
+
+
+def test_no_weight_is_negative() -> None:
+    X, y = made()
+    for asked in ({}, {"alpha": 0.0}, {"alpha": 0.01}, {"penalty": "l1"}):
+        model = ASGDRegressor(positive=True, random_state=0, **asked).fit(X, y)
+        assert model.coef_.min() == 0.0
+        assert model.coef_.max() > 0.1
+    X, y = labelled()
+    model = ASGDClassifier(positive=True, random_state=0).fit(X, y)
+    assert model.coef_.min() == 0.0
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("rows", [400, 9000])
+def test_a_penalty_is_found_where_none_is_given(rows: int) -> None:
+    X, y = made(30_000)
+    found = ASGDRegressor(penalty="l1", random_state=0).fit(X[:rows], y[:rows])
+    full = ASGDRegressor(random_state=0).fit(X[:rows], y[:rows])
+    assert found.score(X, y) > full.score(X, y) - 0.01
+    assert found.best_candidate_["alpha"] > 0
+    assert len(found.candidates_) > 5
+    X, y = labelled(rows)
+    some = ASGDClassifier(penalty="l1", random_state=0).fit(X, y)
+    assert some.score(*labelled(30_000)) > 0.8
+
+
+def test_several_classes_are_learned_one_against_the_rest() -> None:
+    X, s = made()
+    y = np.digitize(s, np.quantile(s, [0.3, 0.7]))
+    asked = {"penalty": "l1", "alpha": 0.01, "shuffle": False, "max_iter": 1}
+    model = ASGDClassifier(**asked).fit(X, y)
+    assert model.coef_.shape == (3, 20)
+    for k in (0, 2):  # the middle one is best told by a constant
+        alone = ASGDClassifier(**asked).fit(X, y == k)
+        np.testing.assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-9, atol=1e-12)
+        assert 0 < (model.coef_[k] == 0).sum() < 20
+
+
+@pytest.mark.parametrize("asked", [{"alpha": 0.01}, {"positive": True}])
+def test_bits_do_not_depend_on_batches_or_on_how_rows_are_stored(asked: Any) -> None:
+    X, y = labelled(20_000)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    whole = ASGDClassifier(penalty="elasticnet", shuffle=False, max_iter=1, **asked).fit(X, y)
+    for rows in (X, sparse.csr_matrix(X)):
+        found = []
+        for splits in ([7, 4000, 17_000], [10_001]):
+            parts = ASGDClassifier(penalty="elasticnet", **asked)
+            for some in np.split(np.arange(len(y)), splits):
+                parts.partial_fit(rows[some], y[some], classes=["no", "yes"])
+            found.append(np.append(parts.coef_, parts.intercept_))
+        np.testing.assert_array_equal(*found)
+        if rows is X:
+            np.testing.assert_array_equal(found[0], np.append(whole.coef_, whole.intercept_))
+        # Sparse rows have their columns in another order, and are rounded otherwise.
+        np.testing.assert_allclose(found[0][:-1], whole.coef_[0], atol=1e-3)
+        np.testing.assert_array_equal(found[0][:-1] == 0, whole.coef_[0] == 0)
+    narrow = ASGDClassifier(penalty="elasticnet", shuffle=False, max_iter=1, **asked)
+    narrow.fit(X.astype(np.float32), y)
+    assert narrow.coef_.dtype == np.float32
+    np.testing.assert_array_equal(narrow.coef_ == 0, whole.coef_ == 0)
+
+
+def test_what_is_stored_goes_on_to_the_last_bit() -> None:
+    X, y = labelled(20_000)
+    recipe = Recipe(loss="log_loss", recipe="auto", penalty="l1", positive=True)
+    learner = Learner(recipe)
+    learner.learn(X[:18_000], y[:18_000])
+    other = Learner.from_state(*copy.deepcopy(learner.state()))
+    for one in (learner, other):
+        one.learn(X[18_000:], y[18_000:])
+    np.testing.assert_array_equal(learner.model().weights, other.model().weights)
+
+
+def test_a_weight_of_two_is_a_row_twice() -> None:
+    X, y = made()
+    weights = np.where(np.arange(len(y)) > 2000, 2.0, 1.0)
+    order = np.repeat(np.arange(len(y)), weights.astype(int))
+    asked = {"penalty": "l1", "alpha": 0.05, "random_state": 0}
+    weighted = ASGDRegressor(**asked).fit(X, y, weights)
+    repeated = ASGDRegressor(**asked).fit(X[order], y[order])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
+
+
+def test_parts_that_learned_apart_add_up() -> None:
+    X, s = made(20_000)
+    for loss, y in (("squared_error", s), ("log_loss", labelled(20_000)[1])):
+        recipe = Recipe(loss=loss, recipe="auto", penalty="l1", alpha=0.02)
+        alone, *parts = (Learner(recipe) for _ in range(3))
+        alone.learn(X, y)
+        for part, some in zip(parts, (slice(9000), slice(9000, None)), strict=True):
+            part.learn(X[some], y[some])
+        parts[0].merge(parts[1:])
+        together, whole = parts[0].model().weights, alone.model().weights
+        within = 1e-7 if loss == "squared_error" else 0.02 * np.abs(whole).max()
+        np.testing.assert_allclose(together, whole, atol=within)
+        assert 0 < (together == 0).sum() == (whole == 0).sum()
+
+
+def test_a_class_that_comes_late_has_weights_that_are_not_negative_too() -> None:
+    X, s = made(20_000)
+    y = np.digitize(s, np.quantile(s, [0.3, 0.7])).astype(float)
+    late = np.concatenate([np.flatnonzero(y < 2)[:1500], np.arange(20_000)])
+    learner = Learner(Recipe(loss="log_loss", recipe="auto", positive=True))
+    with pytest.warns(UserWarning, match="first comes up"):
+        learner.learn(X[late], y[late])
+    weights = learner.model().weights
+    assert weights.shape == (20, 3)
+    assert weights.min() == 0.0
+    assert (weights > 0).any(axis=0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"intervals": True}, "no intervals with penalty='l1'"),
+        ({"recipe": "sgd"}, "needs recipe='auto'"),
+        ({"eta0": 0.1}, "which eta0 is a setting of"),
+        ({"loss": "hinge"}, "needs a loss with a curvature"),
+    ],
+)
+def test_what_cannot_be_had_together_is_refused_in_a_sentence(asked: Any, words: str) -> None:
+    X, y = labelled()
+    with pytest.raises(ValueError, match=words):
+        ASGDClassifier(penalty="l1", **asked).fit(X, y)
+
+
+def test_too_many_features_are_refused_whenever_they_come() -> None:
+    wide = sparse.random(3000, 3000, density=0.01, format="csr", random_state=0)
+    y = np.arange(3000) % 2
+    with pytest.raises(ValueError, match="up to 1,024 features"):
+        ASGDClassifier(penalty="l1").fit(wide, y)
+    late = sparse.vstack([wide[:1500].multiply(np.arange(3000) < 500), wide[1500:]]).tocsr()
+    with pytest.raises(ValueError, match="up to 1,024 features"):
+        ASGDClassifier(penalty="l1", shuffle=False, max_iter=1).fit(late, y)
