@@ -1,0 +1,68 @@
+"""``polyak train --penalty``: zeros in the model, by every way that leads to one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import fails, polyak
+
+from polyak.model.linear import LinearModel
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 12))
+    y = X[:, 0] - 2.0 * X[:, 1] + 0.5 * rng.normal(size=6000)
+    lines = [",".join(["y", *(f"x{j}" for j in range(12))])]
+    lines += [",".join(f"{v:.6g}" for v in (t, *x)) for t, x in zip(y, X, strict=True)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_only_what_matters_is_left(table: Path, tmp_path: Path) -> None:
+    model, page = tmp_path / "m.polyak", tmp_path / "m.html"
+    how = ["--target", "y", "--penalty", "l1", "--alpha", 0.1, "--json", "-q"]
+    told = json.loads(polyak("train", table, *how, "--report", page, "-m", model).stdout)
+    weights = LinearModel.load(model).weights[:, 0]
+    assert np.flatnonzero(weights[::2]).tolist() == [0, 1]  # beside each, "is missing"
+    assert told["nonzero_weights"] == np.count_nonzero(weights) == 4
+    assert told["winner"]["alpha"] == 0.1
+    shown = polyak("inspect", model).stdout
+    assert "nonzero weights        4" in shown
+    assert "l1" in shown
+    assert "Penalty α" in page.read_text()
+    listed = polyak("export", model, "-", "--to", "csv").stdout
+    assert [line.split(",")[1] for line in listed.splitlines()[2:]][::2] == ["x0", "x1"]
+
+
+def test_no_weight_is_below_zero(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.polyak"
+    how = ["--target", "y", "--penalty", "elasticnet", "--l1-ratio", 0.9, "--non-negative"]
+    polyak("train", table, *how, "-q", "-m", model)
+    weights = LinearModel.load(model).weights[::2]  # without what a missing value says
+    assert weights.min() == 0.0
+    assert weights.max() > 0.5
+
+
+def test_the_file_is_the_same_whatever_is_read_at_a_time(table: Path, tmp_path: Path) -> None:
+    how = ["--target", "y", "--penalty", "l1", "--order", "as-is", "-q"]
+    files = []
+    for number, more in enumerate(([], ["--block-bytes", 20_000, "--threads", 1])):
+        path = tmp_path / f"{number}.polyak"
+        folder = tmp_path / f"checkpoints{number}"
+        kept = ["--checkpoint", folder, "--checkpoint-every", 1000] if number else []
+        polyak("train", table, *how, *more, *kept, "-m", path)
+        files.append(path.read_bytes())
+    assert files[0] == files[1]
+
+
+def test_what_it_cannot_do_is_said_in_a_sentence(table: Path, tmp_path: Path) -> None:
+    how = ["train", table, "--target", "y", "-m", tmp_path / "m.polyak", "--penalty", "l1"]
+    assert "no intervals" in fails(*how, "--intervals", code=2)
+    assert "recipe='auto'" in fails(*how, "--recipe", "sgd", code=2)
+    assert "between 0 and 1" in fails(*how, "--l1-ratio", 3, code=2)

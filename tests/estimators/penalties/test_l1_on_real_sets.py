@@ -1,0 +1,81 @@
+"""One pass over real rows: the batch optimum of an L1 penalty, and its zeros."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from batch_l1 import compare
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.paper.datasets import load
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the folder of sets"
+    ),
+]
+ALPHAS = {
+    "a9a": (1e-4, 1e-3, 5e-3),
+    "w8a": (1e-4, 1e-3, 3e-3),
+    "ijcnn1": (1e-4, 1e-3, 5e-3),
+    "mnist": (3e-4, 1e-3, 5e-3),
+}
+
+
+@cache
+def rows_of(name: str) -> tuple[Any, Any]:
+    try:
+        (X, y), _ = load(name)
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    return X.astype(float), np.where(np.asarray(y) > 0, 1.0, -1.0)
+
+
+@cache
+def housing() -> tuple[Any, Any]:
+    """Give columns of numbers with their squares and crosses, in units of their spreads."""
+    pandas = pytest.importorskip("pandas")
+    path = Path(os.environ["POLYAK_DATA"]) / "california_housing.csv.gz"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    frame = pandas.read_csv(path).dropna()
+    y = frame.pop("median_house_value").to_numpy(float) / 1e5
+    X = frame.select_dtypes("number").to_numpy(float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    first, second = np.triu_indices(X.shape[1])
+    return np.column_stack([X, X[:, first] * X[:, second]]), y
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "alpha"), [(name, alpha) for name, alphas in ALPHAS.items() for alpha in alphas]
+)
+def test_classes(name: str, alpha: float, ratio: float) -> None:
+    X, y = rows_of(name)
+    penalty = "l1" if ratio == 1.0 else "elasticnet"
+    asked = {"penalty": penalty, "alpha": alpha, "l1_ratio": ratio}
+    model = ASGDClassifier(max_iter=1, random_state=0, **asked).fit(X, y)
+    share, agree = compare("log_loss", X, y, model, alpha, ratio)
+    print(f"{name} {alpha:g} {ratio:g}: {share:.5f}, {agree:.3f}, {np.count_nonzero(model.coef_)}")
+    assert share <= 1.001
+    assert agree >= 0.95
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-2, 1e-1])
+def test_numbers(alpha: float, ratio: float) -> None:
+    X, y = housing()
+    penalty = "l1" if ratio == 1.0 else "elasticnet"
+    asked = {"penalty": penalty, "alpha": alpha, "l1_ratio": ratio}
+    model = ASGDRegressor(max_iter=1, random_state=0, **asked).fit(X, y)
+    share, agree = compare("squared_error", X, y, model, alpha, ratio)
+    print(f"housing {alpha:g} {ratio:g}: {share:.6f}, {agree:.3f}, {np.count_nonzero(model.coef_)}")
+    assert share <= 1.001
+    assert agree >= 0.95
