@@ -15,6 +15,7 @@ struct Settings {
   bool capped;  // an explicit step never goes beyond 1 / (curvature * squared norm)
   bool progressive;
   int64_t group;  // so many models in a row are the classes of one classifier
+  bool softmax;   // which are learned together
   uint64_t seed;
 };
 
@@ -60,9 +61,9 @@ struct BankArgs {
   int64_t looked;    // rows that `squares` has seen but nobody has learned
   bool shared_rate;  // every model has the same learning rate
   bool replicas;     // some model has random row weights
-  // Room for one row: 2K numbers each, then K each, then one per nonzero.
+  // Room for one row: 2K numbers each, then K each, then 4 a class, then one per nonzero.
   W *sums, *step;
-  double *gamma, *y, *w, *score;
+  double *gamma, *y, *w, *score, *room;
   W *scaled;
 };
 

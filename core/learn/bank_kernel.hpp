@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/kernel_namespace.hpp"
 #include "learn/bank_args.hpp"
 #include "learn/losses.hpp"
 #include "learn/random.hpp"
 #include "learn/schedule.hpp"
+#include "learn/softmax.hpp"
 #include "learn/weights.hpp"
 #include "rows/rows.hpp"
 
@@ -26,6 +28,9 @@ struct Many {
   const int64_t K;
   explicit Many(int64_t models) : K(models) {}
 };
+
+// The logistic loss of classes that are learned together: a group of models at once.
+struct Together : LogLoss {};
 
 template <class W, class Count>
 struct BankKernel : Count {
@@ -45,6 +50,7 @@ struct BankKernel : Count {
   // weight. Answers false where a score is no longer a number.
   template <class Loss>
   bool advance(double norm) {
+    if constexpr (std::is_same_v<Loss, Together>) return advance_together(norm);
     const Settings &set = view.settings;
     const double t = static_cast<double>(view.clock);
     set_rates(t);
@@ -63,21 +69,49 @@ struct BankKernel : Count {
       double push = gamma * w;
       if (set.implicit) {
         push *= loss.implicit_slope(score, y, q);
-        m.scale[k] /= 1.0 + m.alpha[k] * gamma;
       } else {
         push *= loss.slope(score, y);
         const double bend = set.capped ? loss.curvature(score, y) * q : 0.0;
         if (bend > 1.0) push /= bend;
-        m.scale[k] *= 1.0 - m.alpha[k] * gamma;
       }
-      const double delta = -push / m.scale[k];
-      view.step[k] = static_cast<W>(delta);
-      view.step[K + k] = static_cast<W>(-m.tau[k] * delta);  // tau as it was before this row
-      if (set.intercept) m.bias[k] -= push;
-      const double c = averaging_weight(k, t);
-      m.tau[k] += c * m.scale[k];
-      m.total[k] += c;
-      m.bias_sum[k] += c * m.bias[k];
+      take_step(k, push, t);
+    }
+    return true;
+  }
+
+  // The same where each group of models are classes that are learned together. They share rate,
+  // penalty and weight; what is validated are the odds that their softmax stands for.
+  bool advance_together(double norm) {
+    const Settings &set = view.settings;
+    const double t = static_cast<double>(view.clock);
+    const int64_t group = set.group;
+    set_rates(t);
+    for (int64_t first = 0; first < K; first += group) {
+      double *const score = view.room, *const slope = score + group;
+      double *const odds = view.score + first;
+      int64_t own = 0;
+      for (int64_t c = 0; c < group; ++c) {
+        const int64_t k = first + c;
+        score[c] = m.scale[k] * view.sums[k] + m.bias[k];
+        odds[c] = m.total[k] > 0.0 ? mean_score(k) : score[c];
+        if (!std::isfinite(score[c] + odds[c])) return false;
+        if (view.y[k] > 0.0) own = c;
+      }
+      odds_of_softmax(odds, group, slope);
+      const double push = view.gamma[first] * view.w[first], q = push * norm;
+      double most = 1.0;
+      if (set.implicit) {
+        implicit_slopes(score, group, own, q, slope, slope + group, slope + 2 * group);
+      } else {
+        softmax(score, group, slope);
+        slope[own] -= 1.0;
+        if (set.capped && 0.5 * q > 1.0) most = 2.0 / q;  // a half bounds the curvature
+      }
+      for (int64_t c = 0; c < group; ++c) {
+        const int64_t k = first + c;
+        if (set.progressive) validate(LogLoss{}, k, odds[c], view.y[k], view.w[k]);
+        take_step(k, most * push * slope[c], t);
+      }
     }
     return true;
   }
@@ -115,6 +149,23 @@ struct BankKernel : Count {
  private:
   double mean_score(int64_t k) const {
     return (m.tau[k] * view.sums[k] + view.sums[K + k] + m.bias_sum[k]) / m.total[k];
+  }
+
+  // The penalty, then the step, of the iterate and of the sum of the iterates.
+  void take_step(int64_t k, double push, double t) {
+    const Settings &set = view.settings;
+    if (set.implicit)
+      m.scale[k] /= 1.0 + m.alpha[k] * view.gamma[k];
+    else
+      m.scale[k] *= 1.0 - m.alpha[k] * view.gamma[k];
+    const double delta = -push / m.scale[k];
+    view.step[k] = static_cast<W>(delta);
+    view.step[K + k] = static_cast<W>(-m.tau[k] * delta);  // tau as it was before this row
+    if (set.intercept) m.bias[k] -= push;
+    const double c = averaging_weight(k, t);
+    m.tau[k] += c * m.scale[k];
+    m.total[k] += c;
+    m.bias_sum[k] += c * m.bias[k];
   }
 
   void set_rates(double t) {

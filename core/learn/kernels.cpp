@@ -166,6 +166,7 @@ int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
 
 template <class W, class Rows>
 int64_t learn(const char *loss, BankArgs<W> &view, const Rows &rows, const Task &task) {
+  if (view.settings.softmax) return learn_with<Together, Many>(view, rows, task);
   int64_t stopped = all_learned;
   each_loss([&](const char *name, auto kind) {
     if (std::strcmp(name, loss) != 0) return;

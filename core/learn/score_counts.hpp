@@ -28,4 +28,34 @@ inline void count_scores(const double *scores, const bool *positive, const doubl
   }
 }
 
+// Adds up, row after row, what a softmax of the scores of each group of classes would lose were
+// they multiplied by `first`, by twice that, by four times and so on: `losses` are groups x 2 x
+// scales, first of the row's own class, then of all classes alike. `small` is room for a group.
+inline void add_softmax_losses(const double *scores, const bool *positive, const double *weights,
+                               int64_t rows, int64_t groups, int64_t classes, double first,
+                               int64_t scales, double *losses, double *small) {
+  for (int64_t g = 0; g < rows * groups; ++g) {
+    const double *s = scores + g * classes;
+    double *own = losses + g % groups * 2 * scales, *all = own + scales;
+    const double weight = weights ? weights[g / groups] : 1.0;
+    double highest = s[0], mean = 0.0, mine = 0.0;
+    for (int64_t k = 1; k < classes; ++k) highest = s[k] > highest ? s[k] : highest;
+    for (int64_t k = 0; k < classes; ++k) {
+      small[k] = std::exp(first * (s[k] - highest));
+      mean += (highest - s[k]) / static_cast<double>(classes);
+      if (positive[g * classes + k]) mine = highest - s[k];
+    }
+    double scale = first;
+    for (int64_t c = 0; c < scales; ++c, scale *= 2.0) {
+      double total = 0.0;
+      for (int64_t k = 0; k < classes; ++k) {
+        total += small[k];
+        small[k] *= small[k];  // the exponential of twice as much
+      }
+      own[c] += weight * (std::log(total) + scale * mine);
+      all[c] += weight * (std::log(total) + scale * mean);
+    }
+  }
+}
+
 }  // namespace polyak

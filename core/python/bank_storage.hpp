@@ -49,10 +49,12 @@ class BankStorage {
     if (!wanted_.accepts) refuse("there is no loss called '", loss_, "'");
     if (models < 1) refuse("a bank needs at least one model");
     check_length("parameters of the loss", parameter_.size(), models);
+    if (settings.softmax && (settings.group < 2 || models % settings.group != 0))
+      refuse("classes that are learned together come in groups of the same size");
     view_.settings = settings;
     view_.models.count = models;
     sums_.resize(4 * models);
-    row_.resize(4 * models);
+    row_.resize(4 * models + (settings.softmax ? 4 * settings.group : 0));
     fields_.resize(field_count * models);
     double *next = fields_.data();
 #define POLYAK_FIELD(name) view_.models.name = next, next += models;
@@ -374,6 +376,7 @@ class BankStorage {
     view_.y = row_.data() + K;
     view_.w = row_.data() + 2 * K;
     view_.score = row_.data() + 3 * K;
+    view_.room = row_.data() + 4 * K;
     const Models &m = view_.models;
     view_.shared_rate = true;
     for (int64_t k = 1; k < K; ++k)

@@ -42,17 +42,17 @@ void bind_owned(nb::module_ &m, const char *name) {
           "__init__",
           [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
              double power, double average_power, double precondition, bool intercept, bool implicit,
-             bool capped, bool progressive, int64_t group, uint64_t seed,
+             bool capped, bool progressive, int64_t group, bool softmax, uint64_t seed,
              std::vector<int64_t> output, std::vector<int64_t> replica,
              std::vector<double> parameter) {
             const Settings settings{power,  average_power, precondition, intercept, implicit,
-                                    capped, progressive,   group,        seed};
+                                    capped, progressive,   group,        softmax,   seed};
             new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
                          settings, std::move(output), std::move(replica), std::move(parameter));
           },
           nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
           "precondition"_a, "intercept"_a, "implicit"_a, "capped"_a, "progressive"_a, "group"_a,
-          "seed"_a, "output"_a, "replica"_a, "parameter"_a)
+          "softmax"_a, "seed"_a, "output"_a, "replica"_a, "parameter"_a)
       .def(
           "learn",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -175,6 +175,21 @@ void count_rows(Table<double> scores, Table<bool> positive, std::optional<Double
                counts.data());
 }
 
+void add_losses_of_softmax(Table<double> scores, Table<bool> positive,
+                           std::optional<Doubles> weights, double first,
+                           nb::ndarray<double, nb::ndim<3>, nb::device::cpu, nb::c_contig> losses) {
+  const int64_t rows = static_cast<int64_t>(scores.shape(0)), groups = losses.shape(0);
+  if (positive.shape(0) != scores.shape(0) || positive.shape(1) != scores.shape(1) || groups < 1 ||
+      losses.shape(1) != 2 || scores.shape(1) % losses.shape(0) != 0)
+    refuse("scores, signs and losses do not fit each other");
+  if (weights) check_length("weights", weights->size(), rows);
+  const int64_t classes = static_cast<int64_t>(scores.shape(1)) / groups;
+  std::vector<double> small(classes);
+  add_softmax_losses(scores.data(), positive.data(), weights ? weights->data() : nullptr, rows,
+                     groups, classes, first, static_cast<int64_t>(losses.shape(2)), losses.data(),
+                     small.data());
+}
+
 // A loss's functions of numbers, for tests. The last argument is its parameter, if it has one.
 template <class Loss>
 void bind_loss(nb::module_ sub) {
@@ -240,6 +255,9 @@ void bind_bank(nb::module_ &m) {
         "Sparse rows with some features, in rising order, as distances from their means.");
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
         "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
+  m.def("add_softmax_losses", &add_losses_of_softmax, "scores"_a, "positive"_a, "weights"_a.none(),
+        "first"_a, "losses"_a.noconvert(),
+        "Adds what a softmax of scores would lose at several scales, each twice the one before.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
   portable::each_loss(
       [&](const char *name, auto kind) { bind_loss<decltype(kind)>(m.def_submodule(name)); });

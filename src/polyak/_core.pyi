@@ -185,6 +185,7 @@ class _Bank:
         capped: bool,
         progressive: bool,
         group: int,
+        softmax: bool,
         seed: int,
         output: list[int],
         replica: list[int],
@@ -241,6 +242,13 @@ def count_scores(
     positive: NDArray[np.bool_],
     weights: NDArray[np.float64] | None,
     counts: NDArray[np.float64],
+) -> None: ...
+def add_softmax_losses(
+    scores: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+    first: float,
+    losses: NDArray[np.float64],
 ) -> None: ...
 def replica_weight(seed: int, row: int, replica: int) -> float: ...
 

@@ -89,10 +89,21 @@ def test_weights_count_rows_as_often(fitted: ASGDClassifier) -> None:
     np.testing.assert_allclose(one.predict_proba(HELD), other.predict_proba(HELD), atol=0.05)
 
 
-def test_whoever_asks_for_averaged_sgd_or_intervals_has_one_against_the_rest() -> None:
-    for how in ({"alpha": 1e-4}, {"intervals": True}, {"loss": "squared_hinge"}):
-        model = ASGDClassifier(**{"loss": "log_loss", "random_state": 0} | how).fit(X, Y)
-        assert not model.to_model().softmax
+def test_averaged_sgd_learns_them_together_too() -> None:
+    model = ASGDClassifier(recipe="sgd", random_state=0).fit(X, Y)
+    best = LogisticRegression(C=10.0, max_iter=1000).fit(X, Y)
+    ours, theirs = (log_loss(TRUE, one.predict_proba(HELD)) for one in (model, best))
+    assert model.to_model().softmax
+    assert ours < 1.02 * theirs
+
+
+def test_whoever_asks_for_it_has_one_against_the_rest() -> None:
+    for how in ({"multi_class": "ovr"}, {"intervals": True}, {"recipe": "paper"}):
+        model = ASGDClassifier(random_state=0, **how).fit(X, Y).to_model()
+        assert not model.softmax
+        chance = 1.0 / (1.0 + np.exp(-model.scores(HELD)))
+        expected = chance / chance.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.predict_proba(HELD), expected, rtol=1e-9)
 
 
 def test_learners_of_parts_make_one_model() -> None:

@@ -101,3 +101,14 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     assert facts["loss"] == "log_loss"
     assert facts["feature_names"] == '["age", "height"]'
     assert [entry.version for entry in proto.opset_import] == [13]
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_several_labels_and_a_softmax_of_margins(loss: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1500, 4))
+    labels = (rows @ rng.normal(size=(4, 3)) > 0).astype(int)
+    for y in (labels, labels.sum(axis=1)):
+        model = ASGDClassifier(loss=loss, random_state=0).fit(rows, y).to_model()
+        assert export(model, tmp_path / "m.onnx") == []
+        check(model, run(tmp_path / "m.onnx", rows), rows)

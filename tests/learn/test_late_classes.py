@@ -67,7 +67,10 @@ def test_a_late_class_does_as_well_as_one_that_was_known(
     known = learned(X, y, 3000, recipe=recipe, classes=np.arange(classes))
     np.testing.assert_array_equal(joined.model().classes, np.arange(classes))
     (lost, right), (least, best) = (measured(one, X_test, y_test) for one in (joined, known))
-    assert lost < (1.01 if how == "paper" else 1.003) * least
+    # Who dropped out of the race while classes were fewer does not come back: where averaged SGD
+    # learns them together, with another rate.
+    most = {"paper": 1.01, "auto": 1.006 if loss == "log_loss" else 1.003}
+    assert lost < most.get(how, 1.003) * least
     assert right > best - 0.006
     if how != "paper":  # whose rate is too low to forget soon what a class does at first
         for name in ("loss", "constant_loss"):

@@ -53,17 +53,16 @@ def winner_words(report: TrainingReport) -> dict[str, str]:
 
 
 def _settings_words(best: CandidateReport) -> str:
-    rate = best.schedule
+    rate, together = best.schedule, " on all classes together" if best.softmax else ""
     if best.constant:
         return "a constant: no feature improved on it"
     if rate is None:
-        together = " on all classes together" if best.softmax else ""
         penalty = f"penalty {best.penalty:g}" if best.alpha is None else f"alpha {best.alpha:g}"
         return f"block Newton steps{together}, {penalty}"
     if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
         return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
     return (
-        f"averaged SGD, preconditioner {best.precondition:g}, "
+        f"averaged SGD{together}, preconditioner {best.precondition:g}, "
         f"learning rate {rate.gamma0:.3g}, decay {rate.a:.3g} to the power {rate.c:.3g}, "
         f"alpha {best.alpha:.3g}"
     )

@@ -194,6 +194,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             penalty=self.penalty,
             l1_ratio=float(self.l1_ratio),
             positive=bool(self.positive),
+            multi_class=getattr(self, "multi_class", "auto"),
         )
 
     def _loss_text(self) -> str:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 
 from polyak.estimators.base import BaseASGD
+from polyak.estimators.labels import LearnsLabels, codes_of, has_labels, predicted, present
 from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
@@ -23,12 +23,12 @@ from polyak.model.linear import LinearModel
 Floats = NDArray[np.float64]
 
 
-class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
+class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[misc]
     """A linear classifier learned by averaged stochastic gradient descent, in one pass.
 
-    Several classes are learned while each row is read once: together, as in multinomial logistic
-    regression, with ``log_loss`` where features are few; else, and with other penalties than "l2",
-    side by side, one against the rest.
+    Several classes are learned while each row is read once: with ``log_loss`` together, as in
+    multinomial logistic regression; with other losses or penalties side by side, one against the
+    rest. Several labels a row, ``y`` being a matrix of zeros and ones, have a model each.
 
     Parameters
     ----------
@@ -83,6 +83,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
         weights of the rows. See `coef_interval` and `predict_interval`. They are for rows seen
         once, so `fit` makes one pass unless ``max_iter`` says otherwise.
+    multi_class : {"auto", "ovr"}, default="auto"
+        "ovr" learns a model for each of several classes against the rest with ``log_loss`` too, as
+        ``intervals`` and the paper's recipe do.
     class_weight : dict, "balanced" or None, default=None
         The weight of each class's rows. "balanced" weighs classes inversely to how often they
         are: in `fit` among all rows, in `partial_fit` among the rows so far.
@@ -156,6 +159,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         **BaseASGD._parameter_constraints,
         "loss": [StrOptions(set(names_of(classifies=True)))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "multi_class": [StrOptions({"auto", "ovr"})],
     }
 
     classes_: NDArray[Any]
@@ -179,6 +183,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         max_iter: Any = "auto",
         shuffle: bool = True,
         intervals: bool = False,
+        multi_class: str = "auto",
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -212,7 +217,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,), or of (n_samples, n_labels), sparse or not
         sample_weight : array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
@@ -221,11 +226,13 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self
         """
         going_on = self._going_on()
+        if has_labels(y):
+            return self._fit_labels(X, y, sample_weight, going_on)
         X, y = self._rows_and_targets(X, y, reset=not going_on)
         check_classification_targets(y)
         weights = self._weights(sample_weight, X, partial=False)
-        classes = self.classes_ if going_on else np.unique(_present(y, weights))
-        codes = _codes(y, classes, weights)
+        classes = self.classes_ if going_on else np.unique(present(y, weights))
+        codes = codes_of(y, classes, weights)
         rng = self._generator()
         run = self._same_run() if going_on else self._new_classes(rng, classes)
         weights = self._class_weighted(codes, classes, weights, self._totals.balanced_at_once)
@@ -257,12 +264,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         -------
         self
         """
-        _check_partial_fit_first_call(self, classes)
         first = not hasattr(self, "_run")
+        if has_labels(y):
+            return self._partial_fit_labels(X, y, sample_weight, first)
+        _check_partial_fit_first_call(self, classes)
         X, y = self._rows_and_targets(X, y, reset=first)
         check_classification_targets(y)
         weights = self._weights(sample_weight, X, partial=True)
-        codes = _codes(y, self.classes_, weights)
+        codes = codes_of(y, self.classes_, weights)
         run = self._new_classes(self._generator(), self.classes_) if first else self._same_run()
         weights = self._class_weighted(codes, self.classes_, weights, self._totals.balanced)
         self._partial_fit(run, X, codes, weights)
@@ -299,7 +308,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         array of shape (n_samples,)
         """
         model, scores = self._scores(X)
-        return model.predict_from_scores(scores)
+        found = model.predict_from_scores(scores)
+        return predicted(found, as_sparse=self._sparse_labels) if model.multilabel else found
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the probability of each class.
@@ -383,18 +393,3 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         else:
             rows = compute_class_weight(self.class_weight, classes=classes, y=classes)[codes]
         return rows if weights is None else rows * weights
-
-
-def _present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-    return y if weights is None else y[weights != 0]
-
-
-def _codes(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
-    """Turn labels into numbers; one that is not among the classes gets scikit-learn's error."""
-    encoder = LabelEncoder()
-    encoder.classes_ = classes
-    codes = np.zeros(len(y), dtype=np.int64)
-    codes[slice(None) if weights is None else weights != 0] = encoder.transform(
-        _present(y, weights)
-    )
-    return codes

@@ -55,15 +55,18 @@ def write(given: ExportInput, path: str) -> list[str]:
         raise ValueError(
             f"a LIBLINEAR model predicts one number, but this one predicts {given.outputs}"
         )
+    if model.multilabel:
+        raise ValueError("LIBLINEAR has no models of several labels a row")
     loss = get_loss(model.loss)
     if loss.log_link:
         raise ValueError(f"LIBLINEAR has no log link, which the loss {loss.name} needs")
     labels, remarks = _labels(model)
     # Of two classes the first is that of positive scores.
     listed = "" if labels is None else f"label {' '.join(labels if labels[2:] else labels[::-1])}\n"
+    together = model.softmax and loss.name == "log_loss"
     # The solver that has a score a class and leaves it at that.
     usual = "squared_hinge" if loss.classifies else "squared_error"
-    solver = "MCSVM_CS" if model.softmax else SOLVERS.get(loss.name, SOLVERS[usual])
+    solver = "MCSVM_CS" if together else SOLVERS.get(loss.name, SOLVERS[usual])
     if loss.name not in SOLVERS:
         remarks.append(f"LIBLINEAR has no {loss.name}: it predicts the same, as {solver}")
     head = (
@@ -78,7 +81,7 @@ def write(given: ExportInput, path: str) -> list[str]:
     remarks += given.about_rows()
     if model.features.first_id == 0:
         remarks.append("LIBLINEAR counts features from 1: feature 0 is number 1 to it, and so on")
-    if model.softmax:
+    if together:
         remarks.append(
             "LIBLINEAR knows no softmax of classes learned together: it predicts the labels, but "
             "gives no probabilities"

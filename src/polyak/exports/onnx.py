@@ -180,10 +180,13 @@ def _add_link(graph: _Graph, given: ExportInput, flat: str) -> str:
 
 def _add_label(graph: _Graph, given: ExportInput, flat: str) -> None:
     labels = exact_labels(np.asarray(given.model.classes))
-    if given.outputs == 1:
+    if given.outputs == 1 or given.model.multilabel:
         zero = graph.constant("zero", np.zeros(1))
         above = graph.node("Greater", [flat, zero], "is_second")
         best = graph.node("Cast", [above], "best", to=graph.type_of(np.int64))
+        if given.model.multilabel:
+            graph.output("label", best, given.outputs, np.int64)
+            return
     else:
         best = graph.node("ArgMax", ["raw"], "best", axis=1, keepdims=0)
     named = graph.node("Gather", [graph.constant("classes", labels), best], "named")
@@ -201,6 +204,9 @@ def _add_probabilities(graph: _Graph, given: ExportInput) -> None:
         graph.output("probabilities", graph.node("Softmax", [odds], "shares", axis=1), classes)
         return
     positive = graph.node("Sigmoid", [odds], "positive")
+    if model.multilabel:
+        graph.output("probabilities", positive, classes)
+        return
     if given.outputs == 1:
         negative = graph.node("Sigmoid", [graph.node("Neg", [odds], "against")], "negative")
         both = graph.node("Concat", [negative, positive], "both", axis=1)

@@ -103,14 +103,18 @@ def _linear(model: LinearModel) -> Any:
             )
         estimator.coef_ = coefficients[0] if one else coefficients
         estimator.intercept_ = float(model.intercept[0]) if one else model.intercept.copy()
+    elif model.multilabel:
+        raise ValueError(
+            "scikit-learn has no linear model of several labels a row; an ONNX file holds one"
+        )
     else:
         alpha = None if model.report is None else model.report.winner.alpha
-        if model.softmax:
+        if model.softmax and loss.name == "log_loss":
             estimator = LogisticRegression()
         else:
             estimator = SGDClassifier(loss=model.loss, average=True)
-        if alpha:
-            estimator.set_params(alpha=alpha)
+            if alpha:
+                estimator.set_params(alpha=alpha)
         estimator.classes_ = _words(model.classes)
         estimator.coef_, estimator.intercept_ = coefficients, model.intercept.copy()
     estimator.n_features_in_ = model.n_features

@@ -3,6 +3,9 @@
 While a model learns, its score of each row *before* it is learned is counted into a histogram,
 one for either side. In the end a logistic curve through the counts (Platt's) turns a score into a
 probability. Counts add up in any order, so batches, checkpoints and merging leave no trace.
+
+Several classes have a softmax of their scores, all multiplied by one number. What that would lose
+for several such numbers is added up over a sample of the rows, and the best is in between.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ CHUNK, EVERY_CHUNK_UNTIL = 2000, 8000
 SHOWN_BINS = 20
 
 SMALLEST_SLOPE = 1e-3
+SMALLEST_SCALE, SCALES = 2.0**-8, 16
+"""What scores are multiplied by for a softmax: each scale is twice the one before."""
 
 
 class ScoreHistogram:
@@ -37,6 +42,10 @@ class ScoreHistogram:
     counts some thousands of rows in every doubling, chosen by their number, and `wants` tells when
     there is nothing to count: then it costs next to nothing.
 
+    With ``classes``, every so many models are those of one classifier, and what a softmax of their
+    scores would lose is kept too. Models that are ``apart`` are of labels that have nothing to do
+    with each other.
+
     Examples
     --------
     >>> counts = ScoreHistogram(models=1)
@@ -45,9 +54,13 @@ class ScoreHistogram:
     2.0
     """
 
-    def __init__(self, models: int, *, sampled: bool = False) -> None:
-        self.sampled = sampled
+    def __init__(
+        self, models: int, *, sampled: bool = False, classes: int = 1, apart: bool = False
+    ) -> None:
+        self.sampled, self.classes, self.apart = sampled, classes, apart
         self.counts: Floats = np.zeros((2, models, 2, BINS))  # the newer half, then the older
+        groups = models // classes if classes > 1 else 0
+        self.losses: Floats = np.zeros((2, groups, 2, SCALES))  # in the same two halves
         self.rows = 0
         self.mark = FIRST_MARK
 
@@ -58,6 +71,9 @@ class ScoreHistogram:
         for some in self._advance(len(scores)):
             weighing = None if weights is None else weights[some]
             _core.count_scores(scores[some], positive[some], weighing, self.counts[0])
+            if self.losses.size and (self.rows < FIRST_MARK or _in_sample(self.rows, self.mark)):
+                given = scores[some], positive[some], weighing
+                _core.add_softmax_losses(*given, SMALLEST_SCALE, self.losses[0])
 
     def skip(self, rows: int) -> None:
         """Let rows go by that it does not want."""
@@ -79,53 +95,64 @@ class ScoreHistogram:
         begin = 0
         while begin < rows:
             step = min(rows - begin, self.mark - self.rows)
-            if self.sampled:
+            if self.sampled or self.losses.size:
                 step = min(step, _next_chunk(self.rows) - self.rows)
             if self._is_wanted(self.rows, self.mark):
                 yield slice(begin, begin + step)
             self.rows += step
             begin += step
             if self.rows == self.mark:
-                self.counts[1] = self.counts[0]
-                self.counts[0] = 0.0
+                for halves in (self.counts, self.losses):
+                    halves[1] = halves[0]
+                    halves[0] = 0.0
                 self.mark *= 2
 
     def _is_wanted(self, row: int, mark: int) -> bool:
-        if not self.sampled:
-            return True
-        # The first rows are soon forgotten, and count for all the candidates there are then.
-        return row >= FIRST_MARK and row // CHUNK % max(mark // EVERY_CHUNK_UNTIL, 1) == 0
+        return not self.sampled or _in_sample(row, mark)
 
     def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
         """Add what others counted; what they all began with, ``base``, counts once."""
         rows_then = 0 if base is None else base.rows
-        counted = [one._counted_since(base) for one in (self, *others)]
-        older = sum(one.counts[1] for one in (self, *others))
+        everyone = [
+            {name: (getattr(one, name), one._since(base, name)) for name in ("counts", "losses")}
+            for one in (self, *others)
+        ]
         self.rows = rows_then + sum(one.rows - rows_then for one in (self, *others))
         while self.mark <= self.rows:
             self.mark *= 2
-        if base is None:
-            self.counts = np.stack([sum(counted) - older, older])
-        elif self.mark == base.mark:
-            self.counts = np.stack([base.counts[0] + sum(counted), base.counts[1]])
-        else:  # the rows have doubled since, or more than that
-            forgotten = self.mark > 2 * base.mark
-            before = np.zeros_like(base.counts[0]) if forgotten else base.counts[0]
-            self.counts = np.stack([sum(counted), before])
+        for name in ("counts", "losses"):
+            new = sum(one[name][1] for one in everyone)
+            older = sum(one[name][0][1] for one in everyone)
+            setattr(self, name, self._halves(name, base, new, older))
 
-    def _counted_since(self, base: ScoreHistogram | None) -> Floats:
-        """Give what was counted since the base, as far as it is not forgotten."""
-        both: Floats = self.counts.sum(axis=0)
-        if base is None or self.mark > 2 * base.mark:
-            return both
+    def _halves(self, name: str, base: ScoreHistogram | None, new: Any, older: Any) -> Floats:
+        """Give the newer half and the older, of what was counted since the base and before."""
+        if base is None:
+            return np.stack([new - older, older])
+        then: Floats = getattr(base, name)
         if self.mark == base.mark:
-            return np.asarray(self.counts[0] - base.counts[0])
-        return np.asarray(both - base.counts[0])  # what was new then is the older half now
+            return np.stack([then[0] + new, then[1]])
+        forgotten = self.mark > 2 * base.mark  # else the rows have doubled since
+        return np.stack([new, np.zeros_like(then[0]) if forgotten else then[0]])
+
+    def _since(self, base: ScoreHistogram | None, name: str) -> Floats:
+        """Give what was counted since the base, as far as it is not forgotten."""
+        halves: Floats = getattr(self, name)
+        if base is None or self.mark > 2 * base.mark:
+            return np.asarray(halves.sum(axis=0))
+        then: Floats = getattr(base, name)[0]
+        if self.mark == base.mark:
+            return np.asarray(halves[0] - then)
+        return np.asarray(halves.sum(axis=0) - then)  # what was new then is the older half now
 
     def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
         """Give a histogram of only these models."""
-        chosen = ScoreHistogram(len(models), sampled=self.sampled)
+        chosen = ScoreHistogram(
+            len(models), sampled=self.sampled, classes=self.classes, apart=self.apart
+        )
         chosen.counts = self.counts[:, models].copy()
+        if self.losses.size:
+            chosen.losses = self.losses[:, models[:: self.classes] // self.classes].copy()
         chosen.rows, chosen.mark = self.rows, self.mark
         return chosen
 
@@ -138,11 +165,35 @@ class ScoreHistogram:
 
         The most probable class must be the predicted one. So one model's curve goes through one
         half where its score is zero, and the models of several classes share one curve, which
-        their probabilities then follow in the order of their scores.
+        their probabilities then follow in the order of their scores; or one slope, where they
+        have a softmax.
         """
         models = self.counts.shape[1]
+        if self.losses.size:
+            return np.tile([self._best_scale(), 0.0], (models, 1))
+        if self.apart:
+            each = (_fit_sigmoid(*sides, with_offset=False) for sides in self.counts.sum(axis=0))
+            return np.array(list(each))
         negative, positive = self.counts.sum(axis=(0, 1))
         return np.tile(_fit_sigmoid(negative, positive, with_offset=models > 1), (models, 1))
+
+    def _best_scale(self) -> float:
+        """Give what scores are best multiplied by before a softmax, all groups together.
+
+        As with Platt's prior, one row of every class counts as any class alike.
+        """
+        own, every = self.losses.sum(axis=(0, 1))
+        rows = own[0] / math.log(self.classes)  # at so small a scale each loses about as much
+        if not rows > 0:
+            return 1.0
+        lost = own + self.classes / rows * every
+        place = int(np.argmin(lost))
+        middle = min(max(place, 1), SCALES - 2)
+        low, best, high = lost[middle - 1 : middle + 2]
+        bend = low - 2.0 * best + high
+        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
+        power = middle + float(np.clip(away, -1.0, 1.0)) if place == middle else float(place)
+        return float(SMALLEST_SCALE * 2.0**power)
 
     def reliability(self, sigmoid: tuple[float, float]) -> dict[str, list[float]]:
         """Compare probabilities with what happened, in twenty bins, all models together.
@@ -189,6 +240,11 @@ class ScoreHistogram:
         if self.counts.shape[1] > 1 or not pairs > 0:
             return math.nan
         return float(positive @ (np.cumsum(negative) - negative / 2.0) / pairs)
+
+
+def _in_sample(row: int, mark: int) -> bool:
+    # The first rows are soon forgotten, and count for all the candidates there are then.
+    return row >= FIRST_MARK and row // CHUNK % max(mark // EVERY_CHUNK_UNTIL, 1) == 0
 
 
 def _next_chunk(row: int) -> int:

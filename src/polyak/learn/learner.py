@@ -266,7 +266,7 @@ class Learner:
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
         """Undo ``state``."""
         learner = cls(
-            Recipe(**page["recipe"]),
+            Recipe(**{"multi_class": "ovr"} | page["recipe"]),  # as all did that do not say
             classes=None if page["classes"] is None else labels_from_json(page["classes"]),
             n_features=page["n_features"],
             outputs=page["outputs"],
@@ -373,7 +373,7 @@ class Learner:
             usual,
             self.recipe,
             outputs=self.outputs,
-            classes=classes if self.loss.classifies else None,
+            classes=classes if self.loss.classifies and targets.ndim == 1 else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
             targets=labels,

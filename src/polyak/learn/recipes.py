@@ -60,7 +60,8 @@ class Recipe:
     With ``recipe="paper"``, the paper's rules give the one candidate there is. With "sgd",
     candidates of averaged SGD race; whatever is set to something else than "auto" is kept for all
     of them. With "auto", block Newton steps race too, where features are few and nothing is set
-    that only averaged SGD has. In either race the best constant is the last candidate.
+    that only averaged SGD has. In either race the best constant is the last candidate. Several
+    classes are learned together with log_loss, unless ``multi_class`` is "ovr".
 
     Examples
     --------
@@ -89,6 +90,7 @@ class Recipe:
     penalty: str = "l2"
     l1_ratio: float = 0.5
     positive: bool = False
+    multi_class: str = "auto"
 
     def __post_init__(self) -> None:
         check(self)
@@ -151,7 +153,8 @@ class Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
         if n_features is None or not self._takes_newton_steps(n_features, outputs):
             return self
-        return replace(self, intervals=False)
+        # Intervals are of each class against the rest, and so are those whom they race with.
+        return replace(self, intervals=False, multi_class="ovr") if self.intervals else self
 
     def _takes_newton_steps(self, features: int, outputs: int) -> bool:
         """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
@@ -174,10 +177,17 @@ class Recipe:
         Where there may be more features than the first rows have, room is left for as many again.
         Intervals are of the weights of each class against the rest.
         """
-        if outputs < 2 or self.loss != "log_loss" or self.intervals or is_sparse(self):
+        if outputs < 2 or not self.takes_softmax:
             return False
         most = min(2 * features, 2 * features if n_features is None else n_features)
         return most <= most_features(self.loss, outputs, together=True)
+
+    @property
+    def takes_softmax(self) -> bool:
+        """Tell whether several classes are learned together, unless they do not fit one matrix."""
+        several = self.multi_class == "auto" and self.recipe != "paper"
+        one_by_one = self.intervals or is_sparse(self)
+        return several and self.loss == "log_loss" and not one_by_one
 
     @property
     def replicas(self) -> int:

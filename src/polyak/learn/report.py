@@ -52,7 +52,7 @@ def training_report(
         if bins is None
         else Reliability(**{name: tuple(values) for name, values in bins.items()}),
         best_candidate=leader.number,
-        candidates=_candidates(race),
+        candidates=_candidates(race, recipe),
         rows_needed=_rows_needed(leader.candidate, recipe, moments),
     )
 
@@ -105,12 +105,14 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
     return Theory(**needed.as_dict())
 
 
-def _candidates(race: Race) -> tuple[CandidateReport, ...]:
-    running = set(race.running)
+def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
+    running, problem = set(race.running), race.problem
+    averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+    together = problem.one_vs_rest and averaged.takes_softmax
     curves = race.past.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
-            **_settings(candidate),
+            **_settings(candidate, softmax=together),
             number=number,
             running=number in running,
             rows=one["rows"],
@@ -121,7 +123,7 @@ def _candidates(race: Race) -> tuple[CandidateReport, ...]:
     )
 
 
-def _settings(candidate: AnyCandidate) -> dict[str, Any]:
+def _settings(candidate: AnyCandidate, *, softmax: bool) -> dict[str, Any]:
     if isinstance(candidate, ConstantCandidate):
         return {"constant": True}
     if not isinstance(candidate, Candidate):
@@ -132,6 +134,7 @@ def _settings(candidate: AnyCandidate) -> dict[str, Any]:
     found = {name: getattr(candidate, name) for name in candidate.__slots__}
     schedule, averaging = candidate.schedule, candidate.averaging
     return found | {
+        "softmax": softmax or None,
         "schedule": Rate(gamma0=schedule.gamma0, a=schedule.a, c=schedule.c),
         "averaging": AveragingReport(start=averaging.start, power=averaging.power),
     }

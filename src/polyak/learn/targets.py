@@ -55,12 +55,14 @@ def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> NDArray[Any]:
-    """Turn labels into class numbers, or into -1 and +1 where there are two classes.
+    """Turn labels into class numbers, or into -1 and +1 where there are two classes or many labels.
 
     Numbers stay what they are, a column each where one target has several models.
     """
     if not loss.classifies:
         return targets if loss.outputs == 1 else _repeated(targets, loss.outputs)
+    if targets.ndim == 2:  # a column a label: whether the row has it
+        return 2.0 * targets - 1.0
     assert classes is not None
     if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
         positive, negative = targets == classes[1], targets == classes[0]

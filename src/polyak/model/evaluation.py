@@ -71,16 +71,14 @@ class Evaluation:
             self._add_values(scores, np.asarray(targets, float), w)
             signs = np.asarray(targets, float).reshape(len(targets), -1)
         else:
-            own = np.asarray(targets)[:, None] == self.model.classes
-            self._check_labels(targets, own.any(axis=1))
-            signs = 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0
-            wrong = self.model.predict_from_scores(scores) != targets
+            signs, wrong = self._signs(scores, np.asarray(targets))
             self.wrong += float(w @ wrong)
             self.errors["error"].add(wrong.astype(np.float64), w)
         self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
-        odds = odds_of_softmax(scores) if self.model.softmax else scores
+        together = self.model.softmax and loss.name == "log_loss"
+        odds = odds_of_softmax(scores) if together else scores
         losses = loss.value(odds, signs).sum(axis=1)
         self.loss += float(w @ losses)
         self.errors["loss"].add(losses, w)
@@ -137,6 +135,20 @@ class Evaluation:
             between = (mean - self.mean) ** 2 * self.weight * added / total
             self.spread += float(w @ np.square(flat - mean)) + between
             self.mean += (mean - self.mean) * added / total
+
+    def _signs(
+        self, scores: NDArray[Any], targets: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Give the targets as -1 and +1, a column an output, and which rows are predicted wrong.
+
+        Of several labels all must be right.
+        """
+        predicted = self.model.predict_from_scores(scores)
+        if self.model.multilabel:
+            return 2.0 * targets - 1.0, (predicted != targets).any(axis=1)
+        own = targets[:, None] == self.model.classes
+        self._check_labels(targets, own.any(axis=1))
+        return 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0, predicted != targets
 
     def _check_labels(self, targets: NDArray[Any], known: NDArray[np.bool_]) -> None:
         if not known.all():

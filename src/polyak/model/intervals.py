@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
+from polyak.losses.softmax import softmax
 from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import Rows, SparseRows, as_rows, core_arrays
 from polyak.storage.sandwich import Sandwich
@@ -34,6 +35,8 @@ class _Model(Protocol):
     def intercept(self) -> Floats: ...
     @property
     def loss(self) -> str: ...
+    @property
+    def softmax(self) -> bool: ...
     @property
     def sigmoids(self) -> Floats | None: ...
     @property
@@ -260,8 +263,9 @@ def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
         if scores.shape[1] == 1:
             yield middle, np.hstack([errors, errors])
             continue
-        chance = _chances(own)
-        moves = (1.0 - chance) * errors  # of the logarithm of a class's chance
+        chance = softmax(own) if model.softmax else _chances(own)
+        # Of the logarithm of a class's chance; of a softmax, of that of its odds against the rest.
+        moves = errors if model.softmax else (1.0 - chance) * errors
         pulls = chance * moves
         rest = np.maximum(chance.sum(axis=1, keepdims=True) - chance, 1e-300)
         yield middle, moves + (pulls.sum(axis=1, keepdims=True) - pulls) / rest

@@ -36,8 +36,11 @@ class LinearModel:
     sigmoids : array of shape (outputs, 2) or None
         For margin losses: slope and offset that turn a score into the logarithm of the odds.
     softmax : bool
-        The classes were learned together: their probabilities are a softmax of the scores.
+        The probabilities of the classes are a softmax of the scores: with log_loss the classes were
+        learned together, other losses have a slope for it in ``sigmoids``.
         Otherwise each class's score gives its odds against the rest.
+    multilabel : bool
+        The classes are labels, of which a row may have any number: each has an output of its own.
     replicas : array of shape (replicas, features + 1, outputs) or None
         The same model learned with random row weights, the intercept last: how far they spread
         is how uncertain the model is.
@@ -68,6 +71,7 @@ class LinearModel:
     classes: NDArray[Any] | None = None
     sigmoids: Floats | None = None
     softmax: bool = False
+    multilabel: bool = False
     replicas: NDArray[Any] | None = None
     sandwich: Sandwich | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
@@ -95,7 +99,8 @@ class LinearModel:
             outputs = len(self.intercept)
             return "one number" if outputs == 1 else f"{outputs} numbers"
         shown = ", ".join(label_text(label) for label in self.classes[:5])
-        return f"classes {shown}{', ...' if len(self.classes) > 5 else ''}"
+        more = ", ..." if len(self.classes) > 5 else ""
+        return f"{'labels' if self.multilabel else 'classes'} {shown}{more}"
 
     @property
     def n_features(self) -> int:
@@ -198,6 +203,8 @@ class LinearModel:
         if self.classes is None:
             values = get_loss(self.loss).predictions(scores)
             return values[:, 0] if values.shape[1] == 1 else values
+        if self.multilabel:
+            return (scores > 0).astype(np.int64)
         return np.asarray(self.classes)[self.best(scores)]
 
     def best(self, scores: Floats) -> NDArray[np.int64]:
@@ -210,15 +217,17 @@ class LinearModel:
         """Give probabilities from what ``scores`` gave."""
         if self.classes is None:
             raise ValueError("a regression model has no probabilities")
-        if self.softmax:
-            return softmax(scores)
         if get_loss(self.loss).name == "log_loss":
             odds = scores
         elif self.sigmoids is not None:
             odds = scores * self.sigmoids[:, 0] + self.sigmoids[:, 1]
         else:
             raise ValueError(f"this {self.loss} model was learned without probabilities")
+        if self.softmax:
+            return softmax(odds)
         positive = np.exp(-np.logaddexp(0.0, -odds))
+        if self.multilabel:
+            return positive
         if positive.shape[1] == 1:
             return np.hstack([np.exp(-np.logaddexp(0.0, odds)), positive])
         total = positive.sum(axis=1, keepdims=True)

@@ -29,9 +29,10 @@ from polyak.storage.shapes import flag, maybe, record, whole
 from polyak.storage.sound import CLASSES, loss_text
 
 KIND = "model"
-FORMAT, SOFTMAX_FORMAT, LOSSES_FORMAT = 2, 3, 4
-"""Of most models, of those whose classes were learned together, and of losses that came later: a
-polyak that knows no softmax would take scores for odds, and it would not know the losses."""
+FORMAT, SOFTMAX_FORMAT, LOSSES_FORMAT, LABELS_FORMAT = 2, 3, 4, 5
+"""Of most models, of those whose classes were learned together, of losses that came later, and of
+several labels or a softmax of margins: a polyak that knows no softmax would take scores for odds,
+and it would not know the losses, nor that labels are no classes."""
 FIRST_LOSSES = ("squared_error", "squared_hinge", "hinge", "log_loss")
 MODEL = record(
     {
@@ -41,6 +42,7 @@ MODEL = record(
         "report": maybe(record()),
     },
     softmax=flag,
+    multilabel=flag,
 )
 
 
@@ -56,6 +58,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     }
     if model.softmax:
         page["softmax"] = True
+    if model.multilabel:
+        page["multilabel"] = True
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     arrays |= FeatureNames.of(model.features.names).arrays()
     if model.sigmoids is not None:
@@ -75,7 +79,7 @@ def load_model(
     What is said of its features and of its training is made into the dataclasses given.
     `ModelFileError` says in one sentence why a file cannot be read.
     """
-    page, arrays = read_file(path, KIND, LOSSES_FORMAT)
+    page, arrays = read_file(path, KIND, LABELS_FORMAT)
     try:
         return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
@@ -84,6 +88,8 @@ def load_model(
 
 
 def _format(model: Any) -> int:
+    if model.multilabel or (model.softmax and model.loss != "log_loss"):
+        return LABELS_FORMAT
     if model.loss not in FIRST_LOSSES:
         return LOSSES_FORMAT
     return SOFTMAX_FORMAT if model.softmax else FORMAT
@@ -97,10 +103,14 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
     weights = _weights_from_arrays(arrays, page["features"]["count"])
     outputs = weights.shape[1]
-    if classes is not None and outputs != (1 if len(classes) == 2 else len(classes)):
+    labels = page.get("multilabel", False)
+    if classes is None and labels:
+        raise ValueError("it has several labels, but does not say which")
+    one = classes is not None and len(classes) == 2 and not labels
+    if classes is not None and outputs != (1 if one else len(classes)):
         raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
     softmax = page.get("softmax", False)
-    if softmax and (outputs == 1 or page["loss"] != "log_loss"):
+    if softmax and (outputs == 1 or (page["loss"] != "log_loss" and "sigmoids" not in arrays)):
         raise ValueError("it has a softmax of what are not the scores of several classes")
     if "intercept" not in arrays:
         raise ValueError("it has no intercept")
@@ -122,6 +132,7 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         "classes": classes,
         "sigmoids": sigmoids,
         "softmax": softmax,
+        "multilabel": labels,
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
         "features": _features(read(features, page["features"], "features"), arrays),

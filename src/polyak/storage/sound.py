@@ -64,4 +64,5 @@ RECIPE = record(
     penalty=word("l2", "l1", "elasticnet"),
     l1_ratio=real(0),
     positive=flag,
+    multi_class=word("auto", "ovr"),
 )

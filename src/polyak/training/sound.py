@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.free_memory import check_memory
-from polyak.learn.calibration import BINS
+from polyak.learn.calibration import BINS, SCALES
 from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
@@ -171,12 +171,13 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         raise ValueError("its last mark is of a row to come")
     _demand(arrays, "history", "float64", (len(marks), len(candidates), SUMS))
     classes = None if learner["classes"] is None else len(learner["classes"]["values"])
-    several = classes is not None and classes > 2
+    labels = classes is not None and learner["outputs"] > 1  # a model each
+    several = classes is not None and classes > 2 and not labels
     if get_loss(recipe["loss"]).classifies != (classes is not None) or classes in (0, 1):
         raise ValueError(f"its classes and the loss {recipe['loss']} do not fit each other")
     if get_loss(learner.get("loss", recipe["loss"])).name != get_loss(recipe["loss"]).name:
         raise ValueError("its loss is not that of its recipe")
-    outputs = classes if several else learner["outputs"]
+    outputs = classes if several or labels else learner["outputs"]
     if race["outputs"] != outputs or race["one_vs_rest"] != several:
         raise ValueError("its race and its classes do not fit each other")
     newton = sum("penalty" in candidates[number] for number in running)
@@ -215,7 +216,7 @@ def _stores(arrays: Arrays) -> list[NDArray[Any]]:
 def _check_constant(arrays: Arrays, race: dict[str, Any], classes: int | None) -> None:
     """Compare the arrays of the constant with each other."""
     outputs = race["outputs"]
-    kinds = (outputs if race["one_vs_rest"] else 2) if classes else 1 + outputs
+    kinds = outputs * (1 if race["one_vs_rest"] else 2) if classes else 1 + outputs
     lengths = {"total": SUMS, "since": SUMS, "seen": kinds, "then": kinds, "constant": outputs}
     for name, length in lengths.items():
         _demand(arrays, f"constant.{name}", "float64", (length,))
@@ -245,6 +246,8 @@ def _check_banks(
         counts = _demand(arrays, f"bank{number}.histogram", "float64", (2, None, 2, BINS))
         if not (np.isfinite(counts).all() and (counts >= 0).all()):
             raise ValueError("it has counted what cannot be counted")
+        if (name := f"bank{number}.softmax") in arrays:
+            _demand(arrays, name, "float64", (2, len(counts[0]) // race["outputs"], 2, SCALES))
         if histogram["mark"] <= histogram["rows"]:
             raise ValueError("its histogram is beyond its mark")
     if len(race["looked"]) != len(race["histograms"]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import BINS
+from polyak.learn.calibration import BINS, SCALES
 from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
 from polyak.learn.newton.limits import first_fit, most_features
 from polyak.learn.newton.progressive import SUMS
@@ -80,6 +80,8 @@ def check_newton(learner: dict[str, Any], arrays: Arrays, penalties: int, demand
         counts = get("histogram", (2, penalties * outputs, 2, BINS))
         if (counts < 0).any():
             raise ValueError("it has counted what cannot be counted")
+        if "newton.softmax" in arrays:
+            get("softmax", (2, penalties, 2, SCALES))
         if page["histogram"]["mark"] <= page["histogram"]["rows"]:
             raise ValueError("its histogram is beyond its mark")
 

@@ -105,6 +105,12 @@ def _add_learning(parser: Parser) -> None:
         help="scale the steps of each feature by its mean square to the power -P",
     )
     how.add_argument(
+        "--multi-class",
+        choices=("auto", "ovr"),
+        default="auto",
+        help="auto: log_loss learns several classes together; ovr: one model against the rest each",
+    )
+    how.add_argument(
         "--no-intercept", dest="intercept", action="store_false", help="do not fit an intercept"
     )
 
@@ -232,6 +238,7 @@ def _job(options: Namespace) -> Job:
                 fit_intercept=options.intercept,
                 intervals=options.intervals,
                 seed=options.seed,
+                multi_class=options.multi_class,
                 **penalty_of(options),
             ),
             classes=classes_of(options),

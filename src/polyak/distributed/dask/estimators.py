@@ -100,8 +100,8 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
 
     Parameters
     ----------
-    loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
-        As `polyak.ASGDClassifier` has them.
+    loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition
+        As `polyak.ASGDClassifier` has them, and so are ``intervals`` and ``multi_class``.
     rounds : int or "auto", default="auto"
         How many times the workers' states are merged and handed out again. "auto" finds out from
         the first rows.
@@ -153,6 +153,7 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         step: str = "auto",
         precondition: Any = "auto",
         intervals: bool = False,
+        multi_class: str = "auto",
         rounds: Any = "auto",
         chains: Any = "auto",
         client: Any = None,

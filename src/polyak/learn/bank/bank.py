@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank.checks import (
-    Step,
-    check_choices,
-    check_penalties,
-    class_numbers,
-    shared_power,
-)
+from polyak.learn.bank import checks
 from polyak.learn.bank.merging import SUMS, merged_state
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
@@ -57,7 +51,7 @@ class Bank:
     width : int, optional
         For how many features to make room at once; for all ``n_features`` by default.
     dtype : float64 or float32
-        The type of the weights. Rows of either type are learned from as they are.
+        The type of the weights; rows may be of either.
     progressive : bool
         Score the averaged models on every row before it is learned.
     one_vs_rest : bool
@@ -69,6 +63,8 @@ class Bank:
         chance, that depends on (seed, row, number) alone.
     group : int
         So many consecutive models are the classes of one classifier, whose confusion is counted.
+    softmax : bool
+        The classes of a group are learned together, and scored by the odds of a softmax.
     seed : int
 
     Examples
@@ -89,7 +85,7 @@ class Bank:
         alpha: float | Sequence[float] | Floats,
         schedule: Polynomial | Sequence[Polynomial],
         averaging: Averaging | None = None,
-        step: Step = "explicit",
+        step: checks.Step = "explicit",
         precondition: float = 0.0,
         capped: bool = True,
         fit_intercept: bool = True,
@@ -101,6 +97,7 @@ class Bank:
         outputs: int | Sequence[int] | NDArray[np.int64] = 0,
         replicas: int | Sequence[int] | NDArray[np.int64] = -1,
         group: int = 1,
+        softmax: bool = False,
         seed: int = 0,
     ) -> None:
         self.averaging = averaging or Averaging()
@@ -109,15 +106,16 @@ class Bank:
         columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
         self.alpha, gamma0, decay = (np.array(c, float) for c in columns[:3])
         self.outputs, self.replicas = (np.array(c, np.int64) for c in columns[3:])
-        check_choices(step, dtype, precondition, n_features, group)
-        check_penalties(self.alpha, gamma0, step)
+        checks.check_choices(step, dtype, precondition, n_features, group)
+        checks.check_penalties(self.alpha, gamma0, step)
+        checks.check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
         self.loss = get_loss(loss)
         self.dtype = np.dtype(dtype)
-        self.one_vs_rest = one_vs_rest
+        self.one_vs_rest, self.softmax = one_vs_rest, softmax
         self._settings: dict[str, Any] = {
             "loss": self.loss.name,
             "limit": n_features,
-            "power": shared_power(schedules),
+            "power": checks.shared_power(schedules),
             "average_power": float(self.averaging.power),
             "precondition": float(precondition),
             "intercept": fit_intercept,
@@ -125,6 +123,7 @@ class Bank:
             "capped": capped,
             "progressive": progressive,
             "group": group,
+            "softmax": softmax,
             "seed": seed,
         }
         self._make_core()
@@ -185,7 +184,7 @@ class Bank:
         given = (
             *core_rows(X),
             None if self.one_vs_rest else _array(y, np.float64),
-            class_numbers(y) if self.one_vs_rest else None,
+            checks.class_numbers(y) if self.one_vs_rest else None,
             _array(sample_weight, np.float64),
             _array(order, np.int64),
         )

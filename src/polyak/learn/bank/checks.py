@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,12 @@ def check_choices(
         raise ValueError(f"n_features must be at least zero, not {n_features}")
     if group < 1:
         raise ValueError(f"a group has at least one model, not {group}")
+
+
+def check_together(loss: str, averaging: Averaging, *, softmax: bool, one_vs_rest: bool) -> None:
+    """Refuse to learn classes together by anything but the logistic loss, or with the detector."""
+    if softmax and not (loss == "log_loss" and one_vs_rest and averaging.first_start >= 0):
+        raise ValueError("classes are learned together with log_loss, averaged from a row on")
 
 
 def check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:

@@ -65,6 +65,8 @@ def new_race(
     )
     shifted = problem.centre.shifted(usual)
     outputs = problem.outputs
+    if not several:  # labels have nothing to do with each other
+        recipe = replace(recipe, multi_class="ovr")
     path = _path(recipe, loss, sample, targets, weights, classes)
     entering = recipe.candidates(
         usual, outputs, n_features, shifted, may_drift=may_drift, path=path

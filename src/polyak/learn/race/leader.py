@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.race.lanes.lane import Lane
-from polyak.learn.recipes import AnyCandidate, NewtonCandidate
+from polyak.learn.recipes import AnyCandidate
 
 Floats = NDArray[np.float64]
 
@@ -40,13 +40,21 @@ class Leader(NamedTuple):
 
     @property
     def softmax(self) -> bool:
-        """Whether its probabilities are a softmax of its scores."""
-        return isinstance(self.candidate, NewtonCandidate) and self.candidate.softmax
+        """Whether its classes are learned together, their probabilities being a softmax."""
+        return self.lane.softmax
+
+    @property
+    def has_softmax(self) -> bool:
+        """Whether its probabilities are a softmax of its scores, or of scores that are scaled."""
+        counts = self.lane.histogram(self.place)
+        return self.softmax or (counts is not None and counts.losses.size > 0)
 
     def sigmoids(self) -> Floats | None:
         """Give the curves from its scores to probabilities, where a loss needs any."""
         counts = self.lane.histogram(self.place)
-        return None if counts is None or counts.sampled else counts.sigmoids()
+        if counts is None or counts.sampled:
+            return None
+        return counts.sigmoids()
 
     def reliability(self, sigmoids: Floats | None) -> dict[str, list[float]] | None:
         """Compare its probabilities, by the curves that `sigmoids` gave, with what happened.
@@ -54,8 +62,10 @@ class Leader(NamedTuple):
         None if its scores were not counted.
         """
         counts = self.lane.histogram(self.place)
-        if counts is None:
+        if counts is None or counts.losses.size:  # a softmax is of no score alone
             return None
+        if counts.apart and sigmoids is not None and len(sigmoids) > 1:
+            return None  # there is a curve a label
         slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
         return counts.reliability((float(slope), float(offset)))
 

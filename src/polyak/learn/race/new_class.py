@@ -56,7 +56,7 @@ def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
     page, arrays = race_state(race)
     n_features = race.problem.n_features
     if not page["one_vs_rest"]:
-        _mirror(page, arrays)
+        _mirror(page, arrays, halved=recipe.for_averaged_sgd(3, n_features).takes_softmax)
         if "newton" in page:
             features = len(arrays["newton.weights"]) - int(recipe.fit_intercept)
             if recipe.learns_together(features, 3, n_features):
@@ -68,7 +68,7 @@ def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
     detecting = [
         lane.bank.averaging.start == "auto" for lane in race.lanes if isinstance(lane, SgdLane)
     ]
-    _insert(page, arrays, place, recipe, detecting)
+    _insert(page, arrays, place, recipe, detecting, n_features)
     page["outputs"] = outputs + 1
     grown = _restored(race, recipe, page, arrays)
     if all(lane.has_left for lane in grown.lanes if set(lane.numbers) & set(grown.contenders)):
@@ -86,16 +86,20 @@ def _restored(race: Race, recipe: Recipe, page: Page, arrays: Arrays) -> Race:
 # -- two classes: from one model to two --------------------------------------------------------
 
 
-def _mirror(page: Page, arrays: Arrays) -> None:
-    """Give the first class a model of its own, the second's mirror image."""
+def _mirror(page: Page, arrays: Arrays, *, halved: bool) -> None:
+    """Give the first class a model of its own, the second's mirror image.
+
+    Where classes are learned together, it is the difference of the two that was one model.
+    """
     loss, loss_squared = 1, 2  # of the four sums, which are of all outputs together
     arrays["history"][..., [loss, loss_squared]] *= 2.0
     for number in range(len(page["looked"])):
         bank = f"bank{number}."
-        arrays[bank + "lines"] = _both(arrays[bank + "lines"])
+        arrays[bank + "lines"] = _both(arrays[bank + "lines"]) * (0.5 if halved else 1.0)
         models = np.repeat(arrays[bank + "models"], 2, axis=1)
         field = _core.model_fields.index
         models[[field("bias"), field("bias_sum")], ::2] *= -1.0
+        models[[field("bias"), field("bias_sum")]] *= 0.5 if halved else 1.0
         models[field("confusion")] = models[field("error")]
         arrays[bank + "models"] = models
     if "newton" in page:
@@ -142,7 +146,14 @@ def _put_together(page: Page, arrays: Arrays) -> None:
 # -- from any number of classes to one more ----------------------------------------------------
 
 
-def _insert(page: Page, arrays: Arrays, place: int, recipe: Recipe, detecting: list[bool]) -> None:
+def _insert(
+    page: Page,
+    arrays: Arrays,
+    place: int,
+    recipe: Recipe,
+    detecting: list[bool],
+    n_features: int | None,
+) -> None:
     """Make room for the models of a class, and say what they have seen: negative rows."""
     outputs, rows = page["outputs"], float(page["clock"])
     never, always = np.zeros(1), np.full(1, rows)
@@ -159,10 +170,13 @@ def _insert(page: Page, arrays: Arrays, place: int, recipe: Recipe, detecting: l
         groups = np.concatenate([groups[..., :place], one[..., None], groups[..., place:]], axis=-1)
         arrays[name] = np.ascontiguousarray(groups.reshape(*array.shape[:-1], -1))
 
+    together = recipe.for_averaged_sgd(outputs, n_features).takes_softmax
     for number, detects in enumerate(detecting):
         widened(f"bank{number}.lines")
-        models = arrays[f"bank{number}.models"][:, ::outputs]
-        new = _of_a_new_model(models, float(constant[0]), detects=detects)
+        models = arrays[f"bank{number}.models"]
+        new = _of_a_new_model(models[:, ::outputs], float(constant[0]), detects=detects)
+        if together and recipe.fit_intercept:
+            _set_level(new, models.reshape(len(models), -1, outputs), rows)
         widened(f"bank{number}.models", new)
     if "newton" in page:
         together = any(candidate.get("softmax") for candidate in page["candidates"])
@@ -191,6 +205,22 @@ def _of_a_new_model(sibling: Floats, constant: float, *, detects: bool) -> Float
         new[field("start")], new[field("total")], new[field("unit")] = -1.0, 1.0, 1.0
     new[field("bias_sum")] = constant * new[field("total")]
     return new
+
+
+def _set_level(new: Floats, models: Floats, rows: float) -> None:
+    """Let the odds of a new model be those against all classes that it is learned together with.
+
+    Steps of other classes' rows push the odds of a class down by its probability, so that they end
+    at one over the sum of the rates: had it been there, it would be no lower, and come up as soon.
+    """
+    field = _core.model_fields.index
+    total, mean_rate = new[field("total")], new[field("gamma0")]
+    slowed = new[field("decay")] * mean_rate * rows
+    rates = mean_rate * rows * (1.0 + 0.5 * slowed) ** -0.5  # near enough for a logarithm
+    odds = np.maximum(new[field("bias")], -np.log1p(rates))
+    averaged = models[field("bias_sum")] / np.maximum(total, 1e-300)[:, None]
+    new[field("bias")] = odds + np.logaddexp.reduce(models[field("bias")], axis=1)
+    new[field("bias_sum")] = total * (odds + np.logaddexp.reduce(averaged, axis=1))
 
 
 def _insert_newton(

@@ -46,7 +46,8 @@ class ConstantLane(Lane):
         self.n_features = problem.n_features or 0
         self.rows = 0  # scored; those learned again were not
         self.total: Floats = np.zeros(SUMS)  # up to the last milestone
-        # Weights of the classes; or the sum of all weights, then of all targets.
+        # Weights of the classes; of labels the negative rows of each, then the positive; or the sum
+        # of all weights, then of all targets.
         self.seen: Floats = np.zeros(self._kinds)
         self.then: Floats = np.zeros(self._kinds)  # the same at the last milestone
         self.since: Floats = np.zeros(SUMS)  # of targets that are numbers, since the milestone
@@ -59,7 +60,7 @@ class ConstantLane(Lane):
     def _kinds(self) -> int:
         if not self.problem.classifies:
             return 1 + self.problem.outputs
-        return self.problem.outputs if self.problem.one_vs_rest else 2
+        return self.problem.outputs * (1 if self.problem.one_vs_rest else 2)
 
     # -- the protocol of a lane ----------------------------------------------------------------
 
@@ -166,7 +167,8 @@ class ConstantLane(Lane):
         """Count all rows at the score that they would have now."""
         if not self.problem.classifies:
             return None
-        found = ScoreHistogram(self.problem.outputs, sampled=self.loss == "log_loss")
+        apart, sampled = not self.problem.one_vs_rest, self.loss == "log_loss"
+        found = ScoreHistogram(self.problem.outputs, sampled=sampled, apart=apart)
         positive, negative = self._sides(self.seen)
         signs = np.array([[True], [False]])
         for output, score in enumerate(self._best()):
@@ -210,8 +212,13 @@ class ConstantLane(Lane):
             if self.problem.one_vs_rest:
                 self.seen += np.bincount(targets.astype(np.int64), minlength=self._kinds)
             else:
-                positive = np.count_nonzero(targets > 0)
-                self.seen += [len(targets) - positive, positive]
+                positive = np.count_nonzero(targets.reshape(len(targets), -1) > 0, axis=0)
+                self.seen += np.concatenate([len(targets) - positive, positive])
+            return
+        if targets.ndim > 1:
+            sides = np.hstack([targets < 0, targets > 0]).astype(np.float64)
+            sides *= 1.0 if weights is None else weights[:, None]
+            self.seen = np.add.accumulate(np.vstack([self.seen, sides]))[-1].copy()
             return
         own = (targets if self.problem.one_vs_rest else targets > 0).astype(np.int64)
         each = np.ones(len(own)) if weights is None else weights
@@ -249,14 +256,15 @@ class ConstantLane(Lane):
         if not self.problem.classifies:
             return self.since
         counts = self.seen - self.then
-        rows = counts.sum()
         positive, negative = self._sides(counts)
+        labels = not self.problem.one_vs_rest and self.problem.outputs > 1
+        rows = positive[0] + negative[0] if labels else counts.sum()
         loss = get_loss(self.loss)
         high, low = loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
         if self.problem.one_vs_rest:
             errors = rows - counts[np.argmax(self.constant)]
         else:
-            errors = counts[0] if self.constant[0] > 0 else counts[1]
+            errors = np.where(self.constant > 0, negative, positive).mean()
         return np.array(
             [
                 rows,
@@ -268,6 +276,9 @@ class ConstantLane(Lane):
 
     def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
         """Give the positive and the negative rows of each output."""
+        outputs = self.problem.outputs
+        if not self.problem.one_vs_rest and outputs > 1:  # several labels
+            return counts[outputs:], counts[:outputs]
         positive = counts if self.problem.one_vs_rest else counts[1:]
         return positive, counts.sum() - positive
 

@@ -8,9 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.race.lanes.lane import Problem
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
+
+
+def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogram | None:
+    """Make what counts the scores of a lane's candidates, where there are classes.
+
+    The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
+    """
+    if not problem.classifies:
+        return None
+    sampled, models = loss == "log_loss", candidates * problem.outputs
+    apart = not problem.one_vs_rest
+    classes = 1 if apart or sampled else problem.outputs
+    return ScoreHistogram(models, sampled=sampled, classes=classes, apart=apart)
 
 
 def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Floats | None:
@@ -37,7 +51,7 @@ def count_scores(
         counts.skip(rows)
         return
     chosen = slice(None) if order is None else order
-    own = targets[chosen][:, None]
+    own = targets[chosen].reshape(rows, -1)
     positive = own > 0 if classes is None else own == np.arange(classes)
     every = np.tile(positive, (1, scores.shape[1] // positive.shape[1]))
     counts.add(scores, every, None if weights is None else weights[chosen])
@@ -50,11 +64,14 @@ def with_histogram(
     if counts is None:
         return page | {"histogram": None}, arrays
     own = {"rows": counts.rows, "mark": counts.mark}
-    return page | {"histogram": own}, arrays | {"histogram": counts.counts.copy()}
+    softmax = {"softmax": counts.losses.copy()} if counts.losses.size else {}
+    return page | {"histogram": own}, arrays | {"histogram": counts.counts.copy()} | softmax
 
 
 def set_histogram(counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays) -> None:
     """Go on from what ``with_histogram`` added."""
     if counts is not None:
         counts.counts[:] = arrays["histogram"]
+        if counts.losses.size and "softmax" in arrays:  # which older checkpoints do not have
+            counts.losses[:] = arrays["softmax"]
         counts.rows, counts.mark = page["histogram"]["rows"], page["histogram"]["mark"]

@@ -85,6 +85,11 @@ class Lane(Protocol):
         return False
 
     @property
+    def softmax(self) -> bool:
+        """Whether the probabilities of its classes are a softmax of their scores."""
+        return False
+
+    @property
     def fewest(self) -> int:
         """How many of its best must stay, since it is too early to tell how well they will do."""
         return 0

@@ -19,6 +19,7 @@ from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
     count_scores,
+    histogram_for,
     room_for_scores,
     set_histogram,
     with_histogram,
@@ -80,8 +81,7 @@ class NewtonRacer:
             softmax=candidates[0].softmax,
             sparsity=sparsity_of(recipe),
         )
-        sampled = recipe.loss == "log_loss"
-        counts = ScoreHistogram(len(newton), sampled=sampled) if problem.classifies else None
+        counts = histogram_for(recipe.loss, problem, len(candidates))
         return cls(numbers, newton, problem, counts)
 
     @property
@@ -110,6 +110,11 @@ class NewtonRacer:
         """How many features there are."""
         known = self.problem.n_features
         return self.newton.n_features if known is None else known
+
+    @property
+    def softmax(self) -> bool:
+        """Whether classes are learned together."""
+        return self.newton.softmax
 
     @property
     def fewest(self) -> int:

@@ -15,6 +15,7 @@ from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import ROWS_AT_A_TIME, Centre
 from polyak.learn.race.lanes.counting import (
     count_scores,
+    histogram_for,
     room_for_scores,
     set_histogram,
     with_histogram,
@@ -70,10 +71,7 @@ class SgdLane(Lane):
             width=problem.width,
             dtype=problem.dtype,
         )
-        # The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
-        sampled = recipe.loss == "log_loss"
-        models = len(numbers) * problem.outputs
-        counts = ScoreHistogram(models, sampled=sampled) if problem.classifies else None
+        counts = histogram_for(recipe.loss, problem, len(numbers))
         return cls(numbers, bank, problem.outputs, counts, problem.centre, problem.begin_at)
 
     @property
@@ -95,6 +93,11 @@ class SgdLane(Lane):
     def n_features(self) -> int:
         """How many features its models have."""
         return self.bank.n_features
+
+    @property
+    def softmax(self) -> bool:
+        """Whether classes are learned together."""
+        return self.bank.softmax
 
     def warm_up(self, rows: Rows) -> None:
         """See the rows that calibration looks at, about the centre, before any is learned."""
@@ -268,5 +271,6 @@ def _bank_of(
         outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
         replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
         group=outputs,
+        softmax=one_vs_rest and recipe.takes_softmax,
         seed=recipe.seed,
     )

@@ -1,0 +1,106 @@
+"""Labels as learners take them: numbers of classes; or zeros and ones, where a row has several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import type_of_target
+
+from polyak.estimators.run import Run
+
+Floats = NDArray[np.float64]
+
+
+def has_labels(y: Any) -> bool:
+    """Tell whether targets are several labels a row, as scikit-learn understands them.
+
+    Examples
+    --------
+    >>> has_labels(np.array([[0, 1, 1], [1, 0, 0]])), has_labels(["one", "two"])
+    (True, False)
+    """
+    if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
+        return False
+    return str(type_of_target(y)) == "multilabel-indicator"
+
+
+def truths(y: Any, labels: int | None = None) -> Floats:
+    """Give labels as an array of zeros and ones, of as many columns as there were before."""
+    dense = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+    if labels is not None and dense.shape[1] != labels:
+        raise ValueError(f"y has {dense.shape[1]} labels, but there were {labels} at first")
+    return dense
+
+
+def predicted(found: NDArray[Any], *, as_sparse: bool) -> Any:
+    """Give predicted labels in the form that those to learn from had."""
+    return sparse.csr_matrix(found) if as_sparse else found
+
+
+def present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    """Leave out the targets of rows without weight."""
+    return y if weights is None else y[weights != 0]
+
+
+def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
+    """Turn labels into numbers; one that is not among the classes gets scikit-learn's error."""
+    encoder = LabelEncoder()
+    encoder.classes_ = classes
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[slice(None) if weights is None else weights != 0] = encoder.transform(present(y, weights))
+    return codes
+
+
+class LearnsLabels:
+    """What a classifier does with several labels: they have a model each, in the same bank."""
+
+    classes_: NDArray[Any]
+    class_weight: Any
+    _sparse_labels = False
+    _fit: Any
+    _generator: Any
+    _new_run: Callable[..., Run]
+    _partial_fit: Any
+    _rows_and_targets: Any
+    _same_run: Any
+    _weights: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, going_on: bool) -> Self:
+        X, targets, weights = self._rows_and_labels(
+            X, y, sample_weight, first=not going_on, partial=False
+        )
+        rng = self._generator()
+        run = self._same_run() if going_on else self._new_labels(rng, targets)
+        self._fit(run, rng, X, targets, weights)
+        return self
+
+    def _partial_fit_labels(self, X: Any, y: Any, sample_weight: Any, first: bool) -> Self:
+        X, targets, weights = self._rows_and_labels(X, y, sample_weight, first=first, partial=True)
+        run = self._new_labels(self._generator(), targets) if first else self._same_run()
+        self._partial_fit(run, X, targets, weights)
+        return self
+
+    def _rows_and_labels(
+        self, X: Any, y: Any, sample_weight: Any, *, first: bool, partial: bool
+    ) -> Any:
+        if self.class_weight is not None:
+            raise ValueError("class_weight is for classes, of which a row has one, not for labels")
+        X, y = self._rows_and_targets(X, y, reset=first, multi_output=True)
+        self._sparse_labels = sparse.issparse(y)
+        targets = truths(y, None if first else len(self.classes_))
+        return X, targets, self._weights(sample_weight, X, partial=partial)
+
+    def _new_labels(self, rng: np.random.RandomState, targets: Floats) -> Run:
+        self.classes_ = np.arange(targets.shape[1])
+        return self._new_run(rng, labels=self.classes_, outputs=targets.shape[1])

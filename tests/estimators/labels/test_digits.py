@@ -1,0 +1,41 @@
+"""MNIST, ten classes of 784 pixels: too wide for a matrix of all weights, learned in one pass."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from polyak import ASGDClassifier
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the real sets"
+    ),
+]
+BATCH = 0.2722, 0.926
+"""Log-loss and accuracy on the test rows of scikit-learn's LogisticRegression at its optimum."""
+
+
+def digits(part: str) -> tuple[Any, Any]:
+    folder = Path(os.environ["POLYAK_DATA"]) / "mnist"
+    files = [next(folder.glob(f"{part}-{what}*"), None) for what in ("images", "labels")]
+    if None in files:
+        pytest.skip(f"{folder} does not hold MNIST")
+    there = [gzip.decompress(file.read_bytes()) for file in files if file]
+    pixels, labels = (np.frombuffer(text, np.uint8) for text in there)
+    return pixels[16:].reshape(-1, 784) / np.float32(255.0), labels[8:]
+
+
+def test_one_pass_is_as_good_as_a_multinomial_batch_fit() -> None:
+    X, y = digits("t10k")
+    model = ASGDClassifier(random_state=0).fit(*digits("train"))
+    assert model.n_iter_ == 1
+    assert log_loss(y, model.predict_proba(X)) < 1.02 * BATCH[0]
+    assert model.score(X, y) > BATCH[1] - 0.004

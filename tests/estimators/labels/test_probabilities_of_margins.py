@@ -1,0 +1,105 @@
+"""Probabilities of margin losses with several classes: a softmax of scores, scaled as rows tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from polyak import ASGDClassifier, LinearModel
+from polyak.learn.calibration import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.losses.softmax import softmax
+
+MARGINS = ("hinge", "squared_hinge", "modified_huber")
+
+
+def classes(n: int, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    W = 1.5 * np.random.default_rng(3).normal(size=(6, 4))
+    return X, (X @ W + rng.gumbel(size=(n, 4))).argmax(axis=1)
+
+
+X, Y = classes(6000)
+HELD, TRUE = classes(4000, seed=1)
+
+
+@pytest.mark.parametrize("loss", MARGINS)
+def test_they_are_near_those_of_a_multinomial_fit(loss: str) -> None:
+    model = ASGDClassifier(loss=loss, random_state=0).fit(X, Y)
+    best = LogisticRegression(C=10.0).fit(X, Y)
+    chance = model.predict_proba(HELD)
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+    assert (model.classes_[chance.argmax(axis=1)] == model.predict(HELD)).all()
+    assert log_loss(TRUE, chance) < 1.08 * log_loss(TRUE, best.predict_proba(HELD))
+
+
+@pytest.mark.parametrize("loss", MARGINS)
+def test_no_other_scale_would_have_been_much_better(loss: str) -> None:
+    model = ASGDClassifier(loss=loss, random_state=0).fit(X, Y)
+    scores = model.decision_function(HELD)
+    best = min(log_loss(TRUE, softmax(scale * scores)) for scale in np.geomspace(0.1, 20, 60))
+    assert log_loss(TRUE, model.predict_proba(HELD)) < 1.01 * best
+
+
+def test_files_keep_the_scale(tmp_path: Path) -> None:
+    model = ASGDClassifier(loss="hinge", random_state=0).fit(X, Y)
+    model.to_model().save(tmp_path / "m")
+    back = LinearModel.load(tmp_path / "m")
+    assert back.softmax
+    np.testing.assert_array_equal(back.predict_proba(HELD), model.predict_proba(HELD))
+
+
+def test_batches_and_stops_leave_no_trace() -> None:
+    def learner() -> Learner:
+        return Learner(Recipe(loss="squared_hinge", recipe="auto"), classes=np.arange(4))
+
+    whole, parts = learner(), learner()
+    whole.learn(X, Y)
+    for part in np.array_split(np.arange(len(Y)), 7):
+        parts.learn(X[part], Y[part])
+        parts = Learner.from_state(*parts.state())
+    np.testing.assert_array_equal(whole.model().sigmoids, parts.model().sigmoids)
+
+
+def test_the_core_adds_up_what_a_softmax_loses() -> None:
+    rng = np.random.default_rng(0)
+    scores, own, weights = rng.normal(size=(50, 8)), rng.integers(0, 4, 50), rng.random(50)
+    positive = np.tile(own[:, None] == np.arange(4), (1, 2))
+    histogram = ScoreHistogram(8, classes=4)
+    histogram.add(scores, positive, weights)
+    for group in range(2):
+        for place in range(SCALES):
+            scale = SMALLEST_SCALE * 2.0**place
+            chance = softmax(scale * scores[:, 4 * group : 4 * group + 4])
+            each = -np.log(chance)
+            expected = weights @ each[np.arange(50), own], weights @ each.mean(axis=1)
+            np.testing.assert_allclose(histogram.losses[0, group, :, place], expected, rtol=1e-8)
+
+
+def test_parts_add_up_and_old_rows_are_forgotten() -> None:
+    rng = np.random.default_rng(0)
+    n = 8 * CHUNK
+    scores, own = rng.normal(size=(n, 3)), rng.integers(0, 3, n)
+    positive = own[:, None] == np.arange(3)
+    base, one, two = (ScoreHistogram(3, classes=3) for _ in range(3))
+    for some, end in ((base, 500), (one, 700), (two, 800)):
+        some.add(scores[:end], positive[:end])
+    one.merge([two], base)
+    each = [0, *range(500, 700), *range(500, 800)]
+    both = ScoreHistogram(3, classes=3)
+    both.add(scores[:500], positive[:500])
+    both.add(scores[each[1:]], positive[each[1:]])
+    np.testing.assert_allclose(one.losses.sum(axis=0), both.losses.sum(axis=0), rtol=1e-12)
+    whole, parts = ScoreHistogram(3, classes=3), ScoreHistogram(3, classes=3)
+    whole.add(scores, positive)
+    for some in np.array_split(np.arange(n), 13):
+        parts.add(scores[some], positive[some])
+    np.testing.assert_array_equal(whole.losses, parts.losses)
+    assert whole.losses[:, 0, 0, 0].max() < n  # not all rows, nor the oldest

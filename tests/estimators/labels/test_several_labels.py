@@ -1,0 +1,132 @@
+"""Several labels a row: as scikit-learn's one-vs-rest classifiers have them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.multiclass import OneVsRestClassifier
+
+from polyak import ASGDClassifier, LinearModel
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+
+
+def labelled(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Make rows that may have none of three labels, or all; one is rare."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 8))
+    W = np.random.default_rng(7).normal(size=(8, 3))
+    return X, (X @ W + rng.logistic(size=(n, 3)) > [0.0, 1.0, 5.0]).astype(int)
+
+
+X, Y = labelled(6000)
+HELD, TRUE = labelled(3000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ASGDClassifier:
+    return ASGDClassifier(random_state=0).fit(X, Y)
+
+
+def lost(chance: Any) -> float:
+    return float(-np.log(np.where(TRUE == 1, chance, 1.0 - chance)).sum(axis=1).mean())
+
+
+def test_labels_are_told_as_well_as_by_scikit_learn(fitted: ASGDClassifier) -> None:
+    best = OneVsRestClassifier(LogisticRegression(C=10.0)).fit(X, Y)
+    assert fitted.predict(HELD).shape == TRUE.shape
+    assert (fitted.classes_ == best.classes_).all()
+    assert lost(fitted.predict_proba(HELD)) < 1.005 * lost(best.predict_proba(HELD))
+    np.testing.assert_allclose(fitted.predict_proba(HELD), best.predict_proba(HELD), atol=0.05)
+    assert fitted.score(HELD, TRUE) > best.score(HELD, TRUE) - 0.01
+    ours, theirs = (f1_score(TRUE, m.predict(HELD), average="macro") for m in (fitted, best))
+    assert ours > theirs - 0.02
+    assert not fitted.to_model().softmax
+
+
+def test_predictions_are_where_scores_are_positive(fitted: ASGDClassifier) -> None:
+    scores = fitted.decision_function(HELD)
+    np.testing.assert_array_equal(fitted.predict(HELD), (scores > 0).astype(int))
+    np.testing.assert_allclose(fitted.predict_proba(HELD), 1 / (1 + np.exp(-scores)), rtol=1e-9)
+
+
+def test_sparse_labels_come_back_sparse(fitted: ASGDClassifier) -> None:
+    other = ASGDClassifier(random_state=0).fit(X, sparse.csr_matrix(Y))
+    found = other.predict(HELD)
+    assert sparse.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), fitted.predict(HELD))
+
+
+@pytest.mark.parametrize("how", [{}, {"recipe": "sgd"}, {"recipe": "paper"}, {"loss": "hinge"}])
+def test_batches_leave_no_trace(how: dict[str, str]) -> None:
+    whole = ASGDClassifier(shuffle=False, max_iter=1, random_state=0, **how).fit(X, Y)
+    parts = ASGDClassifier(random_state=0, **how)
+    for part in np.array_split(np.arange(3000), 4):
+        parts.partial_fit(X[part], Y[part])
+    parts.partial_fit(X[3000:], Y[3000:])
+    if how.get("recipe") == "paper":  # in the others, some candidates of a stream never rest
+        np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    assert parts.predict(HELD).shape == TRUE.shape
+    assert (parts.predict(HELD) == TRUE).mean() > 0.8
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "modified_huber"])
+def test_every_label_has_probabilities_of_its_own(loss: str) -> None:
+    model = ASGDClassifier(loss=loss, random_state=0).fit(X, Y)
+    chance = model.predict_proba(HELD)
+    np.testing.assert_array_equal(chance > 0.5, model.predict(HELD) == 1)
+    best = OneVsRestClassifier(LogisticRegression(C=10.0)).fit(X, Y)
+    assert lost(chance) < 1.1 * lost(best.predict_proba(HELD))
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).choice([0.5, 1.0, 2.0], 6000)])
+def test_stopping_on_the_way_leaves_no_trace(weights: Any) -> None:
+    def learner() -> Learner:
+        return Learner(Recipe(loss="log_loss", recipe="auto"), classes=np.arange(3), outputs=3)
+
+    whole, parts = learner(), learner()
+    whole.learn(X, Y.astype(float), weights)
+    for part in np.array_split(np.arange(len(Y)), 5):
+        own = None if weights is None else weights[part]
+        parts.learn(X[part], Y[part].astype(float), own)
+        parts = Learner.from_state(*parts.state())
+    np.testing.assert_array_equal(whole.model().weights, parts.model().weights)
+    assert whole.recent() == parts.recent()
+
+
+def test_a_constant_wins_where_features_say_nothing() -> None:
+    noise = np.random.default_rng(5).normal(size=(4000, 3))
+    model = ASGDClassifier(random_state=0).fit(noise, Y[:4000])
+    expected = Y[:4000].mean(axis=0)
+    np.testing.assert_allclose(model.predict_proba(noise[:1])[0], expected, atol=0.02)
+    assert model.recent_.constant_loss == pytest.approx(
+        -(expected * np.log(expected) + (1 - expected) * np.log(1 - expected)).sum(), rel=0.03
+    )
+
+
+def test_files_and_copies_keep_them(fitted: ASGDClassifier, tmp_path: Path) -> None:
+    fitted.to_model().save(tmp_path / "m")
+    back = LinearModel.load(tmp_path / "m")
+    assert back.multilabel
+    np.testing.assert_array_equal(back.predict(HELD), fitted.predict(HELD))
+    np.testing.assert_array_equal(back.predict_proba(HELD), fitted.predict_proba(HELD))
+    np.testing.assert_array_equal(
+        ASGDClassifier.from_model(back).predict(HELD), fitted.predict(HELD)
+    )
+    copied = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copied.predict(HELD), fitted.predict(HELD))
+
+
+def test_what_labels_cannot_have_is_refused(fitted: ASGDClassifier) -> None:
+    with pytest.raises(ValueError, match="class_weight is for classes"):
+        ASGDClassifier(class_weight="balanced").fit(X, Y)
+    going_on = ASGDClassifier(random_state=0).partial_fit(X[:100], Y[:100])
+    with pytest.raises(ValueError, match="y has 2 labels, but there were 3 at first"):
+        going_on.partial_fit(X[:100], Y[:100, :2])
