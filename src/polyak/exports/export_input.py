@@ -75,9 +75,11 @@ class ExportInput:
 
     def about_rows(self) -> list[str]:
         """Say that another program has to be given rows of features rather than columns."""
-        if self.schema is None and self.model.features.bits is None:
+        kept_only = self.model.features.kept_only
+        if self.schema is None and self.model.features.bits is None and not kept_only:
             return []
-        what = "words" if self.schema is None else "table's columns"
+        what = "table's columns" if self.schema is not None else "words"
+        what = "source" if self.schema is None and self.model.features.bits is None else what
         return [
             f"rows for it have {self.model.n_features:,} features, those in use that polyak makes "
             f"of the {what}: polyak convert --for MODEL writes such rows"

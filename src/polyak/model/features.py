@@ -40,6 +40,8 @@ class FeatureMap:
         The names of features are hashed into 2^bits slots.
     interactions, drop : tuples
         Namespaces whose hashed features are crossed, and those left out.
+    kept_only : bool or None
+        True where other programs are to be given only the features that weigh anything.
     schema : Schema or None
         What the columns of a table mean.
     names : mapping of int to str
@@ -60,6 +62,7 @@ class FeatureMap:
     names: Mapping[int, str] = field(default_factory=dict)
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
     drop: tuple[str, ...] = ()
+    kept_only: bool | None = None
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:

@@ -6,6 +6,7 @@ features that weigh anything, in their order, numbered anew.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from polyak.rows.sparse import Rows, SparseRows
 
 
 def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
-    """Give the features that weigh anything, where words are hashed; else None: all are in use.
+    """Give the features that weigh anything, where words are hashed or others are not wanted.
+
+    None where all are in use: a program that takes a table's columns takes them all.
 
     Examples
     --------
@@ -27,13 +30,29 @@ def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
     array([1, 3])
     """
     schema = model.features.schema
-    if model.features.bits is None and (schema is None or not schema.is_hashed):
+    numbered = schema is None and bool(model.features.kept_only)
+    hashed = model.features.bits is not None or (schema is not None and schema.is_hashed)
+    if not (hashed or numbered):
         return None
     used = np.flatnonzero(model.weights.any(axis=1))
     return used if len(used) else np.zeros(1, dtype=np.int64)
 
 
-def rows_in_use(rows: Rows, used: NDArray[np.int64]) -> SparseRows:
+def sparsified(model: LinearModel) -> LinearModel:
+    """Give a model that is exported, and named, with only the features that weigh anything.
+
+    Examples
+    --------
+    >>> one = sparsified(LinearModel(np.array([[0.0], [0.5]]), np.zeros(1), "squared_error"))
+    >>> features_in_use(one)
+    array([1])
+    """
+    there = np.asarray(model.weights.any(axis=1))
+    names = {j: name for j, name in model.features.names.items() if j < len(there) and there[j]}
+    return replace(model, features=replace(model.features, kept_only=True, names=names))
+
+
+def rows_in_use(rows: Rows, used: NDArray[np.int64]) -> Rows:
     """Give rows of the features in use alone, numbered anew.
 
     Examples
@@ -43,7 +62,11 @@ def rows_in_use(rows: Rows, used: NDArray[np.int64]) -> SparseRows:
     >>> few.indptr.tolist(), few.indices.tolist(), few.values.tolist(), few.shape
     ([0, 2, 2], [0, 1], [5.0, 7.0], (2, 2))
     """
-    assert isinstance(rows, SparseRows)  # as rows of hashed features are
+    if not isinstance(rows, SparseRows):
+        known = used[used < rows.shape[1]]
+        found = np.zeros((len(rows), len(used)), rows.dtype)
+        found[:, : len(known)] = rows[:, known]
+        return found
     span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
     indices: NDArray[Any] = rows.indices[span]
     place = np.minimum(np.searchsorted(used, indices), len(used) - 1)

@@ -66,3 +66,28 @@ def test_what_it_cannot_do_is_said_in_a_sentence(table: Path, tmp_path: Path) ->
     assert "no intervals" in fails(*how, "--intervals", code=2)
     assert "recipe='auto'" in fails(*how, "--recipe", "sgd", code=2)
     assert "between 0 and 1" in fails(*how, "--l1-ratio", 3, code=2)
+
+
+def test_other_programs_get_only_the_features_kept(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 12))
+    y = np.sign(X[:, 4] - 2.0 * X[:, 9] + 0.5 * rng.normal(size=3000))
+    rows = tmp_path / "rows.svm"
+    rows.write_text(
+        "".join(
+            f"{int(t)} " + " ".join(f"{j + 1}:{v:.5g}" for j, v in enumerate(x)) + "\n"
+            for t, x in zip(y, X, strict=True)
+        )
+    )
+    model = tmp_path / "m.polyak"
+    how = ["--loss", "log_loss", "--penalty", "l1", "--alpha", 0.05, "--sparsify", "-q"]
+    polyak("train", rows, *how, "-m", model)
+    weights = LinearModel.load(model).weights
+    assert np.flatnonzero(weights).tolist() == [4, 9]
+    polyak("export", model, tmp_path / "m.liblinear", "--to", "liblinear")
+    lines = (tmp_path / "m.liblinear").read_text().splitlines()
+    assert "nr_feature 2" in lines
+    polyak("convert", rows, tmp_path / "few.svm", "--for", model, "-q")
+    first = (tmp_path / "few.svm").read_text().splitlines()[0].split()
+    assert [word.partition(":")[0] for word in first[1:]] == ["1", "2"]
+    np.testing.assert_allclose([float(w.partition(":")[2]) for w in first[1:]], X[0, [4, 9]], 1e-3)

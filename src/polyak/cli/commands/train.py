@@ -284,6 +284,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
     """Write the model, say what was learned, and give the exit code."""
     from polyak.cli.commands.report import with_source, write
     from polyak.cli.output import print_figures
+    from polyak.model.in_use import sparsified
     from polyak.training.loop import clear_checkpoints
 
     _report_bad_lines(outcome)
@@ -291,7 +292,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
     _report_doubt(outcome)
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
-        model = outcome.model
+        model = sparsified(outcome.model) if options.sparsify else outcome.model
         if options.report:  # else the same rows give the same file, whatever theirs is called
             model = with_source(model, options.source, look)
         model.save(options.model)

@@ -30,6 +30,11 @@ def add_penalty(parser: Parser) -> None:
         action="store_true",
         help="let no weight be below zero; for up to 1024 features",
     )
+    how.add_argument(
+        "--sparsify",
+        action="store_true",
+        help="export only the features whose weights are not zero",
+    )
 
 
 def penalty_of(options: Namespace) -> dict[str, Any]:
