@@ -114,7 +114,9 @@ def _linear(model: LinearModel) -> Any:
         else:
             estimator = SGDClassifier(loss=model.loss, average=True)
             if alpha:
-                estimator.set_params(alpha=alpha)
+                asked = {} if model.report is None else model.report.recipe
+                penalty = {name: asked[name] for name in ("penalty", "l1_ratio") if name in asked}
+                estimator.set_params(alpha=alpha, **penalty)
         estimator.classes_ = _words(model.classes)
         estimator.coef_, estimator.intercept_ = coefficients, model.intercept.copy()
     estimator.n_features_in_ = model.n_features

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.exports.sklearn_estimator import to_sklearn
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 
@@ -150,6 +151,15 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
     weighted = ASGDRegressor(**asked).fit(X, y, weights)
     repeated = ASGDRegressor(**asked).fit(X[order], y[order])
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
+
+
+def test_scikit_learn_is_told_of_the_penalty() -> None:
+    X, y = labelled()
+    ours = ASGDClassifier(penalty="l1", alpha=0.01, random_state=0).fit(X, y)
+    theirs = to_sklearn(ours.to_model())
+    assert (theirs.penalty, theirs.alpha) == ("l1", 0.01)
+    np.testing.assert_array_equal(theirs.coef_ == 0, ours.coef_ == 0)
+    np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
 
 
 def test_parts_that_learned_apart_add_up() -> None:
