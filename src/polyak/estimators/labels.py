@@ -22,9 +22,14 @@ def has_labels(y: Any) -> bool:
 
     Examples
     --------
-    >>> has_labels(np.array([[0, 1, 1], [1, 0, 0]])), has_labels(["one", "two"])
+    >>> has_labels([[0, 1, 1], [1, 0, 0]]), has_labels(["one", "two"])
     (True, False)
     """
+    if isinstance(y, list | tuple) and len(y) and np.ndim(y[0]) == 1:
+        try:
+            y = np.asarray(y)
+        except ValueError:  # of different lengths
+            return False
     if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
         return False
     return str(type_of_target(y)) == "multilabel-indicator"

@@ -28,8 +28,8 @@ def digits(part: str) -> tuple[Any, Any]:
     files = [next(folder.glob(f"{part}-{what}*"), None) for what in ("images", "labels")]
     if None in files:
         pytest.skip(f"{folder} does not hold MNIST")
-    there = [gzip.decompress(file.read_bytes()) for file in files if file]
-    pixels, labels = (np.frombuffer(text, np.uint8) for text in there)
+    unpacked = [gzip.decompress(file.read_bytes()) for file in files if file]
+    pixels, labels = (np.frombuffer(one, np.uint8) for one in unpacked)
     return pixels[16:].reshape(-1, 784) / np.float32(255.0), labels[8:]
 
 
