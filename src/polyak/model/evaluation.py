@@ -145,6 +145,8 @@ class Evaluation:
         """
         predicted = self.model.predict_from_scores(scores)
         if self.model.multilabel:
+            if targets.ndim != 2:
+                raise DataError("the model is of several labels a row, but these rows have one")
             return 2.0 * targets - 1.0, (predicted != targets).any(axis=1)
         own = targets[:, None] == self.model.classes
         self._check_labels(targets, own.any(axis=1))

@@ -47,3 +47,17 @@ def test_the_middle_class_is_told(table: Path, tmp_path: Path, order: str) -> No
     assert model.softmax
     medium = model.classes.tolist().index("medium")
     assert (chance.argmax(axis=1) == medium).mean() > 0.25
+
+
+def test_averaged_sgd_learns_them_together_unless_told_not_to(table: Path, tmp_path: Path) -> None:
+    options = ("--target", "size", "--loss", "log_loss", "--recipe", "sgd", "--passes", "1", "-q")
+    said = polyak("train", table, *options, "--model", tmp_path / "m").stdout
+    assert "averaged SGD on all classes together, preconditioner" in said
+    apart = polyak("train", table, *options, "--multi-class", "ovr", "--model", tmp_path / "o")
+    assert "averaged SGD, preconditioner" in apart.stdout
+    assert [LinearModel.load(tmp_path / name).softmax for name in "mo"] == [True, False]
+    together, rest = (
+        json.loads(polyak("evaluate", tmp_path / name, table, "--json").stdout)["loss"]
+        for name in "mo"
+    )
+    assert together < 0.9 * rest

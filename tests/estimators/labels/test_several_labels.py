@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +132,25 @@ def test_what_labels_cannot_have_is_refused(fitted: ASGDClassifier) -> None:
     going_on = ASGDClassifier(random_state=0).partial_fit(X[:100], Y[:100])
     with pytest.raises(ValueError, match="y has 2 labels, but there were 3 at first"):
         going_on.partial_fit(X[:100], Y[:100, :2])
+
+
+def test_predict_of_the_command_line_lists_them(fitted: ASGDClassifier, tmp_path: Path) -> None:
+    fitted.to_model().save(tmp_path / "m")
+    np.save(tmp_path / "rows.npy", HELD[:200])
+
+    def said(*words: str) -> Any:
+        command = [sys.executable, "-m", "polyak", *words]
+        return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+
+    lists = [",".join(map(str, np.flatnonzero(row))) for row in fitted.predict(HELD[:200])]
+    assert "" in lists
+    assert "0,1" in lists
+    assert said("predict", "m", "rows.npy").stdout.split("\n")[:-1] == lists
+    chance = said("predict", "m", "rows.npy", "--what", "proba").stdout.split()
+    np.testing.assert_allclose(
+        np.array(chance, float).reshape(-1, 3), fitted.predict_proba(HELD[:200]), rtol=1e-12
+    )
+    (tmp_path / "one.svm").write_text("1 1:0.5\n")
+    assert (
+        "several labels a row, but these rows have one" in said("evaluate", "m", "one.svm").stderr
+    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
 from polyak.data.sources.compression import without_suffix
-from polyak.data.write.predictions import What
+from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import compression_of_name, written_file
 from polyak.losses import get_loss
 from polyak.optional_imports import needed
@@ -89,6 +89,8 @@ def table_maker(
         columns: list[Any] = []
         if labels is None:
             columns += list(link(scores).T)
+        elif model.multilabel:
+            columns.append(label_lists(model, rows))
         else:
             columns.append(labels.take(pa.array(model.best(scores))))
         if what == "proba":

@@ -29,6 +29,12 @@ def with_empty_lines(lines: bytes, gaps: NDArray[np.int64] | None) -> bytes:
     return b"".join(np.insert(np.array(lines.splitlines(True), object), gaps, b"\n").tolist())
 
 
+def label_lists(model: LinearModel, rows: Any) -> list[str]:
+    """Give the labels of each row with commas between them, as text files have several."""
+    words = np.array([label_text(label) for label in np.asarray(model.classes)], dtype=object)
+    return [",".join(words[there]) for there in model.scores(rows) > 0]
+
+
 def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     r"""Give a function from rows to lines: labels (or values), scores, or probabilities.
 
@@ -50,6 +56,8 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     if model.classes is None:
         link = get_loss(model.loss).predictions
         return lambda rows: print_lines(link(model.scores(rows)))
+    if model.multilabel:
+        return lambda rows: "".join(f"{each}\n" for each in label_lists(model, rows)).encode()
     names = np.array([f"{label_text(label)}\n".encode() for label in model.classes], dtype=object)
 
     def labels(rows: Any) -> bytes:
