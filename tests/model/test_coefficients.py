@@ -165,3 +165,33 @@ def test_without_pandas_there_is_a_dict_of_columns() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "'feature': ['intercept', '0']" in done.stdout
+
+
+def test_effects_of_arrays_and_of_text(tmp_path: Path) -> None:
+    """The spread of features without columns is that of the first rows."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 3)) * [1.0, 30.0, 0.1]
+    y = X @ [1.0, -2.0, 5.0] + rng.normal(size=900)
+    table = ASGDRegressor().fit(X, y).coefficients()
+    expected = table.weight[1:] * X.std(axis=0)
+    np.testing.assert_allclose(table.effect[1:], expected, rtol=0.05)
+    assert np.isnan(table.effect[0])
+
+    each = np.column_stack([y, X]).round(4).tolist()
+    lines = {
+        "t.svm": [f"{t} 1:{a} 2:{b} 3:{c}" for t, a, b, c in each],
+        "t.vw": [f"{t} | a:{a} b:{b} c:{c}" for t, a, b, c in each],
+    }
+    for name, rows in lines.items():
+        (tmp_path / name).write_text("\n".join(rows) + "\n")
+        how = ["--loss", "squared_error", "-m", tmp_path / "m", "-q"]
+        command = [sys.executable, "-m", "polyak"]
+        subprocess.run([*command, "train", tmp_path / name, *how], check=True, capture_output=True)
+        done = subprocess.run(
+            [*command, "inspect", tmp_path / "m"], check=True, capture_output=True, text=True
+        )
+        words = [line.split() for line in done.stdout.splitlines()]
+        head = next(n for n, line in enumerate(words) if line[:1] == ["feature"])
+        assert words[head][:3] == ["feature", "weight", "effect"]
+        found = sorted(abs(float(line[-1])) for line in words[head + 2 : head + 5])
+        np.testing.assert_allclose(found, sorted(np.abs(expected)), rtol=0.15)

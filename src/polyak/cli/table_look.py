@@ -17,9 +17,13 @@ WIDEST = 32
 
 def show_columns(look: TableLook) -> None:
     """Print one line per column, cut to the width of the terminal, and warnings."""
+    from polyak.data.tables.inference import SAMPLE_ROWS
+
     print(*block([column.cells() for column in look.columns], _width()), sep="\n", file=sys.stderr)
     if look.others:
         print(f"  … and {look.others:,} more columns", file=sys.stderr)
+    if look.rows == SAMPLE_ROWS:
+        print(f"  as in the first {look.rows:,} rows", file=sys.stderr)
     for doubt in look.doubts:
         say(f"warning: {_spelled(doubt)}")
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyak.model import intervals
 from polyak.model.features import FeatureMap
+from polyak.model.training_report import TrainingReport
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +23,8 @@ class _Model(intervals._Model, Protocol):
     @property
     def features(self) -> FeatureMap: ...
     @property
+    def report(self) -> TrainingReport | None: ...
+    @property
     def classes(self) -> NDArray[Any] | None: ...
 
 
@@ -32,8 +35,9 @@ class Coefficients(NamedTuple):
     ----------
     features, outputs : int64 arrays
     numbers : dict of str to array
-        ``weight``, per unit of a table's column; of tables ``effect``; with intervals
-        ``standard_error``, ``z``, ``p_value``, ``low`` and ``high``.
+        ``weight``, per unit of a table's column; ``effect``, the weight times the spread of the
+        feature, where that is known; with intervals ``standard_error``, ``z``, ``p_value``,
+        ``low`` and ``high``.
     """
 
     features: NDArray[np.int64]
@@ -84,10 +88,10 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     units = model.features.units(model.n_features)[shown, None]
     zero = _zero_row(model.features)
     tables = {"weight": (model.scores(zero), model.weights[shown] / units)}
-    if model.features.schema is not None:
-        spreads = model.features.spreads(model.n_features)[shown, None]
+    spreads = _spreads(model)
+    if spreads is not None:
         unknown = np.full((1, len(model.intercept)), np.nan)
-        tables["effect"] = unknown, model.weights[shown] * spreads
+        tables["effect"] = unknown, model.weights[shown] * spreads[shown, None]
     if intervals.interval_kind(model) is not None:
         first, first_error = intervals.score_errors(model, zero)
         centre = intervals.centres(model)[0][shown] / units
@@ -131,6 +135,19 @@ def _shown(model: _Model) -> NDArray[np.int64]:
     plain = np.array([not name.endswith(" is missing") for name in names], dtype=bool)
     shown[: len(plain)] |= plain
     return np.flatnonzero(shown)
+
+
+def _spreads(model: _Model) -> Floats | None:
+    """Give how far features spread: a table's columns, else as the report of training has it."""
+    if model.features.schema is not None:
+        return model.features.spreads(model.n_features)
+    known = {} if model.report is None else model.report.spreads
+    known = {j: spread for j, spread in known.items() if j < model.n_features}
+    if not known:
+        return None
+    spreads = np.full(model.n_features, np.nan)
+    spreads[list(known)] = list(known.values())
+    return spreads
 
 
 def _zero_row(features: FeatureMap) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_many_and_long_columns_are_cut_to_the_screen(tmp_path: Path) -> None:
 def test_the_index_that_pandas_writes_is_left_out(tmp_path: Path) -> None:
     lines = train(table(), tmp_path, index=True)
     assert any("the column without a name of" in line for line in lines)
-    assert any("counts the rows; it is left out" in line for line in lines)
+    assert any("numbers the rows; it is left out" in line for line in lines)
     assert any(line.split()[:4] == ["(no", "name)", "left", "out"] for line in lines)
     assert features(tmp_path) == ["size", "garden", "city", "day"]
 
@@ -111,3 +112,36 @@ def test_a_column_that_tells_the_target_is_warned_of(tmp_path: Path) -> None:
     frame["price"] = np.where(frame["price"] > 30, "a lot", "little")
     lines = train(frame, tmp_path)
     assert [line for line in lines if told in line and "the column paid" in line]
+
+
+def test_the_index_of_some_rows_of_a_larger_table_is_left_out(tmp_path: Path) -> None:
+    frame = table()
+    frame.index = np.cumsum(np.random.default_rng(2).integers(1, 4, ROWS))
+    lines = train(frame, tmp_path, index=True)
+    assert any("numbers the rows; it is left out" in line for line in lines)
+    assert "" not in features(tmp_path)
+    frame.index = frame.index[::-1]
+    lines = train(frame, tmp_path, index=True)
+    assert "" in features(tmp_path)
+
+
+def test_times_are_shown_from_the_first_to_the_last(tmp_path: Path) -> None:
+    hours = pd.date_range("2019-12-31", periods=ROWS, freq="h")
+    lines = train(table(at=hours.astype(str), on=hours.date.astype(str)), tmp_path)
+    words = [" ".join(line.split()) for line in lines]
+    assert "at time 2019-12-31 to 2020-01-12 11:00" in words
+    assert "on date 2019-12-31 to 2020-01-12" in words
+
+
+def test_where_only_the_first_rows_are_shown_it_is_said(tmp_path: Path) -> None:
+    said = "  as in the first 1,000 rows"
+    assert said not in train(table(), tmp_path)
+    assert said in train(pd.concat([table()] * 4), tmp_path)
+
+
+def test_the_features_in_use_are_counted(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "t.csv", index=False)
+    command = ("train", tmp_path / "t.csv", "--target", "price", "-m", tmp_path / "m", "--json")
+    figures = json.loads(polyak(*command).stdout)
+    assert figures["features"] > 2**17
+    assert 5 <= figures["features_in_use"] <= 20

@@ -351,6 +351,7 @@ def _report_missing_targets(outcome: Outcome) -> None:
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     from polyak.cli.progress.live import speeds
     from polyak.cli.race import recent_words, whole_past_words, winner, winner_words
+    from polyak.model.in_use import features_in_use
 
     progress = outcome.progress
     rate, megabytes = speeds(progress)
@@ -359,6 +360,8 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
         report = outcome.model.report
         needed = None if report.rows_needed is None else report.rows_needed.rows
         figures["features"] = outcome.model.n_features
+        if (used := features_in_use(outcome.model)) is not None:
+            figures["features_in_use"] = len(used)
         if report.has_zeros:
             figures["nonzero_weights"] = int((outcome.model.weights != 0).sum())
         if as_json:
@@ -375,5 +378,5 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     return figures | {
         "seconds": progress.seconds,
         "rows_per_second": round(rate),
-        "megabytes_per_second": round(megabytes, 1),
+        "megabytes_per_second": float(f"{megabytes:.2g}"),
     }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
-from polyak.data.tables.look import counts_rows
+from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
@@ -147,16 +147,19 @@ _VALUES = ("number", "boolean", "date", "time")
 
 
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
-    """Leave out the index that pandas writes: a column without a name that counts the rows."""
+    """Leave out the index that pandas writes: a column without a name that numbers the rows.
+
+    It may be that of a larger table, of which these are some rows.
+    """
     for name in names:
         if (
             name in ("", "Unnamed: 0")
             and name not in wanted
-            and counts_rows(_whole(sample.column(name)))
+            and numbers_rows(_whole(sample.column(name)))
         ):
             called = f"called {name}" if name else "without a name"
             warnings.warn(
-                f"the column {called} of {source} counts the rows; it is left out", stacklevel=3
+                f"the column {called} of {source} numbers the rows; it is left out", stacklevel=3
             )
             return [other for other in names if other != name]
     return names

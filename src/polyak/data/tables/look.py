@@ -47,18 +47,22 @@ class ColumnLook(NamedTuple):
 
 
 class TableLook(NamedTuple):
-    """The first columns as they are read, how many others there are, and what looks wrong."""
+    """The first columns as they are read, how many others there are, and what looks wrong.
+
+    All of it is what the first ``rows`` show.
+    """
 
     columns: list[ColumnLook]
     others: int
     doubts: list[str]
+    rows: int
 
 
 def look_at(sample: Any, schema: Schema) -> TableLook:
     """Describe the columns of the first rows, in their order; the target is one of them."""
     shown = _together(sample.column_names, schema.lists)
     others = max(0, len(shown) - MOST_SHOWN)
-    return TableLook(_looks(sample, shown, schema), others, doubts(sample, schema))
+    return TableLook(_looks(sample, shown, schema), others, doubts(sample, schema), sample.num_rows)
 
 
 def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
@@ -106,8 +110,10 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
         return str(array.type), array.null_count / rows
     if kind == "category" or stored == "string":
         words, there = words_of(array)
+        if kind in ("date", "time") and there.any():
+            return f"{_day(min(words[there]))} to {_day(max(words[there]))}", _share(~there)
         different = len(set(words[there].tolist()))
-        return f"{different:,} different", 1.0 - np.count_nonzero(there) / rows
+        return f"{different:,} different", _share(~there)
     if pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type):
         import pyarrow.compute as pc
 
@@ -121,6 +127,14 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
     if stored == "boolean":
         return f"{known.mean():.0%} true", missing
     return f"{known.min():.6g} to {known.max():.6g}", missing
+
+
+def _day(time: str) -> str:
+    return time.removesuffix(":00").removesuffix("00:00").rstrip("T ")
+
+
+def _share(of: NDArray[np.bool_]) -> float:
+    return float(np.mean(of)) if len(of) else 0.0
 
 
 def doubts(sample: Any, schema: Schema) -> list[str]:
@@ -156,6 +170,21 @@ def counts_rows(array: Any) -> bool:
         return False
     numbers = numbers_of(array)
     return bool((np.diff(numbers) == 1).all() and numbers[0] in (0, 1))
+
+
+def numbers_rows(array: Any) -> bool:
+    """Tell whether these may be numbers of rows: whole, and larger from row to row.
+
+    Examples
+    --------
+    >>> pa = pyarrow()
+    >>> numbers_rows(pa.array([1, 2, 5])), numbers_rows(pa.array([1, 2, 2]))
+    (True, False)
+    """
+    if stored_as(array.type) != "number" or len(array) < 2:
+        return False
+    numbers = numbers_of(array)
+    return bool((np.diff(numbers) >= 1).all() and (numbers == np.floor(numbers)).all())
 
 
 def _odd_words(array: Any) -> list[str]:

@@ -262,10 +262,8 @@ class TextSource:
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
         """Name a row by its file and line."""
-        lines: Lines = piece.read()
-        numbers = self._text.rows(lines)[2]
-        line = int(numbers[row]) if row < len(numbers) else 0
-        return lines.file, lines.first_line + line, "line"
+        lines, numbers = piece.read(), self.numbers(piece, row)
+        return lines.file, int(numbers[row]) if row < len(numbers) else lines.first_line, "line"
 
     def numbers(self, piece: Piece, rows: int) -> Any:
         """Give the numbers of the rows' lines."""
