@@ -38,8 +38,8 @@ def penalties_to_try(
     >>> from polyak.losses import get_loss
     >>> X, y = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([2.0, -2.0])
     >>> how = dict(classes=None, l1_ratio=1.0, fit_intercept=True)
-    >>> [float(one) for one in penalties_to_try(get_loss("squared_error"), X, y, None, **how)[:2]]
-    [0.843..., 0.355...]
+    >>> penalties_to_try(get_loss("squared_error"), X, y, None, **how)[:2]
+    [0.928, 0.431]
     """
     goals = targets.reshape(len(targets), -1).astype(np.float64)
     if classes is not None and classes > 2:
