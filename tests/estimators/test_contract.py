@@ -28,6 +28,8 @@ VARIANTS = [
     ASGDClassifier(loss="log_loss"),
     ASGDClassifier(loss="hinge"),
     ASGDClassifier(intervals=True),
+    ASGDClassifier(penalty="l1"),
+    ASGDRegressor(penalty="elasticnet", positive=True),
     ASGDClassifier(step="explicit", precondition=0),
     ASGDRegressor(),
     ASGDRegressor(intervals=True),

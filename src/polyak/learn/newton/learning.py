@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.block.penalty import Ridge, Sparsity
+from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
 from polyak.learn.newton.fitting import (
     INTERCEPT,
     fit_curved,
@@ -67,23 +66,19 @@ class BlockLearning(BlockScoring):
     ) -> None:
         if not get_loss(loss).has_curvature:
             raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
-        least = 0.0 if sparsity is None or sparsity.in_rows else -1.0  # alpha may be zero
-        if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
-            raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
+        check_penalties(penalties, sparsity)
         self.loss, self.exact = loss, loss == "squared_error"
         self.penalties: Floats = np.array(penalties, dtype=np.float64)
-        self.outputs, self.one_vs_rest = outputs, one_vs_rest
+        self.outputs, self.one_vs_rest, self.sparsity = outputs, one_vs_rest, sparsity
         self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
         self.widest = min(
             widest, most_features(loss, outputs, intervals=intervals, together=softmax)
         )
-        self.sparsity = sparsity
         self._weight = 0.0  # of all rows that were learned and forgotten
         self.left: str | None = None
         self.closed = False  # features that are no columns yet are left out from now on
         self._left_out = 0  # how often, since the block began
-        self.clock = 0
-        self.threads = 1
+        self.clock, self.threads = 0, 1
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._first_block = True
         self._solved = 0  # rows of the first block at the last fit
@@ -96,8 +91,7 @@ class BlockLearning(BlockScoring):
         self._known: Information
         self._forget_everything()
         if self._has_room(first_rows) < len(first_rows):
-            some = not (intervals or sparsity)
-            chosen = frequent_features(first_rows, self.widest) if some else None
+            chosen = None if intervals or sparsity else frequent_features(first_rows, self.widest)
             if chosen is None:
                 self._leave(TOO_MANY)
                 return

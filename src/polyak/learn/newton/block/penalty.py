@@ -6,7 +6,8 @@ coordinate descent instead of by equations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,3 +165,10 @@ class Sparsity:
             shrink[free:] = (1.0 - self.l1_ratio) * whole / units[:, None]
         held = np.concatenate([np.full(free, rows), np.maximum(standard.squares, 1.0)])
         return Sparse(shrink, threshold, lowest, HOLD * held)
+
+
+def check_penalties(penalties: Sequence[float], sparsity: Sparsity | None) -> None:
+    """Refuse penalties that cannot be; that of the mean loss may be zero."""
+    least = 0.0 if sparsity is None or sparsity.in_rows else -math.ulp(0.0)
+    if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
+        raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
