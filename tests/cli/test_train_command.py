@@ -51,6 +51,17 @@ def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_pat
     assert f"averaging pays after about {needed:,} rows" in " ".join(done.stdout.split())
 
 
+def test_large_numbers_stand_below_their_heads(tmp_path: Path) -> None:
+    rows = "".join(f"{n * n % 977 * 1000} 1:{n % 7}\n" for n in range(1500))
+    source = tmp_path / "large.svm"
+    source.write_text(rows)
+    done = polyak("train", source, "--loss", "squared_error", "-m", tmp_path / "m")
+    lines = done.stderr.splitlines()
+    heads = next(n for n, line in enumerate(lines) if "rows/s" in line)
+    assert len(lines) > heads + 1
+    assert {len(line) for line in lines[heads:]} == {len(lines[heads])}
+
+
 def test_json_is_one_object_and_nothing_else(
     train_file: Path, test_file: Path, tmp_path: Path
 ) -> None:

@@ -305,3 +305,10 @@ def test_spreads_survive_a_checkpoint(tmp_path):
     spreads = whole.model().report.spreads
     assert half.model().report.spreads == spreads
     np.testing.assert_allclose([spreads[j] for j in range(5)], [1, 2, 3, 4, 5], rtol=0.1)
+
+
+def test_a_page_of_a_model_file_calls_columns_as_training_did(folder: Path, price_page) -> None:
+    command("report", folder / "price.polyak", "-o", folder / "again.html")
+    text = text_of(section((folder / "again.html").read_text("utf-8"), "Columns"))
+    assert "rooms number" in text
+    assert "city words" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polyak.data.tables.look import READ_AS
 from polyak.model.schema import Schema
 from polyak.model.training_report import ColumnReport, SourceReport
 from polyak.reporting.markup import Markup, element
@@ -31,7 +32,7 @@ def columns_section(subject: Subject) -> Markup | None:
 
 def _described(source: SourceReport | None, schema: Schema) -> tuple[Markup, int]:
     if source is None or not source.columns:
-        rows = [[column.name, column.kind] for column in schema.columns]
+        rows = [[column.name, READ_AS[column.kind]] for column in schema.columns]
         target = schema.target
         rows += [] if target is None else [[target.name, "target"]]
         return _table(("Column", "Read as"), rows), len(rows)

@@ -59,12 +59,23 @@ class Lines(Quiet):
         recent = progress.learner.recent()
         rate, megabytes = speeds(progress)
         print(
-            f"{progress.rows:>12,}  {recent['loss']:>9.6f}  {loss:>9.6f}  {recent['error']:>9.6f}"
-            f"  {error:>9.6f}  {rate:>9,.0f}  {megabytes:>7.1f}",
+            f"{progress.rows:>12,}  {_figure(recent['loss'])}  {_figure(loss)}"
+            f"  {_figure(recent['error'])}  {_figure(error)}  {rate:>9,.0f}  {megabytes:>7.1f}",
             file=self._out,
             flush=True,
         )
         self._printed = progress.rows
+
+
+def _figure(value: float) -> str:
+    """Write a number so that it fits its column.
+
+    Examples
+    --------
+    >>> _figure(0.25), _figure(20558.814055), _figure(41281306250.0)
+    (' 0.250000', '  20558.8', '4.128e+10')
+    """
+    return f"{value:>9.{'6f' if abs(value) < 100 else '6g' if abs(value) < 1e6 else '4g'}}"
 
 
 class LiveLine(Quiet):
