@@ -99,6 +99,6 @@ def test_frames_of_numbers_are_what_they_were() -> None:
 def test_the_index_that_pandas_writes_is_left_out(library: str) -> None:
     words = pd.DataFrame({"Unnamed: 0": np.arange(1, 201), "word": ["a", "b"] * 100})
     frame = words if library == "pandas" else pa.Table.from_pandas(words, preserve_index=False)
-    with pytest.warns(UserWarning, match="counts the rows; it is left out"):
+    with pytest.warns(UserWarning, match="numbers the rows; it is left out"):
         model = ASGDRegressor(random_state=0).fit(frame, np.tile([1.0, 2.0], 100))
     np.testing.assert_allclose(model.predict(frame), np.tile([1.0, 2.0], 100), atol=1e-3)
