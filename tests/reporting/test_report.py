@@ -107,6 +107,15 @@ def test_intervals_are_drawn_where_they_are_known():
     assert "95% confidence between" not in polyak.report(model_of("logistic"))
 
 
+def test_the_penalty_and_its_zeros_are_told():
+    X = np.random.default_rng(0).standard_normal((500, 8))
+    model = polyak.ASGDRegressor(penalty="elasticnet", alpha=0.1).fit(X, X[:, 0] - X[:, 1])
+    page = polyak.report(model)
+    assert "elasticnet, l1_ratio 0.5" in page
+    assert f"{np.count_nonzero(model.coef_)} of 8" in page
+    assert "not zero" not in polyak.report(model_of("logistic"))
+
+
 def test_the_start_of_averaging_is_marked():
     model = model_of("paper")
     (t0,) = model.report.average_start

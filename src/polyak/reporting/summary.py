@@ -49,6 +49,9 @@ def _lines(subject: Subject) -> list[Line]:
             lines.append(("Lines left out, not readable", f"{report.bad_lines:,}"))
     lines.append(("Features", f"{model.n_features:,}"))
     if report is not None:
+        if report.has_zeros:
+            there = int((model.weights != 0).sum())
+            lines.append(("Weights that are not zero", f"{there:,} of {model.weights.size:,}"))
         lines += _losses(subject, report) + _training(report)
     lines.append(("Weights", f"{model.weights.dtype}"))
     return lines
@@ -92,6 +95,8 @@ def _training(report: TrainingReport) -> list[Line]:
         lines.append(("Candidates", f"{len(runners)}, of which {left} ran to the end"))
     if "recipe" in report.recipe:
         lines.append(("Recipe", str(report.recipe["recipe"])))
+    if report.has_zeros:
+        lines.append(("Kind of penalty", report.penalty_words))
     lines += settings(report.winner)
     starts = facts.averaging_starts(report)
     if starts and max(starts) > 0:
