@@ -5,6 +5,7 @@
 #include "learn/losses.hpp"
 #include "paper/olbfgs.hpp"
 #include "paper/rivals.hpp"
+#include "paper/sgd_qn.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
@@ -40,9 +41,10 @@ int64_t pegasos(const char *loss, const Rows &rows, const double *y, const Pegas
 
 template <class Rows>
 int64_t sgd_qn(const char *loss, const Rows &rows, const double *y, const SgdQnSettings &set,
-               SgdQnState &state, double *weights, double *gains, int64_t features) {
+               SgdQnState &state, double *weights, double *gains, double *before,
+               int64_t features) {
   return with_loss(loss, [&](auto kind) {
-    return learn_sgd_qn<decltype(kind)>(rows, y, set, state, weights, gains, features);
+    return learn_sgd_qn<decltype(kind)>(rows, y, set, state, weights, gains, before, features);
   });
 }
 
@@ -62,7 +64,7 @@ int64_t olbfgs(const char *loss, const Rows &rows, const double *y, const Olbfgs
   template int64_t pegasos(const char *, const ROWS &, const double *, const PegasosSettings &, \
                            PegasosState &, double *, int64_t, double *);                        \
   template int64_t sgd_qn(const char *, const ROWS &, const double *, const SgdQnSettings &,    \
-                          SgdQnState &, double *, double *, int64_t);                           \
+                          SgdQnState &, double *, double *, double *, int64_t);                 \
   template int64_t olbfgs(const char *, const ROWS &, const double *, const OlbfgsSettings &,   \
                           OlbfgsState &, double *, double *, double *, double *, int64_t);
 #define POLYAK_COMMA ,

@@ -18,7 +18,8 @@ namespace polyak {
                   PegasosState &state, double *weights, int64_t features, double *slopes);         \
   template <class Rows>                                                                            \
   int64_t sgd_qn(const char *loss, const Rows &rows, const double *y, const SgdQnSettings &set,    \
-                 SgdQnState &state, double *weights, double *gains, int64_t features);             \
+                 SgdQnState &state, double *weights, double *gains, double *before,                \
+                 int64_t features);                                                                \
   template <class Rows>                                                                            \
   int64_t olbfgs(const char *loss, const Rows &rows, const double *y, const OlbfgsSettings &set,   \
                  OlbfgsState &state, double *weights, double *moves, double *changes,              \

@@ -9,7 +9,8 @@ namespace polyak {
 // SGD and SGD2, which differ only in where the learning rate gamma0 / (1 + decay gamma0 t) is from.
 struct SgdSettings {
   double alpha, gamma0, decay;
-  bool intercept;
+  double
+      intercept_rate;  // the intercept's learning rate over that of the weights; 0: there is none
 };
 struct SgdState {
   double clock, scale, bias;
@@ -27,13 +28,17 @@ struct PegasosState {
 
 struct SgdQnSettings {
   double alpha;
+  double t0;  // of the pseudo-code of 2009; zero for the rule of sgd-2.x
   int64_t skip;
   bool intercept;
 };
 struct SgdQnState {
-  double bias, bias_gain;
-  double until;    // rows to the next penalty
-  double measure;  // 1 if the next row is to measure the curvature
+  double bias, bias_gain, bias_before;
+  double clock;     // rows so far
+  double last;      // the row of the last measurement
+  double until;     // rows to the next penalty
+  double measure;   // 1 if the next row is to measure the curvature
+  double measured;  // how many did, and two more: the r of the pseudo-code
 };
 
 struct OlbfgsSettings {

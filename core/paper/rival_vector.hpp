@@ -101,20 +101,20 @@ struct ScaledVector {
   }
 };
 
-// A gain after `rows` rows of a curvature: its inverse grows by both their product. `stiffness` is
-// the gain times the curvature, which spares a division.
-POLYAK_INLINE double stiffer(double gain, double stiffness, int64_t rows) {
-  return gain / (1.0 + static_cast<double>(rows) * stiffness);
-}
-
-// What SGD-QN keeps: the iterate as it is, and beside it a gain for each of its coordinates.
+// What SGD-QN keeps: the iterate as it is, a gain for each of its coordinates, and the iterate as
+// it was when the last penalty was due.
 struct RescaledVector {
-  double *w, *gain;
+  double *w, *gain, *before;
   int64_t features;
 
   template <class Row>
   double score(const Row &row) const {
     return inner_product(row, w);
+  }
+
+  template <class Row>
+  double score_before(const Row &row) const {
+    return inner_product(row, before);
   }
 
   template <class Row>
@@ -126,34 +126,57 @@ struct RescaledVector {
     }
   }
 
-  // The penalty of so many rows at once; never beyond zero.
-  POLYAK_NOINLINE void decay(double alpha, int64_t rows) {
-    const double together = alpha * static_cast<double>(rows);
-    for (int64_t j = 0; j < features; ++j) {
-      const double left = 1.0 - together * gain[j];
-      w[j] *= left > 0.0 ? left : 0.0;
-    }
+  POLYAK_NOINLINE void keep() {
+    for (int64_t j = 0; j < features; ++j) before[j] = w[j];
   }
 
-  // What a row that was just learned tells of the curvature beside the penalty's, for one of its
-  // features, times that feature's gain. The difference of gradients over that of weights is
-  // `share` over the gain, with the share of the slope that the step took away. Kept such that
-  // with the penalty's the curvature is within 1 to 100 alpha.
-  POLYAK_INLINE static double stiffness(double share, double gain, double alpha) {
-    const double most = 99.0 * alpha * gain;
-    return share < 0.0 ? 0.0 : share < most ? share : most;
+  // The penalty of several rows at once: together is their number times alpha.
+  POLYAK_NOINLINE void decay(double together) {
+    for (int64_t j = 0; j < features; ++j) w[j] -= together * gain[j] * w[j];
   }
 
-  // The row's own features get what it tells; every feature the penalty's curvature, which is
-  // there whatever the row.
+  // sgd-2.x: what a row tells of the curvature of one of its features, from its slopes with the
+  // weights now and before; within 0.1 to 100 alpha. A weight that has not moved since tells that
+  // it is stiff.
+  POLYAK_INLINE static double curvature(double change, double x, double moved, double alpha) {
+    if (x == 0.0) return alpha;
+    if (moved == 0.0) return 101.0 * alpha;
+    const double found = alpha + change * x / moved;
+    return found < 0.1 * alpha ? 0.1 * alpha : found < 100.0 * alpha ? found : 100.0 * alpha;
+  }
+  // A gain after `rows` rows of a curvature: its inverse grows by both their product.
+  POLYAK_INLINE static double stiffer(double gain, double curvature, double rows) {
+    return gain / (1.0 + rows * curvature * gain);
+  }
+
+  // Every feature gets the penalty's curvature first, which keeps all gains above zero, and then
+  // the row's own get the rest of theirs.
   template <class Row>
-  POLYAK_NOINLINE void stiffen(const Row &row, double share, double alpha, int64_t rows) {
+  POLYAK_NOINLINE void stiffen(const Row &row, double change, double alpha, double rows) {
+    for (int64_t j = 0; j < features; ++j) gain[j] = stiffer(gain[j], alpha, rows);
     for (int64_t i = 0; i < row.size; ++i) {
-      double &own = gain[row.feature(i)];
-      const double told = row.value[i] != 0 ? stiffness(share, own, alpha) : 0.0;
-      own = stiffer(own, told, rows);
+      const int64_t j = row.feature(i);
+      const double found = curvature(change, row.value[i], w[j] - before[j], alpha);
+      gain[j] = stiffer(gain[j], found - alpha, rows);
     }
-    for (int64_t j = 0; j < features; ++j) gain[j] = stiffer(gain[j], alpha * gain[j], rows);
+  }
+
+  // The pseudo-code of 2009: a mean of the ratios that rows tell of themselves. `share` is the
+  // share of its slope that the row's own step took away, and that step was rate times the gain.
+  POLYAK_INLINE static double mean_ratio(double gain, double share, double rate, double alpha,
+                                         double weight) {
+    const double found = gain + weight * (1.0 / (alpha + share / (rate * gain)) - gain);
+    return found > 0.01 / alpha ? found : 0.01 / alpha;
+  }
+
+  template <class Row>
+  POLYAK_NOINLINE void average(const Row &row, double share, double rate, double alpha,
+                               double weight) {
+    for (int64_t j = 0; j < features; ++j) before[j] = 0.0;
+    for (int64_t i = 0; i < row.size; ++i)
+      if (row.value[i] != 0) before[row.feature(i)] = share;
+    for (int64_t j = 0; j < features; ++j)
+      gain[j] = mean_ratio(gain[j], before[j], rate, alpha, weight);
   }
 
  private:

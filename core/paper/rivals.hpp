@@ -1,4 +1,4 @@
-// The rivals that take one row, or one small batch, at a time: SGD (and SGD2), Pegasos and SGD-QN.
+// The rivals that take one row, or one small batch, at a time: SGD (and SGD2) and Pegasos.
 // Each loop reads like the paper it is from; see docs/rivals.md. All answer all_learned, or the
 // row where a score was no longer a number.
 #pragma once
@@ -37,7 +37,7 @@ int64_t learn_sgd(const Rows &rows, const double *y, const SgdSettings &set, Sgd
     w.multiply(1.0 - set.alpha * gamma);
     if (push != 0.0) {
       w.add(row, -push);
-      if (set.intercept) state.bias -= push;
+      state.bias -= set.intercept_rate * push;
     }
   }
   state.scale = w.scale;
@@ -82,38 +82,6 @@ int64_t learn_pegasos(const Rows &rows, const double *y, const PegasosSettings &
   state.scale = w.scale;
   state.square = w.square;
   return stopped;
-}
-
-template <class Loss, class Rows>
-int64_t learn_sgd_qn(const Rows &rows, const double *y, const SgdQnSettings &set, SgdQnState &state,
-                     double *weights, double *gains, int64_t features) {
-  RescaledVector w{weights, gains, features};
-  for (int64_t i = 0; i < rows.count; ++i) {
-    const auto row = rows[i];
-    prefetch(row);
-    const double score = w.score(row) + state.bias;
-    if (!std::isfinite(score)) return i;
-    const double slope = Loss::slope(score, y[i]);
-    if (slope != 0.0) {
-      w.add(row, -slope);
-      if (set.intercept) state.bias -= slope * state.bias_gain;
-    }
-    if (state.measure != 0.0) {
-      const double after = slope != 0.0 ? Loss::slope(w.score(row) + state.bias, y[i]) : 0.0;
-      const double share = slope != 0.0 ? (slope - after) / slope : 0.0;
-      w.stiffen(row, share, set.alpha, set.skip);
-      const double gain = state.bias_gain, told = w.stiffness(share, gain, set.alpha);
-      state.bias_gain = stiffer(gain, told + set.alpha * gain, set.skip);
-      state.measure = 0.0;
-    }
-    state.until -= 1.0;
-    if (state.until <= 0.0) {
-      w.decay(set.alpha, set.skip);
-      state.until = static_cast<double>(set.skip);
-      state.measure = 1.0;
-    }
-  }
-  return all_learned;
 }
 
 }  // namespace POLYAK_KERNELS

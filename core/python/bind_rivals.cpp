@@ -98,10 +98,10 @@ void check_positive(const char *what, int64_t value) {
 
 void sgd(Optional indptr, Optional indices, AnyArray values, Doubles targets,
          const std::string &loss, Vector weights, Vector state, double alpha, double gamma0,
-         double decay, bool intercept) {
+         double decay, double intercept_rate) {
   Kept<SgdState> kept(state);
   const int64_t features = static_cast<int64_t>(weights.size());
-  const SgdSettings set{alpha, gamma0, decay, intercept};
+  const SgdSettings set{alpha, gamma0, decay, intercept_rate};
   learn_rows(
       {indptr, indices, values}, targets, loss, features, [&](const auto &rows, const double *y) {
         return POLYAK_CALL(sgd(loss.c_str(), rows, y, set, kept.state, weights.data(), features));
@@ -124,18 +124,19 @@ void pegasos(Optional indptr, Optional indices, AnyArray values, Doubles targets
 }
 
 void sgd_qn(Optional indptr, Optional indices, AnyArray values, Doubles targets,
-            const std::string &loss, Vector weights, Vector gains, Vector state, double alpha,
-            int64_t skip, bool intercept) {
+            const std::string &loss, Vector weights, Vector gains, Vector before, Vector state,
+            double alpha, double t0, int64_t skip, bool intercept) {
   Kept<SgdQnState> kept(state);
   check_positive("skip", skip);
   const int64_t features = static_cast<int64_t>(weights.size());
   check_size("gains", gains.size(), features);
-  const SgdQnSettings set{alpha, skip, intercept};
-  learn_rows(
-      {indptr, indices, values}, targets, loss, features, [&](const auto &rows, const double *y) {
-        return POLYAK_CALL(
-            sgd_qn(loss.c_str(), rows, y, set, kept.state, weights.data(), gains.data(), features));
-      });
+  check_size("weights before", before.size(), features);
+  const SgdQnSettings set{alpha, t0, skip, intercept};
+  learn_rows({indptr, indices, values}, targets, loss, features,
+             [&](const auto &rows, const double *y) {
+               return POLYAK_CALL(sgd_qn(loss.c_str(), rows, y, set, kept.state, weights.data(),
+                                         gains.data(), before.data(), features));
+             });
 }
 
 void olbfgs(Optional indptr, Optional indices, AnyArray values, Doubles targets,
@@ -164,13 +165,14 @@ void bind_rivals(nb::module_ &parent) {
   nb::module_ m = parent.def_submodule("rivals");
   m.def("sgd", &sgd, "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a, "loss"_a,
         "weights"_a.noconvert(), "state"_a.noconvert(), nb::kw_only(), "alpha"_a, "gamma0"_a,
-        "decay"_a, "intercept"_a, "Steps of SGD, one a row.");
+        "decay"_a, "intercept_rate"_a, "Steps of SGD, one a row.");
   m.def("pegasos", &pegasos, "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a,
         "loss"_a, "weights"_a.noconvert(), "state"_a.noconvert(), nb::kw_only(), "alpha"_a,
         "radius"_a, "batch"_a, "intercept"_a, "Steps of Pegasos, one a mini-batch.");
   m.def("sgd_qn", &sgd_qn, "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a, "loss"_a,
-        "weights"_a.noconvert(), "gains"_a.noconvert(), "state"_a.noconvert(), nb::kw_only(),
-        "alpha"_a, "skip"_a, "intercept"_a, "Steps of SGD-QN, one a row.");
+        "weights"_a.noconvert(), "gains"_a.noconvert(), "before"_a.noconvert(),
+        "state"_a.noconvert(), nb::kw_only(), "alpha"_a, "t0"_a, "skip"_a, "intercept"_a,
+        "Steps of SGD-QN, one a row.");
   m.def("olbfgs", &olbfgs, "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a, "loss"_a,
         "weights"_a.noconvert(), "moves"_a.noconvert(), "changes"_a.noconvert(),
         "state"_a.noconvert(), nb::kw_only(), "alpha"_a, "eta0"_a, "tau"_a, "damping"_a, "batch"_a,

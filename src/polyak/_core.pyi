@@ -292,7 +292,7 @@ class _Rivals(Protocol):
         alpha: float,
         gamma0: float,
         decay: float,
-        intercept: bool,
+        intercept_rate: float,
     ) -> None: ...
     def pegasos(
         self,
@@ -318,9 +318,11 @@ class _Rivals(Protocol):
         loss: str,
         weights: NDArray[np.float64],
         gains: NDArray[np.float64],
+        before: NDArray[np.float64],
         state: NDArray[np.float64],
         *,
         alpha: float,
+        t0: float,
         skip: int,
         intercept: bool,
     ) -> None: ...

@@ -37,29 +37,3 @@ def pegasos_iterates(X: Any, y: Any, loss: str, alpha: float, k: int) -> Any:
         w = w * min(1.0, 1 / (np.sqrt(alpha) * np.linalg.norm(w))) if w.any() else w
         iterates.append(w)
     return np.array(iterates)
-
-
-def sgd_qn(X: Any, y: Any, loss: str, alpha: float, gamma0: float, skip: int) -> tuple[Any, Any]:
-    """The last iterate of SGD-QN and its gains."""
-    X = with_constant(X)
-    penalty = np.append(np.full(X.shape[1] - 1, alpha), 0.0)
-    w, h = np.zeros(X.shape[1]), np.full(X.shape[1], gamma0)
-    count, measure = skip, False
-    for x, target in zip(X, y, strict=True):
-
-        def gradient(weights: Any, x: Any = x, target: Any = target) -> Any:
-            return float(get_loss(loss).slope(x @ weights, target)) * x + alpha * weights
-
-        before = w
-        w = w - h * (gradient(w) - alpha * w)
-        if measure:
-            moved = w - before
-            ratio = np.full(len(w), alpha)
-            np.divide(gradient(w) - gradient(before), moved, out=ratio, where=moved != 0)
-            h = 1 / (1 / h + skip * np.clip(ratio, alpha, 100 * alpha))
-            measure = False
-        count -= 1
-        if count == 0:
-            w = w - skip * penalty * h * w
-            count, measure = skip, True
-    return w, h

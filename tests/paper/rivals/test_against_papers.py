@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from by_hand import pegasos_iterates, sgd_iterates, sgd_qn
+from by_hand import pegasos_iterates, sgd_iterates
 from rival_problems import learned, problem
 from scipy.optimize import minimize
 
 from polyak import _core
-from polyak.learn.schedules import largest_squared_length
 from polyak.losses import get_loss
-from polyak.paper.rivals import OLBFGS, SGD, SGD2, SGDQN, Batch, Pegasos
-from polyak.paper.rivals.calibrate import best_gamma0
+from polyak.paper.rivals import OLBFGS, SGD, Batch, Pegasos
 
 ALPHA = 1e-3
 
@@ -44,52 +42,6 @@ def test_sgd_begins_as_the_paper_says(loss):
     np.testing.assert_allclose(learned(sgd), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("loss", SGD2.losses)
-def test_first_hundred_iterates_of_sgd2(loss):
-    X, y = problem(loss, 1100)
-    model = SGD2(loss=loss, alpha=ALPHA)
-    # The first thousand rows come at once, so that t_s is known; they are then learned from.
-    model.partial_fit(X[:1000], y[:1000], classes=[-1.0, 1.0])
-    t_s = model.t_start_
-    expected = sgd_iterates(X, y, loss, ALPHA, lambda t: 1 / (ALPHA * (t + t_s)))
-    np.testing.assert_allclose(learned(model), expected[999], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(iterates(model, X[1000:], y[1000:]), expected[1000:], rtol=1e-9)
-    # And the first hundred, by the engine itself: the estimator would still wait for its sample.
-    engine, first = model._begin(X[:1000], y[:1000]), []
-    for i in range(100):
-        engine.learn(X[i : i + 1], y[i : i + 1])
-        first.append(np.append(engine.coef, engine.intercept))
-    np.testing.assert_allclose(first, expected[:100], rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", SGD2.losses)
-def test_sgd2_picks_the_best_of_the_rates_it_tries(loss):
-    X, y = problem(loss, 1000)
-    settings = {"loss": loss, "alpha": ALPHA, "fit_intercept": True}
-    best = best_gamma0(X, y, **settings)
-
-    def cost(gamma0):
-        w = sgd_iterates(X, y, loss, ALPHA, lambda t: gamma0 / (1 + ALPHA * gamma0 * t))[-1]
-        losses = get_loss(loss).value(X @ w[:-1] + w[-1], y)
-        return losses.mean() + ALPHA / 2 * w[:-1] @ w[:-1]
-
-    with np.errstate(all="ignore"):
-        assert cost(best) <= min(cost(best / 2), np.nan_to_num(cost(best * 2), nan=np.inf))
-        assert cost(best) <= cost(1 / largest_squared_length(X))
-
-
-def test_a_cost_that_is_not_finite_is_infinite():
-    # The loss of a target this far away overflows unless the weights reach it.
-    X, y = np.array([[1.0]] * 40), np.full(40, 1.2e154)
-    settings = {"loss": "squared_error", "alpha": 1e-9, "fit_intercept": False}
-    with np.errstate(all="ignore"):
-        assert not np.isfinite(np.mean(get_loss("squared_error").value(0.0, 2 * y)))
-        best = best_gamma0(X, y, **settings)
-        assert best == best_gamma0(X, y / 1e154, **settings) == 1.0
-        # And where nothing is finite whatever the rate, there is still an answer.
-        assert 0 < best_gamma0(X, 1e3 * y, **settings) < 1e-5
-
-
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("loss", Pegasos.losses)
 def test_first_hundred_iterates_of_pegasos(loss, k):
@@ -112,30 +64,6 @@ def test_the_ball_of_pegasos_holds_the_minimiser():
 
 
 @pytest.mark.parametrize("skip", [5, 50])
-@pytest.mark.parametrize("loss", SGDQN.losses)
-def test_sgd_qn_on_five_thousand_rows(loss, skip):
-    X, y = problem(loss, 5000)
-    model = SGDQN(loss=loss, alpha=ALPHA, skip=skip).fit(X, y)
-    w, h = sgd_qn(X, y, loss, ALPHA, model.eta0_, skip)
-    np.testing.assert_allclose(learned(model), w, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(model.gains_, h[:-1], rtol=1e-7)
-    assert model.gains_.max() < model.eta0_
-
-
-def test_sgd_qn_keeps_the_gains_of_rare_features_up():
-    X, y = problem("squared_hinge", 5000)
-    X[np.random.default_rng(1).random(len(X)) < 0.95, 0] = 0.0
-    gains = SGDQN(alpha=ALPHA, skip=5).fit(X, y).gains_
-    assert gains[0] > 2 * gains[1:].max()
-
-
-def test_skip_of_sgd_qn_follows_the_density():
-    X, y = problem("squared_hinge", 2000)
-    share = np.count_nonzero(X[:1000]) / X[:1000].size
-    assert SGDQN().fit(X, y).skip_ == round(16 / share)
-    assert SGDQN(skip=3).fit(X, y).skip_ == 3
-
-
 def quadratic(features=20, seed=0):
     """Rows and targets whose least squares have a badly conditioned Hessian."""
     rng = np.random.default_rng(seed)
@@ -210,3 +138,18 @@ def test_olbfgs_measures_both_gradients_on_the_same_mini_batch():
         return A.T @ slopes / 100 + ALPHA * np.append(w[:-1], 0)
 
     np.testing.assert_allclose(change, gradient(w) - gradient(w - move), rtol=1e-8, atol=1e-12)
+
+
+def test_olbfgs_chooses_its_gain_on_the_first_rows_alone():
+    X, y = problem("squared_hinge", 3000)
+    model = OLBFGS(alpha=ALPHA).fit(X, y)
+    with np.errstate(all="ignore"):
+        costs = {}
+        for gain in 2.0 ** np.arange(-8, 4):
+            tried = OLBFGS(alpha=ALPHA, eta0=gain, tau=1e15).fit(X[:1000], y[:1000])
+            scores = X[:1000] @ tried.coef_[0] + tried.intercept_[0]
+            penalty = ALPHA / 2 * np.sum(tried.coef_**2)
+            costs[gain] = get_loss("squared_hinge").value(scores, y[:1000]).mean() + penalty
+    best = min(costs, key=costs.get)
+    assert model.eta0_ in (best, best / 2)
+    assert OLBFGS(alpha=ALPHA).fit(X[:1000], y[:1000]).eta0_ == model.eta0_  # later rows: unseen

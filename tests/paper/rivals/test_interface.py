@@ -197,7 +197,7 @@ def test_the_core_refuses_what_it_cannot_hold():
 
     X, y = problem("hinge", 10)
     state, weights = np.array([0.0, 1.0, 0.0]), np.zeros(6)
-    settings = {"alpha": 0.1, "gamma0": 0.1, "decay": 0.1, "intercept": True}
+    settings = {"alpha": 0.1, "gamma0": 0.1, "decay": 0.1, "intercept_rate": 1.0}
 
     def sgd(X, y, loss="hinge", weights=weights, state=state):
         parts = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)

@@ -4,7 +4,7 @@
 name       class          streams what it is
 ========== ============== ======= ===========================================================
 sgd        `SGD`          yes     plain SGD, learning rate as 1/t, last iterate
-sgd2       `SGD2`         yes     the same; its learning rate did best on the first 1000 rows
+sgd2       `SGD2`         yes     the same; its learning rate is tried out on the first rows
 pegasos    `Pegasos`      yes     steps of 1/(λt), projected on a ball
 sgd_qn     `SGDQN`        yes     a gain for each coordinate, from ratios of differences
 olbfgs     `OLBFGS`       yes     limited-memory BFGS on mini-batches

@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 class Iterate:
     """The last iterate of SGD with the learning rate ``gamma0 / (1 + decay * gamma0 * t)``.
 
+    ``t`` is 1 for the first row, or ``first``. ``intercept_rate`` is the learning rate of the
+    intercept over that of the weights.
+
     Examples
     --------
     >>> iterate = Iterate(2, loss="squared_error", alpha=0.0, gamma0=0.5, decay=0.0)
@@ -31,12 +34,14 @@ class Iterate:
     gamma0: float
     decay: float
     fit_intercept: bool = True
+    first: float = 1.0
+    intercept_rate: float = 1.0
     weights: Floats = field(init=False)
     state: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.weights = np.zeros(self.features)
-        self.state = np.array([0.0, 1.0, 0.0])  # clock, scale, intercept
+        self.state = np.array([self.first - 1.0, 1.0, 0.0])  # clock, scale, intercept
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a row."""
@@ -49,7 +54,7 @@ class Iterate:
             alpha=self.alpha,
             gamma0=self.gamma0,
             decay=self.decay,
-            intercept=self.fit_intercept,
+            intercept_rate=self.intercept_rate if self.fit_intercept else 0.0,
         )
 
     @property
@@ -61,9 +66,3 @@ class Iterate:
     def intercept(self) -> float:
         """The intercept of the iterate."""
         return float(self.state[2])
-
-    def scores(self, rows: Rows) -> Floats:
-        """Score rows with the iterate."""
-        weights = np.ascontiguousarray(self.coef[:, None])
-        scores: Floats = _core.score_rows(*core_arrays(rows), weights)[:, 0]
-        return scores + self.intercept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from polyak import _core
 from polyak.estimators.parameters import keep
 from polyak.learn.schedules import mean_squared_length
 from polyak.paper.rivals.base import COUNT, POSITIVE, StreamingRival
+from polyak.paper.rivals.calibrate import SAMPLE, lower_of_the_last_two, objective
 from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, core_arrays
 
@@ -37,7 +38,10 @@ class OLBFGS(StreamingRival):
         The rows of a mini-batch.
     memory : int, default=10
         How many pairs of differences are kept.
-    eta0 : float, default=0.3
+    eta0 : float or "auto", default="auto"
+        "auto" tries constant gains on the first 1000 rows, as SGD2 tries learning rates: 1, a half,
+        a quarter and so on (or 2, 4 ...), and takes the next lower neighbour of the best. So only
+        rows to learn from are looked at.
     tau : float, default=1000
         After so many mini-batches the gain has halved.
     damping : float or "auto", default="auto"
@@ -52,6 +56,8 @@ class OLBFGS(StreamingRival):
     ----------
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
+    eta0_ : float
+        The first gain.
     classes_, n_features_in_, n_iter_
 
     Examples
@@ -66,7 +72,7 @@ class OLBFGS(StreamingRival):
         **StreamingRival._parameter_constraints,
         "batch_size": COUNT,
         "memory": COUNT,
-        "eta0": POSITIVE,
+        "eta0": [StrOptions({"auto"}), *POSITIVE],
         "tau": POSITIVE,
         "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     }
@@ -78,7 +84,7 @@ class OLBFGS(StreamingRival):
         alpha: float = 1e-4,
         batch_size: int = 100,
         memory: int = 10,
-        eta0: float = 0.3,
+        eta0: Any = "auto",
         tau: float = 1000,
         damping: Any = "auto",
         fit_intercept: bool = True,
@@ -86,24 +92,36 @@ class OLBFGS(StreamingRival):
     ) -> None:
         keep(locals())
 
+    @property
+    def eta0_(self) -> float:
+        """The first gain."""
+        engine = self._engine()
+        assert isinstance(engine, _Secants)
+        return engine.eta0
+
     def _new_stream(self) -> Stream:
-        return Stream(self._begin, sample=int(self.batch_size), unit=int(self.batch_size))
+        size = int(self.batch_size)
+        sample = size * max(1, SAMPLE // size) if self.eta0 == "auto" else size
+        return Stream(self._begin, sample=sample, unit=size)
 
     def _begin(self, rows: Rows, targets: Floats) -> _Secants:
         damping = self.damping
         if damping == "auto":
-            damping = 1e-3 * mean_squared_length(rows, fit_intercept=self.fit_intercept)
-        return _Secants(
+            first = rows[: self.batch_size]
+            damping = 1e-3 * mean_squared_length(first, fit_intercept=self.fit_intercept)
+        engine = _Secants(
             features=self.n_features_in_,
             loss=self.loss,
             alpha=float(self.alpha),
             batch=int(self.batch_size),
             memory=int(self.memory),
-            eta0=float(self.eta0),
+            eta0=1.0,
             tau=float(self.tau),
             damping=float(damping),
             fit_intercept=bool(self.fit_intercept),
         )
+        eta0 = engine.best_eta0(rows, targets) if self.eta0 == "auto" else float(self.eta0)
+        return replace(engine, eta0=eta0)
 
 
 @dataclass(slots=True)
@@ -147,6 +165,20 @@ class _Secants:
             batch=self.batch,
             intercept=self.fit_intercept,
         )
+
+    def best_eta0(self, rows: Rows, targets: Floats) -> float:
+        """Try constant gains on a sample, as SGD2 tries learning rates."""
+
+        def cost(eta0: float) -> float:
+            tried = replace(self, eta0=eta0, tau=1e100)
+            try:
+                with np.errstate(all="ignore"):
+                    tried.learn(rows, targets)
+            except ArithmeticError:
+                return np.inf
+            return objective(rows, targets, self.loss, self.alpha, tried.coef, tried.intercept)
+
+        return lower_of_the_last_two(cost)
 
     @property
     def coef(self) -> Floats:

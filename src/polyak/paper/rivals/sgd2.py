@@ -1,4 +1,4 @@
-"""SGD2: Bottou's SGD, whose learning rate did best on a sample."""
+"""SGD2: Bottou's SGD, whose learning rate was tried out on a sample."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from polyak.estimators.parameters import keep
-from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.paper.rivals.base import CLASSIFICATION, StreamingRival
-from polyak.paper.rivals.calibrate import best_gamma0
+from polyak.paper.rivals.calibrate import INTERCEPT_RATE, SAMPLE, best_gamma0
 from polyak.paper.rivals.iterate import Iterate
 from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows
 
 
 class SGD2(StreamingRival):
-    """Stochastic gradient descent with ``gamma_t = 1 / (alpha * (t + t_s))``.
+    """Stochastic gradient descent as Bottou's program ``svmsgd`` (sgd-2.x) has it.
 
-    ``t_s = 1 / (alpha * eta0)`` with the ``eta0`` that gave the lowest cost in one pass over the
-    first 1000 rows; see `polyak.paper.rivals.calibrate.best_gamma0`. The penalty is a scalar that
-    multiplies all weights at once. The model is the last iterate.
+    The learning rate is ``eta0 / (1 + alpha * eta0 * t)``, t being 0 for the first row, and
+    ``eta0`` is found on the first 1001 rows: see `polyak.paper.rivals.calibrate.best_gamma0`. The
+    intercept learns at a hundredth of the rate. The model is the last iterate.
 
     Parameters
     ----------
@@ -38,9 +37,7 @@ class SGD2(StreamingRival):
     coef_ : array of shape (1, n_features), or (n_features,) for ``loss="squared_error"``
     intercept_ : array of shape (1,)
     eta0_ : float
-        The best learning rate on the sample.
-    t_start_ : float
-        ``t_s``.
+        The first learning rate, found on the sample.
     classes_, n_features_in_, n_iter_
 
     Examples
@@ -69,23 +66,26 @@ class SGD2(StreamingRival):
 
     @property
     def eta0_(self) -> float:
-        """The best learning rate on the sample."""
+        """The first learning rate, found on the sample."""
         engine = self._engine()
         assert isinstance(engine, Iterate)
         return engine.gamma0
 
-    @property
-    def t_start_(self) -> float:
-        """The row number that the learning rate begins with."""
-        return 1.0 / (float(self.alpha) * self.eta0_)
-
     def _new_stream(self) -> Stream:
-        return Stream(self._begin, sample=CALIBRATION_ROWS)
+        return Stream(self._begin, sample=SAMPLE)
 
     def _begin(self, rows: Rows, targets: NDArray[np.float64]) -> Iterate:
         alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
         gamma0 = best_gamma0(
             rows, targets, loss=self.loss, alpha=alpha, fit_intercept=fit_intercept
         )
-        # 1 / (alpha (t + t_s)) = gamma0 / (1 + alpha gamma0 t)
-        return Iterate(self.n_features_in_, self.loss, alpha, gamma0, alpha, fit_intercept)
+        return Iterate(
+            self.n_features_in_,
+            self.loss,
+            alpha,
+            gamma0,
+            decay=alpha,
+            fit_intercept=fit_intercept,
+            first=0.0,
+            intercept_rate=INTERCEPT_RATE,
+        )

@@ -11,23 +11,25 @@ from sklearn.utils._param_validation import StrOptions
 
 from polyak import _core
 from polyak.estimators.parameters import keep
-from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.paper.rivals.base import COUNT, StreamingRival
-from polyak.paper.rivals.calibrate import best_gamma0
+from polyak.paper.rivals.calibrate import SAMPLE, best_gamma0
 from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 
 Floats = NDArray[np.float64]
 
+_CLOCK = 3  # where the state counts rows
+
 
 class SGDQN(StreamingRival):
-    """The diagonal quasi-Newton SGD of Bordes, Bottou and Gallinari, as their erratum corrects it.
+    """The diagonal quasi-Newton SGD of Bordes, Bottou and Gallinari.
 
     Coordinate ``j`` has its own gain ``h_j``, at first ``eta0`` as in SGD2. Every ``skip`` rows the
     penalty of so many rows is applied at once, and the next row measures the curvature of each of
-    its features: the difference of its gradient before and after its own step, over that of the
-    weights, kept within 1 to 100 times ``alpha``. Then ``1 / h_j`` grows by ``skip`` times the
-    curvature found; for features the row does not have, that is the penalty's alone.
+    its features: the difference of its gradient with the weights now and with those before the
+    penalty, over that of the weights, kept within 0.1 to 100 times ``alpha``. Then ``1 / h_j``
+    grows by the curvature found times the rows since the last measurement; for features the row
+    does not have, that is the penalty's alone. So it is in the authors' program of sgd-2.x.
 
     Parameters
     ----------
@@ -37,7 +39,13 @@ class SGDQN(StreamingRival):
     skip : int or "auto", default="auto"
         "auto" is sixteen on dense rows, and as many times more on sparse ones as they have
         features for each nonzero, so that the work on all features never outweighs the rows'.
+    rule : {"sgd-2.x", "2009 pseudo-code"}, default="sgd-2.x"
+        "2009 pseudo-code" is what the paper printed before its erratum: the row after a penalty
+        measures before and after its own step, the ratios of weights to gradients are averaged
+        with weights of two over their number, and stand beside a common ``1 / (t + t0)``.
     fit_intercept : bool, default=True
+        The intercept is the weight of a constant feature with a gain of its own, not penalised;
+        the program has none.
     max_iter : int, default=1
         How many passes `fit` makes.
 
@@ -46,7 +54,7 @@ class SGDQN(StreamingRival):
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
     eta0_ : float
-        The best learning rate of SGD on the first 1000 rows, with which all gains begin.
+        The learning rate with which all gains begin, found as SGD2 finds its own.
     gains_ : array of shape (n_features,)
         The gains as they are now.
     skip_ : int
@@ -63,6 +71,7 @@ class SGDQN(StreamingRival):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamingRival._parameter_constraints,
         "skip": [StrOptions({"auto"}), *COUNT],
+        "rule": [StrOptions({"sgd-2.x", "2009 pseudo-code"})],
     }
 
     def __init__(
@@ -71,6 +80,7 @@ class SGDQN(StreamingRival):
         loss: str = "squared_hinge",
         alpha: float = 1e-4,
         skip: Any = "auto",
+        rule: str = "sgd-2.x",
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
@@ -84,7 +94,8 @@ class SGDQN(StreamingRival):
     @property
     def gains_(self) -> Floats:
         """The gain of each feature as it is now."""
-        return self._rescaled().gains.copy()
+        engine = self._rescaled()
+        return engine.gains / (engine.state[_CLOCK] + engine.t0) if engine.t0 else +engine.gains
 
     @property
     def skip_(self) -> int:
@@ -97,15 +108,16 @@ class SGDQN(StreamingRival):
         return engine
 
     def _new_stream(self) -> Stream:
-        return Stream(self._begin, sample=CALIBRATION_ROWS)
+        return Stream(self._begin, sample=SAMPLE)
 
     def _begin(self, rows: Rows, targets: Floats) -> _Rescaled:
         alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
         gamma0 = best_gamma0(
             rows, targets, loss=self.loss, alpha=alpha, fit_intercept=fit_intercept
         )
-        skip = 16 * _features_a_nonzero(rows) if self.skip == "auto" else self.skip
-        return _Rescaled(self.n_features_in_, self.loss, alpha, gamma0, round(skip), fit_intercept)
+        skip = int(16 * _features_a_nonzero(rows)) if self.skip == "auto" else self.skip
+        t0 = 1.0 / (alpha * gamma0) if self.rule == "2009 pseudo-code" else 0.0
+        return _Rescaled(self.n_features_in_, self.loss, alpha, gamma0, t0, skip, fit_intercept)
 
 
 def _features_a_nonzero(rows: Rows) -> float:
@@ -125,17 +137,20 @@ class _Rescaled:
     loss: str
     alpha: float
     gamma0: float
+    t0: float
     skip: int
     fit_intercept: bool
     weights: Floats = field(init=False)
     gains: Floats = field(init=False)
+    before: Floats = field(init=False)
     state: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.weights = np.zeros(self.features)
-        self.gains = np.full(self.features, self.gamma0)
-        # The intercept, its gain, the rows to the next penalty, whether the next row is to measure.
-        self.state = np.array([0.0, self.gamma0, float(self.skip), 0.0])
+        gain = 1.0 / self.alpha if self.t0 else self.gamma0
+        self.weights, self.before = np.zeros(self.features), np.zeros(self.features)
+        self.gains = np.full(self.features, gain)
+        # As SgdQnState in core/paper/rival_state.hpp says.
+        self.state = np.array([0.0, gain, 0.0, 0.0, 0.0, float(self.skip), 0.0, 2.0])
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a row."""
@@ -145,8 +160,10 @@ class _Rescaled:
             self.loss,
             self.weights,
             self.gains,
+            self.before,
             self.state,
             alpha=self.alpha,
+            t0=self.t0,
             skip=self.skip,
             intercept=self.fit_intercept,
         )
