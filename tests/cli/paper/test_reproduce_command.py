@@ -28,6 +28,7 @@ def test_it_prints_the_verdicts_and_says_where_the_report_is(tmp_path: Path) -> 
         (("nonsense",), "there is no experiment 'nonsense'; there are schedules, asymptotics"),
         (("schedules", "--scale", "0"), "'0' is not a number above zero"),
         (("schedules", "--scale", "big"), "'big' is not a number above zero"),
+        (("benchmarks", "--sets", "dna,iris"), "there is no data set 'iris'; there are covtype"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], words: str, tmp_path: Path):

@@ -49,7 +49,13 @@ def parser() -> Parser:
         type=_scale,
         default=None,
         metavar="S",
-        help="1 for the sizes of the paper (default: 0.1)",
+        help="share of the paper's sizes (default: 1, but 0.05 for stand-ins of over 500 features)",
+    )
+    parser.add_argument(
+        "--sets",
+        type=lambda text: text.split(","),
+        metavar="NAME,…",
+        help="data sets of the benchmarks (default: all)",
     )
     parser.add_argument(
         "--workers", type=positive, default=2, metavar="N", help="number of processes (default: 2)"
@@ -62,8 +68,13 @@ def run(options: Namespace) -> int:
     """Do it."""
     names = _names(options.experiment)
     _check_for_matplotlib()
-    from polyak.paper.reproduction.run import DEFAULT_SCALE, reproduce
+    from polyak.paper.datasets import MORE_SETS, PAPER_SETS
+    from polyak.paper.reproduction.run import reproduce
 
+    for name in options.sets or ():
+        if name not in {**PAPER_SETS, **MORE_SETS}:
+            known = ", ".join([*PAPER_SETS, *MORE_SETS])
+            raise UsageError(f"there is no data set {name!r}; there are {known}")
     os.makedirs(options.out, exist_ok=True)
     finished, everything = 0, 0
 
@@ -85,7 +96,8 @@ def run(options: Namespace) -> int:
                 names,
                 options.out,
                 data=options.data or os.environ.get("POLYAK_DATA"),
-                scale=DEFAULT_SCALE if options.scale is None else options.scale,
+                scale=options.scale,
+                sets=options.sets,
                 started=started,
                 done=done,
                 workers=options.workers,
@@ -94,7 +106,7 @@ def run(options: Namespace) -> int:
         say(f"stopped: what is finished is in {options.out}, and the same command goes on")
         return STOPPED
     for claim in claims:
-        print(f"{claim.verdict:<14}  {claim.text} [{claim.where}]: {claim.measured}")
+        print(f"{claim.verdict:<21}  {claim.text} [{claim.where}]: {claim.measured}")
     say(f"the report is in {os.path.join(options.out, 'report.html')}")
     return 0
 

@@ -29,6 +29,7 @@ from polyak.paper.datasets.generators import (
     Pictures,
     Product,
 )
+from polyak.paper.datasets.hard_generators import HeavyTails, Spectrum
 
 Part = tuple[Any, NDArray[np.float64]]
 
@@ -47,15 +48,31 @@ _GENERATORS: dict[str, Callable[[np.random.Generator], Generator]] = {
     "covtype": lambda rng: Cover(rng, error=0.235),
     "mnist9": Digits,
     "alpha": _factors("alpha", error=0.21, unit=True),
-    "gamma": _factors("gamma", error=0.20),
-    "delta": _factors("delta", error=0.21),
+    "gamma": lambda rng: HeavyTails(rng, PAPER_SETS["gamma"].n_features, error=0.20),
+    "delta": lambda rng: Spectrum(rng, PAPER_SETS["delta"].n_features, 1.0, 0.21, unit=False),
     "epsilon": _factors("epsilon", error=0.095, unit=True),
-    "zeta": _factors("zeta", error=0.05, unit=True),
+    "zeta": lambda rng: Spectrum(rng, PAPER_SETS["zeta"].n_features, 2.0, 0.05, unit=True),
     "beta": lambda rng: Product(rng, PAPER_SETS["beta"].n_features),
     "fd": lambda rng: Pictures(rng, side=30, contrast=1.5, positive=0.09, error=0.06),
     "ocr": lambda rng: Pictures(rng, side=34, contrast=6.0, positive=0.5, error=0.18),
     "dna": lambda rng: Letters(rng, length=200, positive=0.003),
 }
+KINDS = {
+    "covtype": "numbers and categories",
+    "rcv1": "words under Zipf's law",
+    "mnist9": "line drawings",
+    "alpha": "shared factors",
+    "beta": "shared factors, no linear rule",
+    "gamma": "heavy tails",
+    "delta": "spectrum 1/k",
+    "epsilon": "shared factors",
+    "zeta": "spectrum 1/k²",
+    "fd": "grey pictures",
+    "ocr": "pictures of high contrast",
+    "dna": "letters",
+}
+"""What kind of generator each stand-in is from."""
+
 # These have the paper's M, so that its λ and 1/M mean the same here.
 _AS_LONG_AS = ("gamma", "delta")
 

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+VERDICTS = {
+    True: "holds",
+    "weaker": "holds later or weaker",
+    False: "does not hold",
+    "undecided": "undecided",
+    None: "cannot be told",
+}
+"""Every verdict there is. "undecided" hangs on less than two standard errors; "cannot be told" says
+that the run was too small."""
+
+Holds = bool | Literal["weaker", "undecided"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +25,16 @@ class Claim:
     Attributes
     ----------
     text : str
-        What the paper says, in a sentence of our own.
+        What the paper says.
     where : str
         Where it says so.
     measured : str
         What was measured, with its numbers.
-    holds : bool or None
-        None if this run cannot tell, say because it was scaled down too far.
+    holds : bool, "weaker", "undecided" or None
+        "weaker" if it holds only later, or for less, than the paper says; "undecided" if it hangs
+        on less than two standard errors; None if this run was scaled down too far to tell.
     figure : str or None
-        The name of the figure that shows it.
+        The name of the figure or table that shows it.
 
     Examples
     --------
@@ -31,14 +45,15 @@ class Claim:
     text: str
     where: str
     measured: str
-    holds: bool | None
+    holds: Holds
     figure: str | None = None
 
     def __post_init__(self) -> None:
-        if self.holds is not None:  # a comparison of NumPy's numbers is not quite a bool
+        if self.holds is not None and not isinstance(self.holds, str):
+            # A comparison of NumPy's numbers is not quite a bool.
             object.__setattr__(self, "holds", bool(self.holds))
 
     @property
     def verdict(self) -> str:
-        """Say in a word or two whether it holds."""
-        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
+        """Say in a few words whether it holds."""
+        return VERDICTS[self.holds]

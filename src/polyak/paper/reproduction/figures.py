@@ -72,6 +72,8 @@ class Figure:
         How many panels stand side by side.
     width, height : float
         Inches; by default as many as the panels need.
+    paper : str or None
+        Which figure of the paper this is: "Figure 1".
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Figure:
     columns: int = 1
     width: float | None = None
     height: float | None = None
+    paper: str | None = None
 
     def csv(self) -> str:
         """Write every number that the figure shows."""
@@ -128,7 +131,9 @@ def _draw(figure: Figure) -> dict[str, bytes]:
         for axis in axes[len(figure.panels) :]:
             axis.set_visible(False)
         if len(legend) > 1:  # below all panels, where it cannot hide a line
-            lines = -(-len(legend) // max(2, int(width / 1.7)))
+            # A line of the legend and its words must fit: what is cut off cannot be read.
+            entry = 0.65 + 0.088 * max(map(len, legend))
+            lines = -(-len(legend) // max(1, int(width / entry)))
             across = -(-len(legend) // lines)
             canvas.legend(
                 legend.values(),
@@ -137,6 +142,8 @@ def _draw(figure: Figure) -> dict[str, bytes]:
                 ncols=across,
                 handlelength=3,
             )
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # found once: it takes longer than drawing
         return {"svg": _saved(canvas, "svg"), "png": _saved(canvas, "png")}
 
 
@@ -186,5 +193,5 @@ def _draw_panel(axis: Any, panel: Panel, legend: dict[str, Any]) -> None:
 def _saved(canvas: Any, kind: str) -> bytes:
     file = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    canvas.savefig(file, format=kind, dpi=150, metadata=metadata)
+    canvas.savefig(file, format=kind, dpi=110, metadata=metadata)
     return file.getvalue()

@@ -28,6 +28,20 @@ all else must come out the same in every run."""
 
 WORKERS = 2
 
+WHOLE_FROM = 0.02
+"""From this scale on experiments on drawn data are whole: they are cheap."""
+
+
+def share_of_drawn(scale: float) -> float:
+    """Give the share of its size that an experiment on drawn data has at a scale.
+
+    Examples
+    --------
+    >>> share_of_drawn(0.1), share_of_drawn(0.002)
+    (1.0, 0.1)
+    """
+    return min(1.0, scale / WHOLE_FROM)
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import polyak.reporting
-from polyak.paper.reproduction.claims import Claim
+from polyak.paper.reproduction.claims import VERDICTS, Claim
 from polyak.paper.reproduction.figures import Figure
 from polyak.paper.reproduction.tables import Table
+from polyak.paper.reproduction.thresholds import thresholds_table
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.words import count, number
 from polyak.storage.container import write_bytes
+
+MARKS = {True: "yes", "weaker": "weaker", False: "no", "undecided": "open", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Chapter:
     tables: list[Table]
 
 
-def write_report(chapters: list[Chapter], folder: Path, scale: float) -> None:
+def write_report(chapters: list[Chapter], folder: Path, scale: float | None) -> None:
     """Write ``report.html``; the figures must be in their folder already."""
     head = joined(
         element("meta", charset="utf-8"),
@@ -37,12 +40,12 @@ def write_report(chapters: list[Chapter], folder: Path, scale: float) -> None:
         element("title", "One pass, averaged: the paper reproduced · polyak"),
         element("style", _style()),
     )
-    figures = [figure.name for chapter in chapters for figure in chapter.figures]
-    numbers = {name: f"Figure {place}" for place, name in enumerate(figures, 1)}
+    numbers = numbers_of(chapters)
     body = element(
         "main",
         _opening(chapters, scale),
         _claims(chapters, numbers),
+        _thresholds(),
         *(_chapter(chapter, folder, numbers) for chapter in chapters),
         element("footer", f"Made by polyak {version('polyak')}."),
     )
@@ -52,14 +55,25 @@ def write_report(chapters: list[Chapter], folder: Path, scale: float) -> None:
     write_bytes(folder / "report.html", page.encode())
 
 
-def _opening(chapters: list[Chapter], scale: float) -> Markup:
+def numbers_of(chapters: list[Chapter]) -> dict[str, str]:
+    """Give figures the paper's numbers; what it does not have is A1, A2 and so on."""
+    found, more, tables = {}, 0, 0
+    for chapter in chapters:
+        for figure in chapter.figures:
+            more += figure.paper is None
+            found[figure.name] = figure.paper or f"Figure A{more}"
+        for table in chapter.tables:
+            tables += 1
+            found[f"table-{table.name}"] = f"Table A{tables}"
+    return found
+
+
+def _opening(chapters: list[Chapter], scale: float | None) -> Markup:
     claims = [claim for chapter in chapters for claim in chapter.claims]
-    hold = sum(claim.holds is True for claim in claims)
-    fail = sum(claim.holds is False for claim in claims)
-    sentence = f"{count(len(claims), 'claim')} checked: {hold} hold, {fail} do not"
-    untold = len(claims) - hold - fail
-    sentence += f", {untold} cannot be told from this run." if untold else "."
-    size = f"Run at scale {number(scale)}, where 1 means the paper's sizes."
+    sentence = verdicts_in_words([claim.verdict for claim in claims])
+    size = "Run at the default sizes: all is the paper's but the wider stand-ins."
+    if scale is not None:
+        size = f"Run at scale {number(scale)}, where 1 means the paper's sizes."
     return element(
         "header",
         element("p", "polyak · reproduction", class_="kicker"),
@@ -75,6 +89,23 @@ def _opening(chapters: list[Chapter], scale: float) -> Markup:
     )
 
 
+def verdicts_in_words(verdicts: list[str]) -> str:
+    """Count the verdicts.
+
+    Examples
+    --------
+    >>> verdicts_in_words(["holds", "undecided", "holds"])
+    '3 claims checked: 2 holds, 1 undecided.'
+    """
+    counted = [f"{verdicts.count(v)} {v}" for v in VERDICTS.values() if v in verdicts]
+    return f"{count(len(verdicts), 'claim')} checked: {', '.join(counted)}."
+
+
+def _thresholds() -> Markup:
+    table = thresholds_table()
+    return element("section", element("h2", table.title), _table(table, None, "words"))
+
+
 def _claims(chapters: list[Chapter], numbers: dict[str, str]) -> Markup:
     heads = ("The paper says", "Where", "Measured here", "Verdict", "Shown in")
     lines = []
@@ -83,7 +114,7 @@ def _claims(chapters: list[Chapter], numbers: dict[str, str]) -> Markup:
             link: Markup | str = ""
             if claim.figure in numbers:
                 link = element("a", numbers[claim.figure], href=f"#{claim.figure}")
-            mark = {True: "yes", False: "no", None: "open"}[claim.holds]
+            mark = MARKS[claim.holds]
             cells: tuple[str, ...] = (
                 claim.text,
                 claim.where,
@@ -103,7 +134,7 @@ def _chapter(chapter: Chapter, folder: Path, numbers: dict[str, str]) -> Markup:
         element("h2", chapter.title),
         element("p", chapter.about),
         *(_figure(figure, folder, numbers[figure.name]) for figure in chapter.figures),
-        *(_table(table) for table in chapter.tables),
+        *(_table(table, numbers[f"table-{table.name}"]) for table in chapter.tables),
         id=chapter.name,
     )
 
@@ -124,14 +155,14 @@ def _figure(figure: Figure, folder: Path, number: str) -> Markup:
     )
 
 
-def _table(table: Table) -> Markup:
+def _table(table: Table, number: str | None, kind: str = "data") -> Markup:
     lines = [element("tr", *(element("td", _cell(cell)) for cell in row)) for row in table.rows]
     return element(
         "div",
-        element("h3", table.title),
+        element("h3", f"{number}. {table.title}") if number else "",
         element("p", table.caption, " ", _files("tables", table.name, "csv"), class_="caption"),
-        _scrolling(table.title, table.heads, lines, "data"),
-        id=table.name,
+        _scrolling(table.title, table.heads, lines, kind),
+        id=f"table-{table.name}",
         class_="table",
     )
 

@@ -8,11 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from polyak.paper.reproduction.about import write_about
 from polyak.paper.reproduction.claims import Claim
 from polyak.paper.reproduction.figures import Figure
 from polyak.paper.reproduction.pieces import WORKERS, Piece, run_pieces
-from polyak.paper.reproduction.report import Chapter, write_report
+from polyak.paper.reproduction.report import Chapter, numbers_of, write_report
 from polyak.paper.reproduction.tables import Table, as_csv
+from polyak.paper.reproduction.thresholds import thresholds_table
 
 EXPERIMENTS = {
     "schedules": "polyak.paper.reproduction.experiments.schedules",
@@ -23,7 +25,9 @@ EXPERIMENTS = {
 }
 """The experiments in the order of the paper, and where they are."""
 
+BENCHMARKS = "benchmarks"
 DEFAULT_SCALE = 0.1
+"""For experiments on drawn data, which are whole then."""
 
 
 def reproduce(
@@ -31,7 +35,8 @@ def reproduce(
     out: str | os.PathLike[str],
     *,
     data: str | None = None,
-    scale: float = DEFAULT_SCALE,
+    scale: float | None = None,
+    sets: Sequence[str] | None = None,
     started: Callable[[int], None] = lambda pieces: None,
     done: Callable[[Piece, bool], None] = lambda piece, was_there: None,
     workers: int = WORKERS,
@@ -46,8 +51,10 @@ def reproduce(
         Pieces that are there already are not computed again.
     data : path of a folder, optional
         Where real data sets are.
-    scale : float
-        1 for the paper's sizes.
+    scale : float, optional
+        1 for the paper's sizes. By default all is whole but the wider stand-ins.
+    sets : sequence of str, optional
+        Which data sets of the benchmarks; all by default.
     started : callable
         Told how many pieces there are.
     done : callable
@@ -55,11 +62,17 @@ def reproduce(
     workers : int
         How many processes to use.
     """
-    if not scale > 0:
+    if scale is not None and not scale > 0:
         raise ValueError(f"the scale must be above zero, not {scale}")
     folder = Path(out)
     modules: dict[str, Any] = {name: import_module(EXPERIMENTS[name]) for name in names}
-    pieces = {name: list(module.pieces(scale, data)) for name, module in modules.items()}
+    drawn = DEFAULT_SCALE if scale is None else scale
+    pieces = {
+        name: list(
+            module.pieces(scale, data, sets) if name == BENCHMARKS else module.pieces(drawn, data)
+        )
+        for name, module in modules.items()
+    }
     everything = [piece for several in pieces.values() for piece in several]
     started(len(everything))
     results = run_pieces(everything, folder / "pieces", done, workers)
@@ -71,9 +84,14 @@ def reproduce(
         _write(chapter.figures, chapter.tables, folder)
         chapters.append(chapter)
     claims = [claim for chapter in chapters for claim in chapter.claims]
-    heads = ["claim", "where", "measured", "verdict", "figure"]
-    lines = [[c.text, c.where, c.measured, c.verdict, c.figure or ""] for c in claims]
+    numbers = numbers_of(chapters)
+    heads = ["claim", "where", "measured", "verdict", "shown in", "figure or table"]
+    lines = [
+        [c.text, c.where, c.measured, c.verdict, numbers.get(c.figure or "", ""), c.figure or ""]
+        for c in claims
+    ]
     (folder / "claims.csv").write_text(as_csv(heads, lines), "utf-8")
+    write_about(folder, everything, scale)
     write_report(chapters, folder, scale)
     return claims
 
@@ -92,6 +110,7 @@ def _chapter(name: str, module: Any, results: dict[str, Any]) -> Chapter:
 def _write(figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> None:
     for kind in ("figures", "tables"):
         (folder / kind).mkdir(exist_ok=True)
+    thresholds_table().write(folder / "tables")
     for figure in figures:
         figure.write(folder / "figures")
     for table in tables:

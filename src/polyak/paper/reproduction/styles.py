@@ -23,6 +23,8 @@ class Style:
 
 STYLES = {
     "ASGD": Style(BLUE, "-", "o", 2.2),
+    "ASGD from row 0": Style(SKY, (0, (5, 1)), "h"),
+    "ASGD, a ≈ λ₀": Style(SKY, (0, (5, 1)), "h"),
     "ASGD_BAD": Style(RED, (0, (5, 1.5)), "s"),
     "SGD": Style(PURPLE, (0, (3, 1.5, 1, 1.5)), "^"),
     "SGD2": Style(PURPLE, (0, (3, 1.5, 1, 1.5)), "^"),

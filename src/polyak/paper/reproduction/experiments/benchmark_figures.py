@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from polyak.paper.reproduction.experiments.benchmark_results import sets_of
 from polyak.paper.reproduction.experiments.contest import LOSS_TITLES, LOSSES
 from polyak.paper.reproduction.figures import Figure, Panel, Series
 from polyak.paper.reproduction.pieces import Result
 
-FIGURES = (("alpha", "beta", "gamma", "delta", "epsilon"), ("zeta", "fd", "ocr", "dna"))
-"""Which sets the figures with three losses show, one of them after the other."""
+SMALL_MULTIPLES = {
+    "Figure 4": ("alpha", "beta", "gamma", "epsilon"),
+    "Figure 5": ("zeta", "fd", "ocr", "dna"),
+    "": ("covtype", "delta", "rcv1", "mnist9"),
+    "more": ("a9a", "w8a", "ijcnn1"),
+}
+"""Which sets are shown with three losses: the paper's figures, those of Figure 3, and others."""
+DETAILED = ("covtype", "delta", "rcv1", "mnist9")
 
 BEYOND = 1e30
 
 
 def figures(results: dict[str, Result]) -> list[Figure]:
-    """Draw the paper's Figure 3, a figure a set, and its Figures 4 and 5."""
-    timed, others = split(results)
-    found = [_detailed(result) for result in timed.values()]
-    for number, names in enumerate(FIGURES, 1):
-        found.append(_small_multiples(number, [others[name] for name in names]))
+    """Draw the paper's Figure 3, a figure a set, its Figures 4 and 5, and the same of others."""
+    every = sets_of(results)
+    found = [
+        _detailed(every[name], f"Figure 3{letter}")
+        for letter, name in zip("abcd", DETAILED, strict=True)
+        if name in every
+    ]
+    for paper, names in SMALL_MULTIPLES.items():
+        chosen = [every[name] for name in names if name in every]
+        if chosen:
+            found.append(_small_multiples(paper, chosen))
     return found
 
 
-def split(results: dict[str, Result]) -> tuple[dict[str, Result], dict[str, Result]]:
-    """Part the results into those of Figure 3 and those of Figures 4 and 5, by set."""
-    parts: tuple[dict[str, Result], dict[str, Result]] = {}, {}
-    for piece, result in results.items():
-        parts["-losses-" in piece][result["about"]["name"]] = result
-    return parts
-
-
-def _detailed(result: Result) -> Figure:
+def _detailed(result: Result, paper: str) -> Figure:
     about, curves = result["about"], result["losses"]["squared_hinge"]["curves"]
     seconds = result["timings"]["squared_hinge"]
     title = about["title"]
@@ -39,7 +44,7 @@ def _detailed(result: Result) -> Figure:
     by_pass = [_series(name, c["passes"], c, "error", 100.0) for name, c in curves.items()]
     by_time = [_series(name, seconds[name], c, "error", 100.0) for name, c in curves.items()]
     costs = [_series(name, c["passes"], c, "cost", 1.0) for name, c in curves.items()]
-    words, axis = "seconds of learning", "test error (%)"
+    words, axis = "seconds of learning", _axis(about)
     panels = [
         Panel(f"{title}: error", "passes", axis, by_pass, **error),
         Panel(f"{title}: error and time", words, axis, by_time, x_log=True, **error),
@@ -55,11 +60,12 @@ def _detailed(result: Result) -> Figure:
         panels,
         columns=3,
         width=12.0,
-        height=4.0,
+        height=4.2,
+        paper=paper,
     )
 
 
-def _small_multiples(number: int, chosen: list[Result]) -> Figure:
+def _small_multiples(paper: str, chosen: list[Result]) -> Figure:
     panels = []
     for result in chosen:
         for loss in LOSSES:
@@ -68,7 +74,7 @@ def _small_multiples(number: int, chosen: list[Result]) -> Figure:
                 Panel(
                     f"{result['about']['title']}, {LOSS_TITLES[loss]}",
                     "passes",
-                    "test error (%)",
+                    _axis(result["about"]),
                     [
                         _series(n, c["passes"], c, "error", 100.0, spread=False)
                         for n, c in curves.items()
@@ -76,11 +82,12 @@ def _small_multiples(number: int, chosen: list[Result]) -> Figure:
                     y_range=_range(curves, "error", 100.0),
                 )
             )
+    slug = {"Figure 4": "1", "Figure 5": "2", "": "3"}.get(paper, paper)
     forms = {result["about"]["form"] for result in chosen}
     mark = "-stand-ins" if forms == {"stand-in"} else "-some-stand-ins" if len(forms) > 1 else ""
     names = ", ".join(result["about"]["title"] for result in chosen)
     return Figure(
-        f"benchmarks-losses-{number}{mark}",
+        f"benchmarks-losses-{slug}{mark}",
         f"Test error with three losses: {names}",
         "Test error against passes; one data set a row, and from left to right squared hinge, "
         "logistic and hinge loss. LIBLINEAR's dual coordinate descent has no logistic loss. "
@@ -90,7 +97,12 @@ def _small_multiples(number: int, chosen: list[Result]) -> Figure:
         columns=3,
         width=12.0,
         height=2.6 * len(chosen) + 0.8,
+        paper=paper if paper.startswith("Figure") else None,
     )
+
+
+def _axis(about: Result) -> str:
+    return "100 − average precision" if about["precision"] else "test error (%)"
 
 
 def _what(about: Result) -> str:

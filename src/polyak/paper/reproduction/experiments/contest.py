@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DivergenceError
+from polyak.free_memory import free_memory
 from polyak.losses import get_loss
 from polyak.paper.datasets import BenchmarkSet
 from polyak.paper.reproduction.pieces import Result
@@ -25,8 +26,14 @@ from polyak.paper.reproduction.pieces import Result
 PAPERS = ("ASGD", "SGD2", "Pegasos", "SGD-QN", "oLBFGS", "LIBLINEAR")
 """The six algorithms that the paper compares."""
 
-ALGORITHMS = (*PAPERS, "auto")
+NEAR = "ASGD, a ≈ λ₀"
+"""ASGD whose ``a`` is not λ but near the smallest eigenvalue that counts, from the first rows."""
+
+ALGORITHMS = (*PAPERS, NEAR, "auto")
 """These, and what `polyak` does if nobody tells it anything: a race of candidates."""
+
+RARE = 0.01
+"""Where fewer rows are positive, a constant errs next to never: average precision judges."""
 
 LOSS_TITLES = {"squared_hinge": "squared hinge", "log_loss": "logistic", "hinge": "hinge"}
 LOSSES = tuple(LOSS_TITLES)
@@ -56,7 +63,8 @@ def compete(
         ``cost``, the last two None where the weights had overflowed; ``curves`` the medians over
         the orders, with ``error_spread`` and ``cost_spread``, the middle half; ``seconds`` the
         median time spent up to each of the points; ``start`` the row after which ASGD began to
-        average in the first order.
+        average in the first order; ``skipped`` why an algorithm did not run, ``lambda0`` the
+        eigenvalue that counts.
 
     Examples
     --------
@@ -73,7 +81,8 @@ def compete(
     }
     runs = [one["curves"] for one in found]
     curves = {name: _median([run[name] for run in runs]) for name in runs[0]}
-    return {"curves": curves, "orders": runs, "seconds": seconds, "start": found[0]["start"]}
+    kept = {what: found[0][what] for what in ("start", "skipped", "lambda0")}
+    return {"curves": curves, "orders": runs, "seconds": seconds, **kept}
 
 
 def _ordered(data: BenchmarkSet, order: int) -> BenchmarkSet:
@@ -101,15 +110,18 @@ def _median(runs: list[Any]) -> Result:
 def _compete_once(data: BenchmarkSet, loss: str, algorithms: tuple[str, ...]) -> Result:
     curves: dict[str, Any] = {}
     seconds: dict[str, list[float]] = {}
-    start = None
+    skipped: dict[str, str] = {}
+    start, lambda0 = None, eigenvalue_that_counts(data, loss)
     for name in algorithms:
         if name == "LIBLINEAR":
-            if loss == "log_loss":
-                continue  # as in the paper: its dual coordinate descent knows the hinges only
+            why = no_liblinear(data, loss)
+            if why:
+                skipped[name] = why
+                continue
             passes, points = _liblinear(data, loss)
         else:
-            _warm_up(_streaming(name, loss, data.paper.alpha), data)
-            model = _streaming(name, loss, data.paper.alpha)
+            _warm_up(_streaming(name, loss, data.paper.alpha, lambda0), data)
+            model = _streaming(name, loss, data.paper.alpha, lambda0)
             passes, points = _stream(model, data, loss)
             if name == "ASGD":
                 start = _start(model)
@@ -120,16 +132,70 @@ def _compete_once(data: BenchmarkSet, loss: str, algorithms: tuple[str, ...]) ->
             "cost": [_finite(cost) for cost in costs],
         }
         seconds[name] = list(times)
-    return {"curves": curves, "seconds": seconds, "start": start}
+    found = {"curves": curves, "seconds": seconds, "start": start}
+    return found | {"skipped": skipped, "lambda0": lambda0}
 
 
-def _streaming(name: str, loss: str, alpha: float) -> Any:
+def time_a_pass(data: BenchmarkSet, loss: str, repeats: int = 3) -> dict[str, float]:
+    """Measure the processor's seconds of a pass, the best of a few."""
+    lambda0, n = eigenvalue_that_counts(data, loss), len(data.y)
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        for name in ALGORITHMS:
+            if name == "LIBLINEAR":
+                seconds = 0.0 if no_liblinear(data, loss) else _liblinear(data, loss)[1][0][2]
+            else:
+                model = _streaming(name, loss, data.paper.alpha, lambda0)
+                with suppress(DivergenceError):
+                    seconds = _timed(lambda m=model: m.partial_fit(data.X[:n], data.y, [-1.0, 1.0]))  # type: ignore[misc]
+            best[name] = min(seconds, best.get(name, seconds))
+    return {name: seconds for name, seconds in best.items() if seconds}
+
+
+def no_liblinear(data: BenchmarkSet, loss: str, free: int | None = None) -> str:
+    """Say why LIBLINEAR cannot run, if it cannot.
+
+    It makes float64 of the rows and then pairs of index and value, which together take seven times
+    the memory of dense rows of float32; the copies of other pieces need room too.
+
+    Examples
+    --------
+    >>> from polyak.paper.datasets import load_benchmark
+    >>> data = load_benchmark("alpha", data="/nowhere", scale=0.001)
+    >>> no_liblinear(data, "hinge", free=1_000_000)
+    'needs 6 MB of memory, but only 1 MB are free'
+    """
+    if loss == "log_loss":
+        return "its dual coordinate descent knows the hinges only, as in the paper"
+    needed = 7 * (data.X.nbytes if isinstance(data.X, np.ndarray) else data.X.data.nbytes)
+    free = free_memory() if free is None else free
+    if free is None or 2 * needed <= free:
+        return ""
+    return f"needs {needed / 1e6:,.0f} MB of memory, but only {free / 1e6:,.0f} MB are free"
+
+
+def eigenvalue_that_counts(data: BenchmarkSet, loss: str) -> float:
+    """Estimate λ₀ from the first thousand rows, as `polyak.paper.theory.rows_needed` does.
+
+    Not the smallest eigenvalue of all, which belongs to directions that no prediction depends on,
+    but the one down to which the directions carry 99% of the rows' squared length.
+    """
+    from polyak.learn.rows_needed import rows_needed
+
+    return rows_needed(data.X[:1000], loss, data.paper.alpha, fit_intercept=False).lambda0
+
+
+def _streaming(name: str, loss: str, alpha: float, lambda0: float) -> Any:
     from polyak import ASGDClassifier
     from polyak.paper.rivals import RIVALS
 
-    if name in ("ASGD", "auto"):
-        recipe = "paper" if name == "ASGD" else "auto"
-        return ASGDClassifier(loss=loss, alpha=alpha, recipe=recipe, fit_intercept=False)
+    if name == "auto":
+        return ASGDClassifier(loss=loss, alpha=alpha, fit_intercept=False)
+    if name in ("ASGD", NEAR):
+        decay = alpha if name == "ASGD" else lambda0
+        return ASGDClassifier(
+            loss=loss, alpha=alpha, recipe="paper", decay=decay, fit_intercept=False
+        )
     return RIVALS[_RIVALS[name]](loss=loss, alpha=alpha, fit_intercept=False)
 
 
@@ -176,15 +242,28 @@ def _liblinear(data: BenchmarkSet, loss: str) -> tuple[list[float], list[Point]]
 def measure(model: Any, data: BenchmarkSet, loss: str) -> tuple[float, float]:
     """Give the share of test rows that a model gets wrong, and its mean cost on them.
 
-    The cost is what is minimised, on other rows: the loss and the penalty.
+    The cost is what is minimised, on other rows: the loss and the penalty. Where positive rows are
+    rare, the first is what average precision leaves to one.
     """
     coef = np.asarray(model.coef_, np.float64).ravel()
-    scores = np.asarray(data.X_test @ coef.astype(np.float32), np.float64).ravel()
+    coef = np.pad(coef, (0, data.X_test.shape[1] - len(coef)))  # of features not seen so far
+    with np.errstate(over="ignore", invalid="ignore"):  # which the next line notices
+        scores = np.asarray(data.X_test @ coef.astype(np.float32), np.float64).ravel()
     if not np.isfinite(scores).all():
         return np.nan, np.nan
-    error = float(np.mean((scores > 0) != (data.y_test > 0)))
+    if judged_by_precision(data):
+        from sklearn.metrics import average_precision_score
+
+        error = 1.0 - float(average_precision_score(data.y_test > 0, scores))
+    else:
+        error = float(np.mean((scores > 0) != (data.y_test > 0)))
     mean_loss = float(np.mean(get_loss(loss).value(scores, data.y_test)))
     return error, mean_loss + data.paper.alpha / 2 * float(coef @ coef)
+
+
+def judged_by_precision(data: BenchmarkSet) -> bool:
+    """Tell whether positive rows are too rare for errors to say anything."""
+    return 0.0 < float(np.mean(data.y_test > 0)) < RARE
 
 
 def describe(data: BenchmarkSet) -> Result:
@@ -195,6 +274,7 @@ def describe(data: BenchmarkSet) -> Result:
         "features": int(data.X.shape[1]),
         "longest": float(squared_norms(data.X[:1000]).max()),
         "positive": float(np.mean(data.y > 0)),
+        "precision": judged_by_precision(data),
     }
 
 

@@ -21,7 +21,7 @@ from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.schedules import Polynomial
 from polyak.paper.reproduction.claims import Claim
 from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
+from polyak.paper.reproduction.pieces import Piece, Result, share_of_drawn
 from polyak.paper.reproduction.tables import Table
 from polyak.paper.theory import asymptotic_variance, rows_to_asymptotics
 
@@ -43,8 +43,8 @@ MARKS = sorted({round(10 ** (step / 4)) for step in range(8, 22)} | {ROWS})
 
 
 def pieces(scale: float, data: str | None) -> list[Piece]:
-    """Run every seed of every problem. A tenth of the scale already is the whole."""
-    rows = max(1000, round(ROWS * min(1.0, 10 * scale)))
+    """Run every seed of every problem."""
+    rows = max(1000, round(ROWS * share_of_drawn(scale)))
     return [
         Piece(
             f"second-order-{condition}-seed{seed}",

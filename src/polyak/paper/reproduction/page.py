@@ -1,0 +1,137 @@
+"""The documentation's page of a run, made from the run's own files.
+
+``python -m polyak.paper.reproduction.page RUN docs/reproduction.md`` keeps what a run's folder has
+to show (claims, tables, figures, on what machine) in a folder beside the page and called as the
+page is, and writes the part of the page between its two marks anew. What stands around them is
+written by hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from polyak.paper.reproduction.claims import VERDICTS
+from polyak.paper.reproduction.report import verdicts_in_words
+from polyak.storage.container import write_bytes
+
+BEGIN = "<!-- begin: made by python -m polyak.paper.reproduction.page; do not edit -->"
+END = "<!-- end -->"
+TABLES = {
+    "schedules": "Section 6.1: excess risk over batch's",
+    "asymptotics": "Section 6.2: excess risk, compared",
+    "asymptotics-times": "Section 6.2: time a row",
+    "benchmarks-sets": "Section 6.3: the data sets, here / in the paper",
+    "benchmarks-errors": "Section 6.3: test error after one pass, in per cent",
+    "benchmarks-paired": "Section 6.3: ASGD's error less the other's, in points",
+    "benchmarks-costs": "Section 6.3: test cost after one pass",
+    "benchmarks-seconds": "Section 6.3: seconds of learning for one pass",
+    "benchmarks-ranks": "Our own measurement: places by test cost",
+}
+"""Which tables the page shows, and under which words."""
+
+Lines = list[list[str]]
+
+
+def main(arguments: list[str]) -> int:
+    """Keep a run beside a page, and write the page."""
+    if len(arguments) != 2:
+        print("usage: python -m polyak.paper.reproduction.page RUN PAGE.md", file=sys.stderr)
+        return 2
+    run, page = map(Path, arguments)
+    kept = page.with_suffix("")
+    if run.resolve() != kept.resolve():
+        keep(run, kept)
+    write_bytes(page, with_run(page.read_text("utf-8"), kept).encode())
+    return 0
+
+
+def keep(run: Path, kept: Path) -> None:
+    """Copy what a run has to show; its pieces are not for reading."""
+    for folder, kinds in {".": ("json", "csv"), "tables": ("csv",), "figures": ("png",)}.items():
+        (kept / folder).mkdir(parents=True, exist_ok=True)
+        for kind in kinds:
+            for old in (kept / folder).glob(f"*.{kind}"):
+                old.unlink()
+            for path in sorted((run / folder).glob(f"*.{kind}")):
+                shutil.copyfile(path, kept / folder / path.name)
+
+
+def with_run(page: str, kept: Path) -> str:
+    """Give a page's text with the part between its marks made from a run's files."""
+    before, rest = page.split(BEGIN, 1)
+    return before + BEGIN + "\n\n" + made(kept) + "\n" + END + rest.split(END, 1)[1]
+
+
+def made(kept: Path) -> str:
+    """Make the part between the marks."""
+    claims = _read(kept / "claims.csv")
+    about = json.loads((kept / "run.json").read_text("utf-8"))
+    verdicts = [line[3] for line in claims[1:]]
+    parts = [
+        f"{verdicts_in_words(verdicts)} Run with polyak {about['polyak']} at scale "
+        f"{about['scale']} on {about['machine']}; {about['minutes of computing']:g} minutes of "
+        "computing.",
+        *_claims(claims, kept),
+        "## What the paper's words were taken to mean",
+        _table(_read(kept / "tables" / "thresholds.csv")),
+        "## The numbers",
+    ]
+    for name, title in TABLES.items():
+        path = kept / "tables" / f"{name}.csv"
+        if path.exists():
+            link = f"[CSV]({kept.name}/tables/{name}.csv)"
+            parts += [f'<a id="table-{name}"></a>**{title}** ({link})', _wide(_table(_read(path)))]
+    parts.append("## The figures")
+    for path in sorted((kept / "figures").glob("*.png")):
+        parts.append(f'<a id="{path.stem}"></a>![{path.stem}]({kept.name}/figures/{path.name})')
+    return "\n\n".join(parts) + "\n"
+
+
+def _claims(claims: Lines, kept: Path) -> list[str]:
+    parts = []
+    shown = {path.stem for path in (kept / "figures").glob("*.png")} | {
+        f"table-{name}" for name in TABLES
+    }
+    for verdict in VERDICTS.values():
+        chosen = [line for line in claims[1:] if line[3] == verdict]
+        if not chosen:
+            continue
+        heads = ["the paper", "where", "measured here", "shown in"]
+        lines = [
+            [text, where, measured, f"[{label}](#{name})" if name in shown else label]
+            for text, where, measured, _, label, name in chosen
+        ]
+        parts += [f"## {verdict[0].upper()}{verdict[1:]}", _table([heads, *lines])]
+    return parts
+
+
+def _read(path: Path) -> Lines:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def _table(lines: Lines) -> str:
+    rows = [[_cell(cell) for cell in line] for line in lines]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _wide(table: str) -> str:
+    return f'<div class="wide" markdown>\n\n{table}\n\n</div>'
+
+
+def _cell(cell: str) -> str:
+    """Write a number with four digits, and let nothing break a table."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return cell.replace("|", "\\|")
+    return f"{int(value):,}" if value == int(value) and abs(value) >= 1 else f"{value:.4g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
