@@ -84,8 +84,15 @@ def test_a_few_thousands(asgd, verdict):
 def test_hundreds_of_thousands(bad, verdict):
     found = ratios_at(ASGD_BAD=bad)
     when = schedules.stays_within(*found["gradient 2A"][:1], found["gradient 2A"][1]["ASGD_BAD"], 2)
-    holds = schedules._not_before(found, THRESHOLDS["hundreds of thousands"].number, when)
+    both = dict.fromkeys(schedules.OBJECTIVES, when)
+    holds = schedules._not_before(found, THRESHOLDS["hundreds of thousands"].number, both)
     assert Claim("", "", "", holds).verdict == verdict
+
+
+def test_what_only_half_the_objective_shows_holds_weaker():
+    found = ratios_at(ASGD_BAD=[50.0, 20.0, 1.5, 1.1])
+    when = {"gradient 2A": 56_234, "gradient A": 749_894}
+    assert schedules._not_before(found, 100_000, when) == "weaker"
 
 
 def test_every_threshold_gives_its_words_and_its_reason():

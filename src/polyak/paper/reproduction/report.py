@@ -135,7 +135,7 @@ def _chapter(chapter: Chapter, folder: Path, numbers: dict[str, str]) -> Markup:
         element("p", chapter.about),
         *(_figure(figure, folder, numbers[figure.name]) for figure in chapter.figures),
         *(_table(table, numbers[f"table-{table.name}"]) for table in chapter.tables),
-        id=chapter.name,
+        id=f"chapter-{chapter.name}",
     )
 
 
