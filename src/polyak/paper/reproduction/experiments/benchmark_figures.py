@@ -84,7 +84,8 @@ def _small_multiples(paper: str, chosen: list[Result]) -> Figure:
             )
     slug = {"Figure 4": "1", "Figure 5": "2", "": "3"}.get(paper, paper)
     forms = {result["about"]["form"] for result in chosen}
-    mark = "-stand-ins" if forms == {"stand-in"} else "-some-stand-ins" if len(forms) > 1 else ""
+    mark = "-stand-ins" if forms == {"stand-in"} else "-some-stand-ins"
+    mark = mark if "stand-in" in forms else ""
     names = ", ".join(result["about"]["title"] for result in chosen)
     return Figure(
         f"benchmarks-losses-{slug}{mark}",
