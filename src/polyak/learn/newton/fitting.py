@@ -23,6 +23,8 @@ THINNED = 4
 """Every so manieth row of a block gives its matrix, where no feature is rare."""
 WITHIN, REPETITIONS = 1e-3, 20
 """How well squared error's equations are solved as long as rows come: it is only to score them."""
+GROWTH = np.log(9 / 8)
+"""They are solved anew once there are so many more rows, as a logarithm."""
 
 
 def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
@@ -31,15 +33,31 @@ def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
     return np.concatenate([first, standard.mean_squares])[:, None] * penalties
 
 
+def is_due(before: int, rows: int) -> bool:
+    """Tell whether there are so many more rows than before that other weights would score better.
+
+    Examples
+    --------
+    >>> is_due(0, 50), is_due(4096, 8192), is_due(400_000, 404_096)
+    (True, True, False)
+    """
+    return before == 0 or int(np.log(rows) / GROWTH) > int(np.log(before) / GROWTH)
+
+
 def fit_exactly(
-    held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int
+    held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int, *, due: bool
 ) -> Information:
-    """Add the rows to the sums that squared error needs; weights for scores are next to exact."""
+    """Add the rows to the sums that squared error needs; weights for scores, if due, are nearly so.
+
+    Nothing but scores depends on those.
+    """
     Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
     weighted = targets if weights is None else targets * weights[:, None]
     G = before.G[0] + gram(Z, weights, threads)
     b = before.P[:, 0] + Z.T @ weighted
-    W = penalty.nearly(G, b, before.W, lead, within=WITHIN, most=REPETITIONS)
+    W = before.W
+    if due:
+        W = penalty.nearly(G, b, W, lead, within=WITHIN, most=REPETITIONS)
     M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
 

@@ -14,6 +14,7 @@ from polyak.learn.newton.fitting import (
     INTERCEPT,
     fit_curved,
     fit_exactly,
+    is_due,
     newton_steps,
     rows_of_matrix,
     shrink_of,
@@ -309,14 +310,15 @@ class BlockLearning(BlockScoring):
     def _found(self, before: Information, penalty: Ridge, *, provisional: bool) -> Information:
         """Give what is known of all rows; with a provisional fit nothing but weights is new."""
         held, lead, shrink = self._held, self.lead, penalty.shrink
+        rows = held.count if self._first_block else self.clock
         if self.exact:
-            known = fit_exactly(held, before, penalty, lead, self.threads)
+            due = self.intervals or provisional or is_due(rows - held.count, rows)
+            known = fit_exactly(held, before, penalty, lead, self.threads, due=due)
             return before.with_weights(known.W) if provisional else known
         dense = self.sparsity is None
         if provisional and held.count < len(before) and dense and not self.softmax:
             few = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
-        rows = held.count if self._first_block else self.clock
         blocks_before = (rows - held.count) // held.block
         every = rows_of_matrix(self.standard, blocks_before, before.outputs_each) if dense else 1
         if self.softmax:
