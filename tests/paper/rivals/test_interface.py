@@ -21,7 +21,7 @@ CHECKED = [
     SGD2(max_iter=20),
     Pegasos(alpha=1e-2, max_iter=20),
     SGDQN(max_iter=20),
-    OLBFGS(max_iter=50, batch_size=20),
+    OLBFGS(max_iter=50, batch_size=20, eta0=0.3),  # "auto" is for more rows than a check has
     LIBLINEAR(max_iter=100),
     Batch(),
     Batch(loss="squared_error"),

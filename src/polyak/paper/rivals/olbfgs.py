@@ -20,6 +20,9 @@ from polyak.rows.sparse import Rows, core_arrays
 
 Floats = NDArray[np.float64]
 
+UNTRIED = 0.25
+"""The first gain where a sample is too small to try any: below that of a whole Newton step."""
+
 
 class OLBFGS(StreamingRival):
     """The online limited-memory BFGS of Schraudolph, Yu and Günter.
@@ -167,7 +170,12 @@ class _Secants:
         )
 
     def best_eta0(self, rows: Rows, targets: Floats) -> float:
-        """Try constant gains on a sample, as SGD2 tries learning rates."""
+        """Try constant gains on a sample, as SGD2 tries learning rates.
+
+        Of a single mini-batch there is no difference to learn from, and none is tried.
+        """
+        if len(targets) < 2 * self.batch:
+            return UNTRIED
 
         def cost(eta0: float) -> float:
             tried = replace(self, eta0=eta0, tau=1e100)

@@ -191,17 +191,14 @@ def _within(found: Any, name: str, at: float, when: int | None) -> Holds:
 
 
 def _not_before(found: Any, at: float, when: dict[str, int | None]) -> Holds:
-    """Judge the paper's objective; weaker if only half of it needs as many rows."""
+    """Judge the paper's own objective."""
     ratio = _at(found, "ASGD_BAD", at)
     if ratio is None or found["gradient 2A"][0][-1] < 999_999:
         return None
     state = ratio.below(number("region"))
-    if state == "undecided":
-        return state
     if state is False:
         return True if when["gradient 2A"] is not None else "weaker"
-    half = when["gradient A"]
-    return "weaker" if half is None or half >= at else False
+    return state if state == "undecided" else False
 
 
 def _eventually(results: dict[str, Result], found: Any) -> Claim:
