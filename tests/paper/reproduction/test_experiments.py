@@ -133,7 +133,7 @@ def test_what_holds_and_what_does_not_is_said_plainly(tmp_path):
     table = Table("t", "T", "Numbers.", ["a", "b"], [[1234, None], ["x", 0.5]])
     write_report([Chapter("c", "C", "About.", claims, [figure], [table])], tmp_path, 0.1)
     page = (tmp_path / "report.html").read_text("utf-8")
-    words = "1 holds, 1 holds later or weaker, 1 does not hold, 1 undecided, 1 cannot be told."
+    words = "holds 1, holds later or weaker 1, does not hold 1, undecided 1, cannot be told 1."
     assert f"5 claims checked: {words}" in page
     assert page.index(">holds<") < page.index(">does not hold<") < page.index(">cannot be told<")
     assert '<a href="#table-t">Table A1</a>' in page

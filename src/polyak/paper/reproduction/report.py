@@ -95,9 +95,9 @@ def verdicts_in_words(verdicts: list[str]) -> str:
     Examples
     --------
     >>> verdicts_in_words(["holds", "undecided", "holds"])
-    '3 claims checked: 2 holds, 1 undecided.'
+    '3 claims checked: holds 2, undecided 1.'
     """
-    counted = [f"{verdicts.count(v)} {v}" for v in VERDICTS.values() if v in verdicts]
+    counted = [f"{v} {verdicts.count(v)}" for v in VERDICTS.values() if v in verdicts]
     return f"{count(len(verdicts), 'claim')} checked: {', '.join(counted)}."
 
 
