@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.learner import Learner
@@ -179,3 +180,10 @@ def test_a_learner() -> None:
         for batch in rest:
             learner.learn(*batch)
     assert everything(learner) == after_each[-1]
+
+
+def test_weights_are_as_many_as_features_before_any_row_has_the_last_ones():
+    X = csr_array(np.eye(60)[:5])  # so few that the constant leads
+    model = ASGDClassifier(recipe="sgd").partial_fit(X, [0, 1, 0, 1, 1], classes=[0, 1])
+    assert model.method_ == "constant"
+    assert model.coef_.shape == (1, 60)

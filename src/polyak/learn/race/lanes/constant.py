@@ -151,7 +151,8 @@ class ConstantLane(Lane):
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         """Give weights, all zero, and the constant of all rows so far."""
-        coef = np.zeros((self.problem.outputs, self.n_features), self.problem.dtype)
+        width = max(self.n_features, self.problem.n_features or 0)
+        coef = np.zeros((self.problem.outputs, width), self.problem.dtype)
         return coef, self._best()
 
     def average_start(self, place: int) -> Floats:

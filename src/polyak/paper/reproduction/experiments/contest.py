@@ -246,7 +246,6 @@ def measure(model: Any, data: BenchmarkSet, loss: str) -> tuple[float, float]:
     rare, the first is what average precision leaves to one.
     """
     coef = np.asarray(model.coef_, np.float64).ravel()
-    coef = np.pad(coef, (0, data.X_test.shape[1] - len(coef)))  # of features not seen so far
     with np.errstate(over="ignore", invalid="ignore"):  # which the next line notices
         scores = np.asarray(data.X_test @ coef.astype(np.float32), np.float64).ravel()
     if not np.isfinite(scores).all():
