@@ -127,10 +127,11 @@ def _by_omega(
 ) -> Floats:
     """Solve ``w + log w = rest + log q`` for w, and give the slope that w/q leads to.
 
-    A step of no size has the slope ``without`` one.
+    A step of no size has the slope ``without`` one, and so has one that rounding would eat.
     """
     from scipy.special import wrightomega  # the core takes Newton's steps instead
 
-    size = np.where(q > 0, q, 1.0)
+    there = q > 1e-290
+    size = np.where(there, q, 1.0)
     omega = wrightomega(rest + np.log(size))
-    return np.asarray(np.where(q > 0, slope_of(omega / size), without))
+    return np.asarray(np.where(there, slope_of(omega / size), without))

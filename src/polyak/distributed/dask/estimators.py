@@ -101,7 +101,8 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
     Parameters
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition
-        As `polyak.ASGDClassifier` has them, and so are ``intervals`` and ``multi_class``.
+        As `polyak.ASGDClassifier` has them, and so are ``penalty``, ``l1_ratio``, ``positive``,
+        ``intervals`` and ``multi_class``.
     rounds : int or "auto", default="auto"
         How many times the workers' states are merged and handed out again. "auto" finds out from
         the first rows.
@@ -144,6 +145,9 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         *,
         loss: str = "log_loss",
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: Any = 0.5,
+        positive: bool = False,
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -215,7 +219,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
     Parameters
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
-        As `polyak.ASGDRegressor` has them.
+        As `polyak.ASGDRegressor` has them, and so are ``penalty``, ``l1_ratio`` and ``positive``.
     rounds, chains, client, random_state, verbose
         As `DaskASGDClassifier` has them.
 
@@ -246,6 +250,9 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         epsilon: Any = "auto",
         quantile: Any = 0.5,
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: Any = 0.5,
+        positive: bool = False,
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
