@@ -66,7 +66,8 @@ def test_intervals_are_shown(train_file: Path, tmp_path: Path) -> None:
         assert (one["low"], one["high"]) == (low[place, 0], high[place, 0])
         assert one["excludes_zero"] == (one["low"] > 0 or one["high"] < 0)
     heads, first, _ = polyak("inspect", tmp_path / "m", "--top", 1).stdout.splitlines()[-3:]
-    assert heads.split() == ["feature", "weight", "std", "err", "z", "p", "95%", "from", "to"]
+    names = ["feature", "weight", "effect", "std", "err", "z", "p", "95%", "from", "to"]
+    assert heads.split() == names
     assert first.split()[0] == "intercept"
 
 
