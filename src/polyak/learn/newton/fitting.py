@@ -23,7 +23,7 @@ THINNED = 4
 """Every so manieth row of a block gives its matrix, where no feature is rare."""
 WITHIN, REPETITIONS = 1e-3, 20
 """How well squared error's equations are solved as long as rows come: it is only to score them."""
-GROWTH = np.log(9 / 8)
+GROWTH = np.log(5 / 4)
 """They are solved anew once there are so many more rows, as a logarithm."""
 
 
