@@ -20,7 +20,8 @@ pytestmark = [
     ),
 ]
 BATCH = 0.2722, 0.926
-"""Log-loss and accuracy on the test rows of scikit-learn's LogisticRegression at its optimum."""
+"""Log-loss and accuracy on the test rows of a multinomial batch fit with C = 1, by 280 steps of
+L-BFGS; scikit-learn's takes several times as long."""
 
 
 def digits(part: str) -> tuple[Any, Any]:
