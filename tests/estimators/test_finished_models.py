@@ -26,7 +26,7 @@ def test_a_saved_model_names_the_columns_it_was_fitted_on(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "polyak", "inspect", str(tmp_path / "m.polyak")]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     lines = [line.split() for line in told.splitlines()[-2:]]
-    assert [name for name, _ in lines] == ["size", "age"]
+    assert [name for name, *_ in lines] == ["size", "age"]
     assert "size" in polyak.report(tmp_path / "m.polyak")
 
 

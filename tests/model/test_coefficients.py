@@ -126,7 +126,7 @@ def test_several_classes_have_a_line_each() -> None:
     X, y = np.eye(3).repeat(200, axis=0), np.repeat(["u", "v", "w"], 200)
     model = ASGDClassifier(loss="log_loss", random_state=0).fit(X, y)
     table = model.coefficients()
-    assert list(table.columns) == ["feature", "class", "weight"]
+    assert list(table.columns) == ["feature", "class", "weight", "effect"]
     assert table["class"].tolist() == ["u", "v", "w"] * 4
     assert table.feature.tolist() == [n for n in ("intercept", "0", "1", "2") for _ in range(3)]
     assert np.array_equal(table.weight[3:].to_numpy().reshape(3, 3), model.coef_.T)

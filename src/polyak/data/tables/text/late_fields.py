@@ -22,8 +22,8 @@ from polyak.optional_imports import pyarrow
 
 MOST_ROWS = 1000
 """How many rows that have a field say of what type it is."""
-LOOK_AHEAD = 8 << 20
-"""How much of a pipe is held in memory and looked at before it is learned."""
+LOOK_AHEAD = 1 << 20
+"""How much of a pipe is looked at before learning begins: more would keep slow ones waiting."""
 MOST_FIELDS = 1000
 """Where more fields than that come up late, names are data; these then are no columns."""
 
@@ -158,7 +158,7 @@ class LateWatch:
         late.look_at(text[places[0] : places[1]])
         for name in list(late.values)[:1]:
             warnings.warn(
-                f"the column {name} of {self._source} first comes up after "
-                f"{LOOK_AHEAD >> 20} megabytes of a pipe: not learned, from a file it would be",
+                f"the column {name} of {self._source} first comes up after the first megabyte of a "
+                "pipe: not learned, from a file it would be",
                 stacklevel=4,
             )
