@@ -195,3 +195,16 @@ def test_effects_of_arrays_and_of_text(tmp_path: Path) -> None:
         assert words[head][:3] == ["feature", "weight", "effect"]
         found = sorted(abs(float(line[-1])) for line in words[head + 2 : head + 5])
         np.testing.assert_allclose(found, sorted(np.abs(expected)), rtol=0.15)
+
+
+def test_that_a_value_is_missing_weighs_nothing_where_none_was(tmp_path: Path) -> None:
+    rows = "".join(f"{1990 + n % 30},{n % 7},{3 * (n % 30) + n % 7}\n" for n in range(300))
+    (tmp_path / "t.csv").write_text("year,x,y\n" + rows)
+    polyak = [sys.executable, "-m", "polyak"]
+    train = [*polyak, "train", "t.csv", "--target", "y", "-q", "-m", "m"]
+    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True)
+    told = subprocess.run(
+        [*polyak, "inspect", "m"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    assert "year" in told
+    assert "is missing" not in told

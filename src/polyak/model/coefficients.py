@@ -134,6 +134,9 @@ def _shown(model: _Model) -> NDArray[np.int64]:
     names = [] if schema is None else schema.feature_names[: len(shown)]
     plain = np.array([not name.endswith(" is missing") for name in names], dtype=bool)
     shown[: len(plain)] |= plain
+    if schema is not None and schema.is_as_written:  # the others stand for the columns' means
+        varied = {} if model.report is None else model.report.spreads
+        shown[: len(plain)] &= plain | np.isin(np.arange(len(plain)), list(varied))
     return np.flatnonzero(shown)
 
 

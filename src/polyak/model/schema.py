@@ -170,6 +170,12 @@ class Schema:
                 raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
 
     @property
+    def is_as_written(self) -> bool:
+        """Whether all columns are numbers and as they are, neither shifted nor scaled."""
+        plain = all(c.kind in ("number", "boolean") for c in self.columns)
+        return plain and all((c.offset, c.scale) == (0.0, 1.0) for c in self.columns)
+
+    @property
     def feature_names(self) -> list[str]:
         """The names of the plain features, in order."""
         return [name for column in self.columns for name in column.feature_names()]

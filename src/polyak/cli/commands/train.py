@@ -76,7 +76,10 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--seed", type=not_negative, default=0, metavar="N", help="random seed (default: 0)"
     )
-    how = parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)")
+    _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))
+
+
+def _add_settings(how: Any) -> None:
     for name, what in {
         "--alpha": "strength of the penalty",
         "--eta0": "initial learning rate",

@@ -33,7 +33,7 @@ def add_penalty(parser: Parser) -> None:
     how.add_argument(
         "--sparsify",
         action="store_true",
-        help="export only the features whose weights are not zero",
+        help="exports of the model have only the features whose weights are not zero",
     )
 
 

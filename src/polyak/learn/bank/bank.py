@@ -109,8 +109,7 @@ class Bank:
         checks.check_choices(step, dtype, precondition, n_features, group)
         checks.check_penalties(self.alpha, gamma0, step)
         checks.check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
-        self.loss = get_loss(loss)
-        self.dtype = np.dtype(dtype)
+        self.loss, self.dtype = get_loss(loss), np.dtype(dtype)
         self.one_vs_rest, self.softmax = one_vs_rest, softmax
         self._settings: dict[str, Any] = {
             "loss": self.loss.name,
@@ -128,9 +127,11 @@ class Bank:
         }
         self._make_core()
         self._core.grow((n_features or 0) if width is None else width)
-        start, rates = self.averaging.first_start, {"gamma0": gamma0, "decay": decay}
-        total = 1.0 if start < 0 else 0.0  # the detector's average begins with the zero model
-        self._set_fields(alpha=self.alpha, start=start, scale=1.0, unit=1.0, total=total, **rates)
+        self._set_out(alpha=self.alpha, gamma0=gamma0, decay=decay)
+
+    def _set_out(self, **own: Floats) -> None:
+        start = self.averaging.first_start  # the detector's average begins with the zero model
+        self._set_fields(start=start, scale=1.0, unit=1.0, total=float(start < 0), **own)
 
     def __len__(self) -> int:
         return len(self.alpha)

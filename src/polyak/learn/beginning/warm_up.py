@@ -50,21 +50,18 @@ def new_race(
             begin_at = best_constants(loss, goals, weights)
     several = classes is not None and len(classes) > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
+    outputs = len(classes) if several and classes is not None else outputs
     problem = Problem(
-        outputs=len(classes) if several and classes is not None else outputs,
+        outputs=outputs,
         one_vs_rest=several,
         classifies=loss.classifies,
         n_features=n_features,
         width=int(row_widths(sample).max(initial=0)),
         dtype=values.dtype,
-        # What only the intercept can undo is shifted only where there is one.
-        centre=Centre.of(usual, values.dtype)
-        if recipe.fit_intercept and recipe.recipe != "paper"
-        else NOTHING,
+        centre=_centre(usual, values.dtype, recipe),
         begin_at=begin_at,
     )
     shifted = problem.centre.shifted(usual)
-    outputs = problem.outputs
     if not several:  # labels have nothing to do with each other
         recipe = replace(recipe, multi_class="ovr")
     path = _path(recipe, loss, sample, targets, weights, classes)
@@ -74,6 +71,12 @@ def new_race(
     race = Race(entering, recipe, problem)
     race.warm_up(usual, shifted)
     return race, second_moments(shifted, fit_intercept=recipe.fit_intercept), loss
+
+
+def _centre(usual: Rows, dtype: Any, recipe: Recipe) -> Centre:
+    """Give what features are shifted by: only an intercept can undo it."""
+    shifts = recipe.fit_intercept and recipe.recipe != "paper"
+    return Centre.of(usual, dtype) if shifts else NOTHING
 
 
 def _path(

@@ -62,17 +62,9 @@ def reproduce(
     workers : int
         How many processes to use.
     """
-    if scale is not None and not scale > 0:
-        raise ValueError(f"the scale must be above zero, not {scale}")
     folder = Path(out)
     modules: dict[str, Any] = {name: import_module(EXPERIMENTS[name]) for name in names}
-    drawn = DEFAULT_SCALE if scale is None else scale
-    pieces = {
-        name: list(
-            module.pieces(scale, data, sets) if name == BENCHMARKS else module.pieces(drawn, data)
-        )
-        for name, module in modules.items()
-    }
+    pieces = _pieces(modules, data, scale, sets)
     everything = [piece for several in pieces.values() for piece in several]
     started(len(everything))
     results = run_pieces(everything, folder / "pieces", done, workers)
@@ -84,16 +76,34 @@ def reproduce(
         _write(chapter.figures, chapter.tables, folder)
         chapters.append(chapter)
     claims = [claim for chapter in chapters for claim in chapter.claims]
-    numbers = numbers_of(chapters)
+    _write_claims(claims, numbers_of(chapters), folder)
+    write_about(folder, everything, scale)
+    write_report(chapters, folder, scale)
+    return claims
+
+
+def _pieces(
+    modules: dict[str, Any], data: str | None, scale: float | None, sets: Sequence[str] | None
+) -> dict[str, list[Piece]]:
+    """Give what each experiment is computed in."""
+    if scale is not None and not scale > 0:
+        raise ValueError(f"the scale must be above zero, not {scale}")
+    drawn = DEFAULT_SCALE if scale is None else scale
+    return {
+        name: list(
+            module.pieces(scale, data, sets) if name == BENCHMARKS else module.pieces(drawn, data)
+        )
+        for name, module in modules.items()
+    }
+
+
+def _write_claims(claims: list[Claim], numbers: dict[str, str], folder: Path) -> None:
     heads = ["claim", "where", "measured", "verdict", "shown in", "figure or table"]
     lines = [
         [c.text, c.where, c.measured, c.verdict, numbers.get(c.figure or "", ""), c.figure or ""]
         for c in claims
     ]
     (folder / "claims.csv").write_text(as_csv(heads, lines), "utf-8")
-    write_about(folder, everything, scale)
-    write_report(chapters, folder, scale)
-    return claims
 
 
 def _chapter(name: str, module: Any, results: dict[str, Any]) -> Chapter:
