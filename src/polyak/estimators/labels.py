@@ -32,7 +32,8 @@ def has_labels(y: Any) -> bool:
             return False
     if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
         return False
-    return str(type_of_target(y)) == "multilabel-indicator"
+    with np.errstate(invalid="ignore"):  # NaN, which is no label
+        return str(type_of_target(y)) == "multilabel-indicator"
 
 
 def truths(y: Any, labels: int | None = None) -> Floats:
@@ -40,6 +41,13 @@ def truths(y: Any, labels: int | None = None) -> Floats:
     dense = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     if labels is not None and dense.shape[1] != labels:
         raise ValueError(f"y has {dense.shape[1]} labels, but there were {labels} at first")
+    others = np.argwhere((dense != 0.0) & (dense != 1.0))
+    if len(others):
+        row, label = others[0].tolist()
+        raise ValueError(
+            f"row {row} of y has {dense[row, label]:g} for label {label}: several labels are zeros "
+            "and ones"
+        )
     return dense
 
 

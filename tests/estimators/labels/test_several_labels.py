@@ -134,6 +134,13 @@ def test_what_labels_cannot_have_is_refused(fitted: ASGDClassifier) -> None:
         going_on.partial_fit(X[:100], Y[:100, :2])
 
 
+def test_labels_are_zeros_and_ones() -> None:
+    with pytest.raises(ValueError, match="row 0 of y has 2 for label"):
+        ASGDClassifier().fit(X, np.where(np.arange(len(Y))[:, None] == 0, 2, 2 * Y))
+    with pytest.raises(ValueError, match="NaN"):
+        ASGDClassifier().fit(X, np.where(Y == 1, np.nan, 0.0))
+
+
 def test_predict_of_the_command_line_lists_them(fitted: ASGDClassifier, tmp_path: Path) -> None:
     fitted.to_model().save(tmp_path / "m")
     np.save(tmp_path / "rows.npy", HELD[:200])
