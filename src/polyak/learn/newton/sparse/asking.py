@@ -7,7 +7,7 @@ from typing import Any
 from polyak.learn.newton.block.penalty import Sparsity
 from polyak.losses import get_loss
 
-PENALTIES = ("l2", "l1", "elasticnet")
+KINDS = ("l2", "l1", "elasticnet")
 OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 
 
@@ -34,8 +34,8 @@ def check(asking: Asking) -> None:
 
     Averages of iterates have no zeros, so it is block Newton steps alone that give them.
     """
-    if asking.penalty not in PENALTIES:
-        raise ValueError(f"a penalty is {', '.join(PENALTIES)}, not {asking.penalty!r}")
+    if asking.penalty not in KINDS:
+        raise ValueError(f"a penalty is {', '.join(KINDS)}, not {asking.penalty!r}")
     if not 0.0 <= asking.l1_ratio <= 1.0:
         raise ValueError(f"l1_ratio is between 0 and 1, not {asking.l1_ratio}")
     if not is_sparse(asking):
