@@ -151,6 +151,23 @@ def coordinate_descent(
     enough: float,
     rounds: int,
 ) -> bool: ...
+def fill_standard(
+    indptr: NDArray[Any] | None,
+    indices: NDArray[Any] | None,
+    values: NDArray[Any],
+    order: NDArray[np.int64] | None,
+    features: NDArray[np.int64],
+    centre: NDArray[np.float64],
+    per_unit: NDArray[np.float64],
+    out: NDArray[Any],
+) -> int: ...
+def sparse_gram(
+    Z: NDArray[Any], h: NDArray[np.float64] | None, most: float
+) -> NDArray[np.float64] | None: ...
+def column_sizes(
+    Z: NDArray[Any], limit: float, squares: NDArray[np.float64], varied: NDArray[np.float64]
+) -> None: ...
+def block_norms(Z: NDArray[Any], norms: NDArray[np.float64]) -> float: ...
 
 # ---- core/python/bind_bank.cpp
 

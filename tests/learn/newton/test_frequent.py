@@ -138,3 +138,21 @@ def test_a_column_of_names_does_no_harm(rows):
         best = make_pipeline(encoder, peer).fit(frame[:rows], target[:rows])
         found = own.fit(frame[:rows], target[:rows]).score(frame[rows:], target[rows:])
         assert found > best.score(frame[rows:], target[rows:]) - 0.02
+
+
+@pytest.mark.parametrize("names", [500, 1500])
+def test_names_that_go_on_coming_are_left_out_from_the_first(names):
+    """The first rows have few enough features for a matrix; soon they would have too many, or not.
+
+    Intervals are of all weights, so there they are never left out.
+    """
+    rng = np.random.default_rng(0)
+    name = csr_matrix((np.ones(8000), rng.integers(0, names, 8000), np.arange(8001)))
+    rows = as_rows(hstack([csr_matrix(rng.normal(size=(8000, NUMBERS))), name]).tocsr())
+    lane = NewtonLane("squared_error", rows[:1000])
+    assert lane.closed == (names > 1024)
+    assert lane.closed == (len(lane.standard) <= MOST)
+    lane.learn(rows, rng.normal(size=8000))
+    assert lane.closed == (names > 1024)
+    assert set(range(NUMBERS)) <= set(lane.standard.features.tolist())
+    assert not NewtonLane("squared_error", rows[:1000], intervals=True).closed

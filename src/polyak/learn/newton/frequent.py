@@ -11,6 +11,7 @@ whether the others are missed.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,40 @@ Floats = NDArray[np.float64]
 
 MOST = 256
 """How many features are learned where there are too many: a matrix of so many costs little."""
+ROWS_THAT_SHOW = 100
+"""So many rows show whether few of their features make up most of what they have."""
+ROWS_THAT_TELL = 1000
+"""So many first rows tell how many features are to come."""
 COMMON, COVERED = 0.2, 0.5
 """Features that so many of the rows have must make up so much of all that rows have. The numbers of
 a table and its common words do, beside a name or two; the words of a text that are in every fifth
 row, next to none but stop words, do not."""
+
+
+def too_many_to_come(rows: Rows, most: int) -> bool:
+    """Tell whether sparse rows will have too many features, by how many new ones their halves have.
+
+    Were all equally rare, each half as many rows again would bring the same share of what the half
+    before brought; rare names bring more. To wait until there are too many would cost some fits of
+    a matrix far wider than what is kept of it.
+
+    Examples
+    --------
+    >>> names = np.concatenate([np.arange(500), np.arange(500) % 250 + 400])
+    >>> rows = SparseRows(np.arange(1001), names, np.ones(1000), 700)  # 500 names, 150 more, ...
+    >>> too_many_to_come(rows, 700), too_many_to_come(rows, 720)
+    (True, False)
+    """
+    if not isinstance(rows, SparseRows) or len(rows) < ROWS_THAT_TELL:
+        return False
+    first, both = (_different(rows, end) for end in (len(rows) // 2, len(rows)))
+    second = both - first
+    return second >= first or both + second * second / (first - second) > most
+
+
+def _different(rows: SparseRows, end: int) -> int:
+    there = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[end])])
+    return int(np.count_nonzero(np.diff(there, prepend=-1)))
 
 
 def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
@@ -62,6 +93,11 @@ def frequent_places(
     places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
     places = np.sort(places[counts[places] > 1])
     return places if len(places) else None
+
+
+def are_frequent(held: NDArray[Any], most: int) -> bool:
+    """Tell whether what rows of many columns have in common makes up enough of all."""
+    return frequent_places(np.count_nonzero(held, axis=0), len(held), most) is not None
 
 
 def without_others(known: Information, columns: NDArray[np.int64]) -> Information:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
 from polyak.learn.newton.block.algebra import WIDE
 from polyak.learn.newton.standardize import Standard
-from polyak.rows.sparse import Rows
+from polyak.rows.taken import SomeRows
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ class HeldRows:
         self._targets: Floats = np.zeros((longest, outputs))
         self._weights: Floats = np.ones(longest)
         self._fresh: Floats = np.ones(longest)  # zero for rows that were learned before
+        self._weighed: tuple[Floats | None] | None = None  # what `weights` gives, once it is known
 
     @property
     def nbytes(self) -> int:
@@ -73,7 +75,7 @@ class HeldRows:
 
     def add(
         self,
-        rows: Rows,
+        rows: SomeRows,
         targets: Floats,
         weights: Floats | None,
         standard: Standard,
@@ -82,6 +84,7 @@ class HeldRows:
     ) -> int:
         """Take rows in; say how often a feature was left out, being no column."""
         place = slice(self.count, self.count + len(rows))
+        self._weighed = None
         self._Z[place, : self.first] = 1.0
         others = standard.fill(rows, self._Z[place, self.first : self.first + len(standard)])
         self._targets[place] = targets
@@ -92,7 +95,7 @@ class HeldRows:
 
     def forget(self) -> None:
         """Make room for the next block."""
-        self.count = 0
+        self.count, self._weighed = 0, None
 
     def copy(self, *, to_change: bool) -> HeldRows:
         """Give another that holds the same; rows that will not change are shared."""
@@ -113,6 +116,7 @@ class HeldRows:
 
     def features(self) -> NDArray[Any]:
         """Give the held rows without the constant, to be changed in place."""
+        self._weighed = None
         return self._Z[: self.count, self.first :]
 
     def targets(self, begin: int = 0) -> Floats:
@@ -125,13 +129,13 @@ class HeldRows:
         A row ten thousand times as long as most of its block weighs nothing, as in calibration:
         one absurd row would outweigh millions of others.
         """
-        weights = self._weights[: self.count]
-        Z = self._Z[: self.count]
-        lengths = np.einsum("ij,ij->i", Z, Z)
-        if self.count and lengths.max() > UNUSUAL:
-            median = np.sort(lengths)[self.count // 2]
-            weights = np.where(lengths > UNUSUAL * max(median, 1.0), 0.0, weights)
-        return None if (weights == 1.0).all() else weights
+        if self._weighed is None:
+            weights, norms = self._weights[: self.count], np.empty(self.count)
+            if _core.block_norms(self._Z[: self.count], norms) > UNUSUAL:
+                median = np.sort(norms)[self.count // 2]
+                weights = np.where(norms > UNUSUAL * max(median, 1.0), 0.0, weights)
+            self._weighed = (None if (weights == 1.0).all() else weights,)
+        return self._weighed[0]
 
     def total_weight(self) -> float:
         """Add up the weights of the held rows."""
@@ -155,7 +159,7 @@ class HeldRows:
     def set_state(self, arrays: dict[str, NDArray[Any]], block: int) -> None:
         """Go on from what ``state`` gave, in a block of so many rows."""
         rows = arrays["held.rows"]
-        self.count, self.block = len(rows), block
+        self.count, self.block, self._weighed = len(rows), block, None
         self._Z = np.zeros((block, rows.shape[1]), rows.dtype)
         self._Z[: self.count] = rows
         self._targets[: self.count] = arrays["held.targets"]

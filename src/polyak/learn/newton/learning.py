@@ -23,8 +23,11 @@ from polyak.learn.newton.fitting import (
 )
 from polyak.learn.newton.frequent import (
     MOST,
+    ROWS_THAT_SHOW,
+    are_frequent,
     frequent_features,
     frequent_places,
+    too_many_to_come,
     without_others,
 )
 from polyak.learn.newton.held_rows import BLOCK, LONG_BLOCK, HeldRows
@@ -36,12 +39,11 @@ from polyak.learn.newton.scoring import BlockScoring
 from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
-from polyak.rows.sparse import Rows, SparseRows, as_rows, take_rows
+from polyak.rows.sparse import Rows, SparseRows, as_rows
+from polyak.rows.taken import SomeRows, taken
 
 Floats = NDArray[np.float64]
 
-ROWS_THAT_SHOW = 100
-"""So many rows show whether few of their features make up most of what they have."""
 TOO_MANY = "there are too many features"
 """Why the lane leaves, as a rule."""
 FAR = 100.0
@@ -91,16 +93,22 @@ class BlockLearning(BlockScoring):
         self._held: HeldRows
         self._known: Information
         self._forget_everything()
-        if self._has_room(first_rows) < len(first_rows):
-            chosen = None if intervals or sparsity else frequent_features(first_rows, self.widest)
-            if chosen is None:
-                self._leave(TOO_MANY)
-                return
-            self.standard.add(chosen)
-            self.closed = True
+        if not self._chose_features(first_rows):
+            self._leave(TOO_MANY)
+            return
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
         self._held.make_room(len(self.standard), self.widest)
+
+    def _chose_features(self, first_rows: Rows) -> bool:
+        """Make columns of the features of the first rows, or of some; not if they are too many."""
+        too_many = self._has_room(first_rows) < len(first_rows)
+        more = too_many or too_many_to_come(first_rows, self.widest)
+        chosen = frequent_features(first_rows, self.widest) if more and self._may_close() else None
+        if chosen is not None:
+            self.standard, self.closed = Standard(fit_intercept=self.fit_intercept), True
+            self.standard.add(chosen)
+        return self.closed or not too_many
 
     def __len__(self) -> int:
         return len(self.penalties) * self.outputs
@@ -166,7 +174,7 @@ class BlockLearning(BlockScoring):
                     part: Any = slice(done, done + take)
                     out = None if scores is None else scores[part]
                     part = part if order is None else order[part]
-                    some = rows[part] if order is None else take_rows(rows, part)
+                    some = rows[part] if order is None else taken(rows, part)
                     own = None if weights is None else weights[part]
                     self._learn_part(some, targets[part], own, out, again=again)
                     done += take
@@ -176,7 +184,7 @@ class BlockLearning(BlockScoring):
 
     def _learn_part(
         self,
-        rows: Rows,
+        rows: SomeRows,
         targets: NDArray[Any],
         weights: Floats | None,
         scores: Floats | None,
@@ -184,15 +192,15 @@ class BlockLearning(BlockScoring):
         again: bool,
     ) -> None:
         """Learn rows that do not go beyond the end of a segment."""
-        taken = self._take(rows, targets, weights, again=again)
-        begin, own = self._held.count - taken, None
+        took = self._take(rows, targets, weights, again=again)
+        begin, own = self._held.count - took, None
         if scores is not None:
-            own = scores[:taken] = self._scores(begin)
-        if taken == len(rows):
+            own = scores[:took] = self._scores(begin)
+        if took == len(rows):
             self._advance(own if begin == self._counted else None)
         elif self._may_close():
             self.closed = True
-            rest = slice(taken, None)
+            rest = slice(took, None)
             own = None if weights is None else weights[rest]
             out = None if scores is None else scores[rest]
             self._learn_part(rows[rest], targets[rest], own, out, again=again)
@@ -204,18 +212,15 @@ class BlockLearning(BlockScoring):
 
         Intervals are of all weights, and which are zero is not for us to say beforehand.
         """
-        all_count = self.intervals or self.sparsity is not None
-        if all_count or self._held.count < ROWS_THAT_SHOW:
-            return not all_count
-        held = self._held.features()
-        counts = np.count_nonzero(held, axis=0)
-        return frequent_places(counts, len(held), self.widest) is not None
+        if self.intervals or self.sparsity is not None:
+            return False
+        few = self._held.count < ROWS_THAT_SHOW
+        return few or are_frequent(self._held.features(), self.widest)
 
-    def _has_room(self, rows: Rows) -> int:
+    def _has_room(self, rows: SomeRows) -> int:
         """Make columns of new features; say how many rows come before there are too many."""
-        if self.closed:
-            return len(rows)
-        if not isinstance(rows, SparseRows) and rows.shape[1] == len(self.standard):
+        same = not isinstance(rows, SparseRows) and rows.shape[1] == len(self.standard)
+        if self.closed or same:
             return len(rows)
         new, row = self.standard.appearing(rows)
         room = self.widest - len(self.standard)
@@ -226,7 +231,7 @@ class BlockLearning(BlockScoring):
         return len(rows)
 
     def _take(
-        self, rows: Rows, targets: NDArray[Any], weights: Floats | None, *, again: bool
+        self, rows: SomeRows, targets: NDArray[Any], weights: Floats | None, *, again: bool
     ) -> int:
         """Hold rows until their block is full; say how many there was room for."""
         take = self._has_room(rows)

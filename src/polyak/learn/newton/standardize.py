@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.rows.sparse import Rows, SparseRows
+from polyak import _core
+from polyak.rows.sparse import Rows, SparseRows, core_arrays
+from polyak.rows.taken import SomeRows, TakenRows
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +70,7 @@ class Standard:
 
     # -- which columns there are ---------------------------------------------------------------
 
-    def appearing(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def appearing(self, rows: SomeRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Give the features that are new, in the order in which they come, and the row of each."""
         if not isinstance(rows, SparseRows):
             known = np.zeros(rows.shape[1], dtype=bool)
@@ -128,11 +130,11 @@ class Standard:
         counted = copy.copy(self)
         rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
         if len(rare):
-            some = columns if len(rare) == len(self) else columns[:, rare]
-            clipped = np.clip(some, -ABSURD, ABSURD)
+            squares, varied = np.zeros((2, len(self)))
+            _core.column_sizes(columns, ABSURD, squares, varied)
             counted.squares, counted.varied = self.squares.copy(), self.varied.copy()
-            counted.squares[rare] += np.einsum("ij,ij->j", clipped, clipped, dtype=np.float64)
-            counted.varied[rare] += np.count_nonzero(some, axis=0)
+            counted.squares[rare] += squares[rare]
+            counted.varied[rare] += varied[rare]
         return counted
 
     def moved(self, shift: Floats) -> Standard:
@@ -153,35 +155,21 @@ class Standard:
 
     # -- there and back ------------------------------------------------------------------------
 
-    def fill(self, rows: Rows, out: NDArray[Any]) -> int:
+    def fill(self, rows: SomeRows, out: NDArray[Any]) -> int:
         """Write rows in standard units; say how often a feature was no column, and left out."""
-        per_unit, others = 1.0 / self.units, 0
-        if isinstance(rows, SparseRows):
-            out[:] = -self.centre * per_unit
-            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-            column, values = self.places(rows.indices[span]), rows.values[span]
-            row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-            known = column >= 0
-            if not known.all():
-                row, column, values = row[known], column[known], values[known]
-                others = len(known) - len(column)
-            out[row, column] = (values - self.centre[column]) * per_unit[column]
-        elif rows.shape[1] == len(self) and self._in_order:
-            centre = self.centre
-            if out.dtype == rows.dtype and (centre == centre.astype(out.dtype)).all():
-                # What is rounded once is rounded alike in the rows' own precision.
-                centre, per_unit = centre.astype(out.dtype), per_unit.astype(out.dtype)
-            np.subtract(rows, centre, out=out)
-            out *= per_unit
-        else:
-            out[:] = -self.centre * per_unit
-            column = self.places(np.arange(rows.shape[1]))
-            known = column >= 0
-            if not known.all():
-                rows, column = rows[:, known], column[known]
-                others = len(rows) * int(np.count_nonzero(~known))
-            out[:, column] = (rows - self.centre[column]) * per_unit[column]
-        return others
+        per_unit, order = 1.0 / self.units, None
+        if isinstance(rows, TakenRows):
+            order, rows = rows.order, rows.rows
+        if isinstance(rows, SparseRows) or (rows.shape[1] == len(self) and self._in_order):
+            of_rows, units = core_arrays(rows), (self.features, self.centre, per_unit)
+            return _core.fill_standard(*of_rows, order, *units, out)
+        out[:] = -self.centre * per_unit
+        rows = rows if order is None else rows[order]
+        column = self.places(np.arange(rows.shape[1]))
+        known = np.flatnonzero(column >= 0)
+        column = column[known]
+        out[:, column] = (rows[:, known] - self.centre[column]) * per_unit[column]
+        return int(len(rows) * (rows.shape[1] - len(known)))
 
     def read_out(
         self, weights: Floats, n_features: int, dtype: Any = np.float64

@@ -1,0 +1,110 @@
+// Sums over the rows of a block in which most numbers are zero: only the others are worked on.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace polyak {
+
+// A block of rows in somebody else's memory.
+template <class Value>
+struct BlockRows {
+  const Value *values;
+  int64_t count, columns, stride;
+  const Value *operator[](int64_t i) const { return values + i * stride; }
+};
+
+// Lists the columns in which a row is not zero; four are looked at at a time, and among those there
+// is no branch that a processor could guess wrong.
+template <class Value>
+int64_t list_nonzeros(const Value *row, int64_t columns, int64_t *found) {
+  int64_t size = 0, j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    uint64_t bits[4 * sizeof(Value) / 8];
+    std::memcpy(bits, row + j, sizeof(bits));
+    uint64_t any = 0;
+    for (uint64_t some : bits) any |= some;
+    if (any == 0) continue;
+    for (int64_t k = j; k < j + 4; ++k) {
+      found[size] = k;
+      size += row[k] != 0;
+    }
+  }
+  for (; j < columns; ++j) {
+    found[size] = j;
+    size += row[j] != 0;
+  }
+  return size;
+}
+
+using ColumnList = std::vector<int64_t>;
+
+// The share of numbers that are not zero in every sixteenth row.
+template <class Value>
+double share_of_nonzeros(const BlockRows<Value> &block) {
+  ColumnList column(static_cast<size_t>(block.columns));
+  int64_t found = 0, rows = 0;
+  for (int64_t i = 0; i < block.count; i += 16, ++rows)
+    found += list_nonzeros(block[i], block.columns, column.data());
+  return rows * block.columns ? double(found) / (double(rows) * double(block.columns)) : 1.0;
+}
+
+// Adds up h z z' over the rows; without h each counts one. `sum` is zero, of columns by columns.
+template <class Value>
+void add_products(const BlockRows<Value> &block, const double *h, double *sum) {
+  const int64_t n = block.columns;
+  ColumnList column(static_cast<size_t>(block.columns));
+  std::vector<double> value(column.size());
+  for (int64_t i = 0; i < block.count; ++i) {
+    const double weight = h ? h[i] : 1.0;
+    const Value *row = block[i];
+    const int64_t size = weight == 0.0 ? 0 : list_nonzeros(row, n, column.data());
+    for (int64_t a = 0; a < size; ++a) value[a] = row[column[a]];
+    for (int64_t a = 0; a < size; ++a) {
+      double *line = sum + column[a] * n;
+      const double own = weight * value[a];
+      for (int64_t b = a; b < size; ++b) line[column[b]] += own * value[b];
+    }
+  }
+  for (int64_t a = 0; a < n; ++a)
+    for (int64_t b = a + 1; b < n; ++b) sum[b * n + a] = sum[a * n + b];
+}
+
+// Adds to each column's sum of squares, with no number beyond a limit, and to how many are not
+// zero.
+template <class Value>
+void add_sizes(const BlockRows<Value> &block, double limit, double *squares, double *varied) {
+  ColumnList column(static_cast<size_t>(block.columns));
+  for (int64_t i = 0; i < block.count; ++i) {
+    const Value *row = block[i];
+    const int64_t size = list_nonzeros(row, block.columns, column.data());
+    for (int64_t a = 0; a < size; ++a) {
+      const double z = std::min(std::fabs(double(row[column[a]])), limit);
+      squares[column[a]] += z * z;
+      varied[column[a]] += 1.0;
+    }
+  }
+}
+
+// The largest of the rows' squared norms; those of all rows go to `norms`. The same whatever number
+// of zeros a row ends with.
+template <class Value>
+double squared_norms(const BlockRows<Value> &block, double *norms) {
+  double largest = 0.0;
+  for (int64_t i = 0; i < block.count; ++i) {
+    const Value *row = block[i];
+    double four[4] = {0.0, 0.0, 0.0, 0.0};
+    int64_t j = 0;
+    for (; j + 4 <= block.columns; j += 4)
+      for (int64_t k = 0; k < 4; ++k) four[k] += double(row[j + k]) * double(row[j + k]);
+    for (int64_t k = 0; j < block.columns; ++j, ++k) four[k] += double(row[j]) * double(row[j]);
+    norms[i] = (four[0] + four[1]) + (four[2] + four[3]);
+    largest = norms[i] > largest ? norms[i] : largest;
+  }
+  return largest;
+}
+
+}  // namespace polyak

@@ -1,0 +1,126 @@
+// Rows of features as rows of columns: each value as its distance from a centre, in units of its
+// own.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "rows/check.hpp"
+#include "rows/rows.hpp"
+
+namespace polyak {
+
+// Finds the column of a feature. Most features of a row are columns, so that one look is enough.
+class ColumnOf {
+ public:
+  ColumnOf(const int64_t *features, int64_t count) {
+    size_t size = 16;
+    while (size < 2 * static_cast<size_t>(count)) size *= 2;
+    table_.assign(size, {-1, -1});
+    for (int64_t j = 0; j < count; ++j) *find(features[j]) = {features[j], j};
+  }
+
+  // -1 for a feature that is no column.
+  int64_t operator()(int64_t feature) const {
+    return const_cast<ColumnOf *>(this)->find(feature)->column;
+  }
+
+ private:
+  struct Entry {
+    int64_t feature, column;
+  };
+
+  Entry *find(int64_t feature) {
+    const size_t last = table_.size() - 1;
+    size_t place = (static_cast<uint64_t>(feature) * 0x9E3779B97F4A7C15u >> 32) & last;
+    while (table_[place].column >= 0 && table_[place].feature != feature)
+      place = (place + 1) & last;
+    return &table_[place];
+  }
+
+  std::vector<Entry> table_;
+};
+
+struct StandardUnits {
+  const int64_t *features;  // a column each
+  const double *centre, *per_unit;
+  int64_t columns;
+};
+
+// Where rows are to go, so many numbers from one to the next.
+template <class Out>
+struct Room {
+  Out *at;
+  int64_t stride;
+};
+
+// Row i is that of the number order[i], or i without an order.
+inline int64_t row_number(const int64_t *order, int64_t i, int64_t rows) {
+  const int64_t row = order ? order[i] : i;
+  if (row < 0 || row >= rows) refuse("there is no row ", row, " among ", rows);
+  return row;
+}
+
+constexpr int64_t kAhead = 16;
+
+template <class Wide, class In, class Out>
+void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
+                const StandardUnits &units, Room<Out> out) {
+  const std::vector<Wide> centre(units.centre, units.centre + units.columns);
+  const std::vector<Wide> per_unit(units.per_unit, units.per_unit + units.columns);
+  for (int64_t i = 0; i < count; ++i, out.at += out.stride) {
+    const In *x = rows[row_number(order, i, rows.count)].value;
+#if defined(__GNUC__)
+    if (order && i + kAhead < count)  // the next rows are anywhere
+      for (int64_t j = 0; j < units.columns; j += 64 / int64_t(sizeof(In)))
+        __builtin_prefetch(rows.values + order[i + kAhead] * rows.stride + j);
+#endif
+    Out *z = out.at;
+    const Wide *c = centre.data(), *u = per_unit.data();
+    for (int64_t j = 0; j < units.columns; ++j)
+      z[j] = static_cast<Out>(static_cast<Out>(static_cast<Wide>(x[j]) - c[j]) * u[j]);
+  }
+}
+
+// Gives how many values had no column.
+template <class In, class Out>
+int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count,
+                  const StandardUnits &units, Room<Out> out) {
+  if (rows.features != units.columns) refuse("dense rows have a column for every feature");
+  // What is rounded once is rounded alike in the rows' own precision.
+  if constexpr (sizeof(In) == 4 && sizeof(Out) == 4)
+    if (std::all_of(units.centre, units.centre + units.columns,
+                    [](double c) { return c == static_cast<double>(static_cast<float>(c)); })) {
+      fill_dense<float>(rows, order, count, units, out);
+      return 0;
+    }
+  fill_dense<double>(rows, order, count, units, out);
+  return 0;
+}
+
+template <class In, class Index, class Out>
+int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64_t count,
+                  const StandardUnits &units, Room<Out> out) {
+  check_offsets(rows);
+  const ColumnOf column_of(units.features, units.columns);
+  std::vector<Out> zeros(static_cast<size_t>(units.columns));
+  for (int64_t j = 0; j < units.columns; ++j)
+    zeros[j] = static_cast<Out>(-units.centre[j] * units.per_unit[j]);
+  int64_t left_out = 0;
+  for (int64_t i = 0; i < count; ++i, out.at += out.stride) {
+    const auto row = rows[row_number(order, i, rows.count)];
+    std::copy(zeros.begin(), zeros.end(), out.at);
+    for (int64_t e = 0; e < row.size; ++e) {
+      const int64_t j = column_of(row.feature(e));
+      if (j < 0)
+        ++left_out;
+      else
+        out.at[j] = static_cast<Out>((static_cast<double>(row.value[e]) - units.centre[j]) *
+                                     units.per_unit[j]);
+    }
+  }
+  return left_out;
+}
+
+}  // namespace polyak

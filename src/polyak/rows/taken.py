@@ -1,0 +1,48 @@
+"""Dense rows to be taken in an order: they are copied once, when they are put in standard units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.rows.sparse import Rows, SparseRows, take_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakenRows:
+    """Some rows of an array, in an order.
+
+    Examples
+    --------
+    >>> taken = TakenRows(np.eye(5), np.array([4, 0, 2]))
+    >>> taken.shape, len(taken[1:])
+    ((3, 5), 2)
+    """
+
+    rows: NDArray[Any]
+    order: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return len(self.order), self.rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, part: slice) -> TakenRows:
+        return TakenRows(self.rows, self.order[part])
+
+
+SomeRows = Rows | TakenRows
+"""Rows as they stand, or in an order."""
+
+
+def taken(rows: Rows, order: NDArray[np.int64]) -> SomeRows:
+    """Take rows in this order: those of an array without a copy."""
+    if isinstance(rows, SparseRows):
+        return take_rows(rows, order)
+    return TakenRows(rows, np.ascontiguousarray(order, dtype=np.int64))
