@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 
 from polyak.estimators.base import BaseASGD
-from polyak.estimators.labels import LearnsLabels, codes_of, has_labels, predicted, present
+from polyak.estimators.labels import LearnsLabels, classes_of, codes_of, has_labels, predicted
 from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
 from polyak.estimators.running import ClassTotals
@@ -229,9 +229,9 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         if has_labels(y):
             return self._fit_labels(X, y, sample_weight, going_on)
         X, y = self._rows_and_targets(X, y, reset=not going_on)
-        check_classification_targets(y)
         weights = self._weights(sample_weight, X, partial=False)
-        classes = self.classes_ if going_on else np.unique(present(y, weights))
+        found = classes_of(y, weights)
+        classes = self.classes_ if going_on else found
         codes = codes_of(y, classes, weights)
         rng = self._generator()
         run = self._same_run() if going_on else self._new_classes(rng, classes)

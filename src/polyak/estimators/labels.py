@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from polyak.estimators.run import Run
 
 Floats = NDArray[np.float64]
+
+MANY_ROWS, MOST_NUMBERS = 10_000, 1024
+"""Of at least so many labels that are truths, or integers from so short a range, a table tells what
+there is, and where; for others they are sorted or hashed, which takes ten times as long."""
 
 
 def has_labels(y: Any) -> bool:
@@ -61,13 +65,50 @@ def present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
     return y if weights is None else y[weights != 0]
 
 
+def classes_of(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    """Give the labels there are, in order; refuse what is none, with scikit-learn's error."""
+    there = present(y, weights)
+    least = _least_of_many(there)
+    if least is None:
+        check_classification_targets(y)
+        return np.unique(there)
+    found = np.flatnonzero(np.bincount(there.astype(np.intp) - least)) + least
+    return found.astype(y.dtype)
+
+
 def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
     """Turn labels into numbers; one that is not among the classes gets scikit-learn's error."""
-    encoder = LabelEncoder()
-    encoder.classes_ = classes
+    there = present(y, weights)
+    found = _by_table(there, classes)
+    if found is None:
+        encoder = LabelEncoder()
+        encoder.classes_ = classes
+        found = encoder.transform(there)
+    if weights is None:
+        return np.asarray(found, dtype=np.int64)
     codes = np.zeros(len(y), dtype=np.int64)
-    codes[slice(None) if weights is None else weights != 0] = encoder.transform(present(y, weights))
+    codes[weights != 0] = found
     return codes
+
+
+def _least_of_many(y: NDArray[Any]) -> int | None:
+    """Give the least of many labels that are integers from a short range; None for others."""
+    if y.ndim != 1 or y.dtype.kind not in "bi" or len(y) < MANY_ROWS:
+        return None
+    least, most = int(y.min()), int(y.max())
+    return least if most - least < MOST_NUMBERS else None
+
+
+def _by_table(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64] | None:
+    least = _least_of_many(y)
+    if least is None or classes.dtype.kind not in "bi":
+        return None
+    table = np.full(MOST_NUMBERS, -1)
+    places = classes.astype(np.intp) - least
+    inside = (places >= 0) & (places < MOST_NUMBERS)
+    table[places[inside]] = np.flatnonzero(inside)
+    codes = table[y.astype(np.intp) - least]
+    return None if codes.min() < 0 else codes
 
 
 class LearnsLabels:
