@@ -92,7 +92,8 @@ class Information:
         """Add up the matrices of all outputs, as if their weights were the same."""
         each, columns = self.outputs_each, len(self)
         blocks = [G.reshape(each, columns, each, columns) for G in self.G]
-        return np.asarray(np.sum([G[k, :, k] for G in blocks for k in range(each)], axis=0))
+        own = [G[k, :, k] for G in blocks for k in range(each)]
+        return own[0] if len(own) == 1 else np.asarray(np.sum(own, axis=0))
 
     def padded(self, columns: int) -> Information:
         """Give the same with columns that were zero in all rows so far."""

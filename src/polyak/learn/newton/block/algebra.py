@@ -161,20 +161,25 @@ class Equations:
 
     They differ from one of them, the leading one, by a diagonal: conjugate gradients that are
     preconditioned by its Cholesky factor solve it at once, and the others soon. With many columns
-    a factor of 32 bits will do.
+    a factor of 32 bits will do; with few, each is solved by itself in less time.
     """
 
     def __init__(self, matrix: Floats, shrink: Floats, lead: int) -> None:
-        self.matrix, self.shrink = matrix, shrink
-        dtype = np.float32 if len(matrix) > WIDE else np.float64
-        found = _grown(matrix, shrink[:, lead], inverse_of_factor, dtype)
-        self.inverse = None if found is None else found[1]
+        self.matrix, self.shrink, self.each = matrix, shrink, _each_definite(matrix, shrink)
+        self.inverse = None
+        if self.each is None:
+            dtype = np.float32 if len(matrix) > WIDE else np.float64
+            found = _grown(matrix, shrink[:, lead], inverse_of_factor, dtype)
+            self.inverse = None if found is None else found[1]
 
     def solve(self, right: Floats, *, within: float, most: int) -> Floats:
         """Solve for all columns, each to within such a share of it, or by so many repetitions.
 
         Those that are done stay as they are.
         """
+        if self.each is not None:
+            found = np.linalg.solve(self.each, right.T[:, :, None])[:, :, 0].T
+            return np.ascontiguousarray(found, dtype=np.float64)
         if self.inverse is None:
             return np.full_like(right, np.nan)
         solved, left = np.zeros_like(right), right.copy()
@@ -199,6 +204,21 @@ class Equations:
     def _by_factor(self, columns: Floats) -> Floats:
         assert self.inverse is not None
         return times(self.inverse.T, times(self.inverse, columns))
+
+
+def _each_definite(matrix: Floats, shrink: Floats) -> Floats | None:
+    """Give a small matrix with each column of the diagonal, if all are definite beyond rounding."""
+    if len(matrix) >= SMALL:
+        return None
+    each = np.repeat(matrix[None], shrink.shape[1], axis=0)
+    diagonal = np.arange(len(matrix))
+    each[:, diagonal, diagonal] += shrink.T
+    try:
+        found = np.linalg.cholesky(each)[:, diagonal, diagonal]
+    except np.linalg.LinAlgError:
+        return None
+    safe = np.square(found) > 1e-12 * each[:, diagonal, diagonal]
+    return each if safe.all() and np.isfinite(found).all() else None
 
 
 def inner(some: Floats, others: Floats) -> Floats:

@@ -160,8 +160,11 @@ def _bring_back_the_lost(
     P is a gradient at W whatever the penalty, so they can. Where rows are few, the leading one may
     have next to no loss; nobody is lost who is better than no weights at all.
     """
+    most = LOST * values[lead]
+    if (values <= most).all():
+        return
     nothing = block.losses(loss, block.scores(np.zeros((len(arrays[0]), 1))))[0][0]
-    lost = ~(values <= max(LOST * values[lead], nothing))
+    lost = ~(values <= max(most, nothing))
     for array in arrays:
         array[:, lost] = array[:, [lead]]
 
