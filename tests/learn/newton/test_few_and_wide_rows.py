@@ -119,3 +119,5 @@ def test_thinning_waits_for_blocks_that_hold_the_weights():
     known = standard.with_rows(rng.normal(size=(ROWS_FOR_SIZE, 300)))
     assert [rows_of_matrix(known, blocks) for blocks in (0, 1, 2, 4, 9)] == [1, 1, 2, 4, 4]
     assert rows_of_matrix(standard, 9) == 1  # whose features are still rare
+    narrow = known.kept(np.arange(30))
+    assert [rows_of_matrix(narrow, blocks) for blocks in (0, 15, 16, 32, 99)] == [1, 1, 2, 4, 4]

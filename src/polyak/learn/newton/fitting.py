@@ -21,6 +21,9 @@ INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
 THINNED = 4
 """Every so manieth row of a block gives its matrix, where no feature is rare."""
+BLOCKS_TO_THIN = 8
+"""With few columns a matrix costs less, and is thinned once there are so many times as many blocks:
+then all rows of a block would make up no more of the whole."""
 WITHIN, REPETITIONS = 1e-3, 20
 """How well squared error's equations are solved as long as rows come: it is only to score them."""
 GROWTH = np.log(5 / 4)
@@ -70,8 +73,9 @@ def rows_of_matrix(standard: Standard, blocks_before: int, outputs: int = 1) -> 
     rows for each column give a matrix that is half as large along one direction and twice as large
     along another; steps that go by it are no good unless the blocks before make up the most of it.
     """
-    often = len(standard) * outputs > WIDE and bool((standard.varied >= ROWS_FOR_SIZE).all())
-    return min(THINNED, max(blocks_before, 1)) if often else 1
+    often = bool((standard.varied >= ROWS_FOR_SIZE).all())
+    wide = len(standard) * outputs > WIDE
+    return min(THINNED, max(blocks_before // (1 if wide else BLOCKS_TO_THIN), 1)) if often else 1
 
 
 def exact_weights(known: Information, penalty: Ridge) -> Information:
