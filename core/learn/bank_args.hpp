@@ -9,7 +9,9 @@ namespace polyak {
 struct Settings {
   double power;          // c of the learning rate
   double average_power;  // row m of the average counts m^r
-  double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p
+  double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p, ...
+  bool adagrad;          // ... or by (mean of (slope x_j)^2)^-p, as AdaGrad's does,
+  double least;          // where every sum of squares begins here
   bool intercept;
   bool implicit;
   bool capped;  // an explicit step never goes beyond 1 / (curvature * squared norm)

@@ -116,6 +116,32 @@ struct BankKernel : Count {
     return true;
   }
 
+  // The squared slope at the iterate's score, the mean of all models: they share the scaled row, so
+  // none of them has squares of its own.
+  template <class Loss>
+  double mean_squared_slope() const {
+    const auto iterate = [&](int64_t k) { return m.scale[k] * view.sums[k] + m.bias[k]; };
+    double total = 0.0;
+    if constexpr (std::is_same_v<Loss, Together>) {
+      const int64_t group = view.settings.group;
+      double *const score = view.room, *const slope = score + group;
+      for (int64_t first = 0; first < K; first += group) {
+        for (int64_t c = 0; c < group; ++c) score[c] = iterate(first + c);
+        softmax(score, group, slope);
+        for (int64_t c = 0; c < group; ++c) {
+          const double away = slope[c] - (view.y[first + c] > 0.0 ? 1.0 : 0.0);
+          total += away * away;
+        }
+      }
+    } else {
+      for (int64_t k = 0; k < K; ++k) {
+        const double slope = loss_with<Loss>(m.parameter + k).slope(iterate(k), view.y[k]);
+        total += slope * slope;
+      }
+    }
+    return std::isfinite(total) ? total / static_cast<double>(K) : 0.0;  // `advance` will tell
+  }
+
   // Progressive validation of whole classifiers: does the row's own class score highest?
   void count_multiclass_error(int64_t own) {
     const int64_t group = view.settings.group;

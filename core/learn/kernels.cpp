@@ -116,7 +116,9 @@ bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
     if (bank.step_is_nonzero()) bank.lines.scatter(row, view.step);
   } else {
     const double rows = static_cast<double>(view.clock + view.looked);
-    const double norm = precondition(row, p, rows, view.squares, view.scaled);
+    const double gain = view.settings.adagrad ? bank.template mean_squared_slope<Loss>() : 1.0;
+    const double norm =
+        precondition(row, p, rows, gain, view.settings.least, view.squares, view.scaled);
     if (!bank.template advance<Loss>(norm + constant)) return false;
     if (bank.step_is_nonzero()) bank.lines.scatter(row.with(view.scaled), view.step);
   }

@@ -1,5 +1,6 @@
 // The diagonal preconditioner: coordinate j of an update is multiplied by
-// d_j = (mean of x_j^2 over all rows so far)^-p, which depends on the rows alone.
+// d_j = (mean of x_j^2 over all rows so far)^-p, which depends on the rows alone; or, as in
+// AdaGrad, by (mean of (slope x_j)^2)^-p, which slows down what rows still disagree on.
 #pragma once
 
 #include <cmath>
@@ -33,25 +34,33 @@ double inner_product(const A *a, const B *b, int64_t size) {
 // One row makes a feature's sum of squares at most so many times as large.
 constexpr double most_growth = 1e4;
 
-// Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
-// `rows` is how many have been seen, this one included. Three loops, since the roots of the middle
-// one are slow alone and fast eight at a time.
+// Counts the row, each square times `gain`, into `squares`, writes d_j x_j to `scaled` and returns
+// the sum of d_j x_j^2. `rows` is how many have been seen, this one included, and `least` what
+// every sum of squares begins at. Three loops, since the roots of the middle one are slow alone and
+// fast eight at a time.
 template <class W, class Row>
-double precondition(const Row &row, double p, double rows, double *squares, W *scaled) {
+double precondition(const Row &row, double p, double rows, double gain, double least,
+                    double *squares, W *scaled) {
   const double share = 1.0 / rows;
   constexpr W largest = std::numeric_limits<W>::max();
   for (int64_t i = 0; i < row.size; ++i) {
     const double x = static_cast<double>(row.value[i]);
     double &square = squares[row.feature(i)];
     // An absurd value must not make all others, and its own row, look short.
-    const double most = square > 0.0 ? most_growth * square : x * x;
-    square += x * x <= most ? x * x : most;
-    scaled[i] = static_cast<W>(square * share);
+    const double own = gain * x * x, before = square + least;
+    const double most = before > 0.0 ? most_growth * before : own;
+    square += own <= most ? own : most;
+    scaled[i] = static_cast<W>((square + least) * share);
   }
   if (p == 0.5)
     for (int64_t i = 0; i < row.size; ++i) scaled[i] = W(1) / std::sqrt(scaled[i]);
   else if (p == 0.25)
     for (int64_t i = 0; i < row.size; ++i) scaled[i] = W(1) / std::sqrt(std::sqrt(scaled[i]));
+  else if (p == 0.625)
+    for (int64_t i = 0; i < row.size; ++i) {
+      const W root = std::sqrt(scaled[i]);
+      scaled[i] = W(1) / (root * std::sqrt(std::sqrt(root)));
+    }
   else
     for (int64_t i = 0; i < row.size; ++i)
       scaled[i] = static_cast<W>(inverse_power(static_cast<double>(scaled[i]), p));

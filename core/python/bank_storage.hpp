@@ -212,9 +212,10 @@ class BankStorage {
     return rows;
   }
 
-  // Counts rows into the preconditioner's sums of squares without learning from them.
+  // Counts rows into the preconditioner's sums of squares without learning from them. Squares of
+  // gradients are known of rows that are learned alone.
   void warm_up(const AnyRows &any) {
-    if (view_.settings.precondition == 0.0) return;
+    if (view_.settings.precondition == 0.0 || view_.settings.adagrad) return;
     any.visit([&](const auto &rows) {
       grow(checked_features(rows, limit_));
       for (int64_t i = 0; i < rows.count; ++i) {

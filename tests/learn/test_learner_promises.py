@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.cli.progress.live import Lines, words
 from polyak.learn.learner import Learner
-from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES, Recipe
+from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
 from polyak.rows.sparse import SparseRows
 from polyak.training.job import Progress
 

@@ -61,6 +61,11 @@ def _settings_words(best: CandidateReport) -> str:
         return f"block Newton steps{together}, {penalty}"
     if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
         return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
+    if best.adagrad is not None:
+        return (
+            f"adaptive SGD{together}, rates by squared gradients to the power "
+            f"{best.precondition:g} from {rate.gamma0:.3g}, alpha {best.alpha:.3g}"
+        )
     return (
         f"averaged SGD{together}, preconditioner {best.precondition:g}, "
         f"learning rate {rate.gamma0:.3g}, decay {rate.a:.3g} to the power {rate.c:.3g}, "
@@ -119,7 +124,7 @@ def _settings_cells(one: CandidateReport) -> list[str]:
         penalty = f"{one.penalty:g} rows" if one.alpha is None else f"{one.alpha:.3g}"
         return ["newton", penalty, *["-"] * 4]
     return [
-        "sgd",
+        "sgd" if one.adagrad is None else "adaptive",
         f"{one.alpha:.3g}",
         f"{one.precondition:g}",
         f"{one.schedule.gamma0:.3g}",

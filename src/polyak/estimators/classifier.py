@@ -113,7 +113,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
-    method_ : {"newton", "averaged SGD", "constant"}
+    method_ : {"newton", "averaged SGD", "adaptive SGD", "constant"}
         How the model was learned: by block Newton steps or by averaged SGD, whichever won;
         or not at all, if a constant was better.
     learning_rate_ : Bunch

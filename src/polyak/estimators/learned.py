@@ -80,7 +80,7 @@ class Learned:
 
     @property
     def method_(self) -> str:
-        """How the model was learned: "newton", "averaged SGD", or "constant" if none was better."""
+        """How the model was learned: "newton", "averaged SGD", "adaptive SGD" or "constant"."""
         return self._report().winner.method
 
     @property

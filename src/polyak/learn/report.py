@@ -91,8 +91,8 @@ def doubt_of_replicas(
 
 def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:
     """Ask the theory after how many rows averaging pays off, learning like this."""
-    if moments is None or not isinstance(candidate, Candidate):
-        return None
+    if moments is None or not isinstance(candidate, Candidate) or candidate.adagrad is not None:
+        return None  # nothing is averaged
     needed = rows_needed_by(
         moments,
         recipe.loss,

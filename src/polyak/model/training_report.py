@@ -44,6 +44,8 @@ class CandidateReport:
         True for the best constant so far, which has no setting.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
         The settings of averaged SGD.
+    adagrad : float or None
+        Where rates follow gradients: what the sums of their squares begin at.
     number : int
         Its place among the candidates.
     running : bool
@@ -66,6 +68,7 @@ class CandidateReport:
     precondition: NotNegative | None = None
     capped: bool | None = None
     largest_squared_length: NotNegative | None = None
+    adagrad: NotNegative | None = None
     number: int
     running: bool
     rows: int
@@ -74,17 +77,19 @@ class CandidateReport:
 
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
-        if self.method == "averaged SGD" and None in settings:
-            raise ValueError(f"its candidate {self.number} has not all settings of averaged SGD")
+        if self.method.endswith("SGD") and None in settings:
+            raise ValueError(f"its candidate {self.number} has not all settings of {self.method}")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
             raise ValueError(f"its candidate {self.number} has a learning rate that cannot be")
 
     @property
     def method(self) -> str:
-        """How it learns: "newton", by block Newton steps, "averaged SGD", or not: "constant"."""
+        """How it learns: "newton", "averaged SGD", "adaptive SGD", or not: "constant"."""
         if self.constant:
             return "constant"
-        return "averaged SGD" if self.penalty is None else "newton"
+        if self.penalty is not None:
+            return "newton"
+        return "averaged SGD" if self.adagrad is None else "adaptive SGD"
 
     def as_dict(self) -> dict[str, Any]:
         """Give it as a dict, with the settings of its own method only."""

@@ -42,7 +42,7 @@ def lead(subject: Subject) -> str:
     sentence = f"{kind}{learned} from {count(subject.rows or 0, 'row')}{source}, {often}. "
     runners = facts.runners(report)
     if len(runners) > 1:
-        won = _WON.get(report.winner.method, "averaged SGD")
+        won = _WON.get(report.winner.method, report.winner.method)
         sentence += (
             f"{len(runners)} settings were tried side by side on the same rows; "
             f"the model is the best of them: {won}."

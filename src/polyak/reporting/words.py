@@ -103,7 +103,7 @@ def short_settings(candidate: CandidateReport) -> str:
     if candidate.penalty is not None:
         return f"block Newton steps, penalty {_penalty(candidate)}"
     rate = "" if candidate.schedule is None else f", learning rate {number(candidate.schedule[0])}"
-    return f"averaged SGD{rate}"
+    return f"{candidate.method}{rate}"
 
 
 def _penalty(candidate: CandidateReport, unit: str = "") -> str:
@@ -120,7 +120,7 @@ def settings_cells(candidate: CandidateReport) -> list[str]:
     if candidate.constant:
         return ["constant", *["–"] * 5]
     return [
-        "SGD",
+        "SGD" if candidate.adagrad is None else "adaptive SGD",
         number(candidate.alpha),
         *(number(getattr(candidate.schedule, name, None)) for name in ("gamma0", "a", "c")),
         number(candidate.precondition),
@@ -139,7 +139,7 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
     if candidate.constant:
         return [("Method", "a constant: no feature improved on it")]
     rate = candidate.schedule
-    found = [("Method", "averaged SGD"), ("Penalty α", number(candidate.alpha))]
+    found = [("Method", candidate.method), ("Penalty α", number(candidate.alpha))]
     if rate is not None:
         found += [
             ("First learning rate γ₀", number(rate.gamma0)),
@@ -147,7 +147,8 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
         ]
     found.append(("Steps", _step(candidate.step)))
     if candidate.precondition is not None:
-        found.append(("Preconditioner", _preconditioner(candidate.precondition)))
+        of = "square" if candidate.adagrad is None else "squared gradient"
+        found.append(("Preconditioner", _preconditioner(candidate.precondition, of)))
     if candidate.averaging is not None:
         found.append(("Averaging", _averaging(candidate.averaging)))
     return found
@@ -160,10 +161,10 @@ def _step(step: Any) -> str:
     }.get(step, "unknown")
 
 
-def _preconditioner(p: float) -> str:
+def _preconditioner(p: float, of: str) -> str:
     if p == 0:
         return "none"
-    return f"features move by their mean square to the power −{p:g}"
+    return f"features move by their mean {of} to the power −{p:g}"
 
 
 def _averaging(averaging: AveragingReport) -> str:

@@ -80,7 +80,7 @@ RACE = record(
         "candidates": many(
             either(
                 record(NEWTON_CANDIDATE, softmax=flag, of_mean=flag),
-                record(CANDIDATE),
+                record(CANDIDATE, adagrad=maybe(real(0))),
                 record(CONSTANT_CANDIDATE),
             ),
             least=1,

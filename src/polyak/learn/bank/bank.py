@@ -43,6 +43,8 @@ class Bank:
         An implicit step takes the slope at the new iterate, and cannot diverge.
     precondition : float
         ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
+    adagrad : float, optional
+        Let those be means of ``(slope * x_j)^2``, of all models; sums of squares begin here.
     capped : bool
         Keep an explicit step on a row longer than any seen at calibration from overshooting.
     fit_intercept : bool
@@ -87,6 +89,7 @@ class Bank:
         averaging: Averaging | None = None,
         step: checks.Step = "explicit",
         precondition: float = 0.0,
+        adagrad: float | None = None,
         capped: bool = True,
         fit_intercept: bool = True,
         n_features: int | None = None,
@@ -117,6 +120,7 @@ class Bank:
             "power": checks.shared_power(schedules),
             "average_power": float(self.averaging.power),
             "precondition": float(precondition),
+            "adagrad": adagrad,
             "intercept": fit_intercept,
             "implicit": step == "implicit",
             "capped": capped,
@@ -184,10 +188,10 @@ class Bank:
         progressive = {name: self.field(name) for name in SUMS} if again else {}
         given = (
             *core_rows(X),
-            None if self.one_vs_rest else _array(y, np.float64),
+            None if self.one_vs_rest else checks.array(y, np.float64),
             checks.class_numbers(y) if self.one_vs_rest else None,
-            _array(sample_weight, np.float64),
-            _array(order, np.int64),
+            checks.array(sample_weight, np.float64),
+            checks.array(order, np.int64),
         )
         try:
             notes = self._core.learn(*given, scores, noted)
@@ -208,8 +212,8 @@ class Bank:
         Gives the rows as something that only the core can make, and that neither this bank nor
         another looks through again. Rows that a parser of polyak's made are that already.
         """
-        targets = None if self.one_vs_rest else _array(y, np.float64)
-        return self._core.check(*core_rows(X), targets, _array(sample_weight, np.float64))
+        targets = None if self.one_vs_rest else checks.array(y, np.float64)
+        return self._core.check(*core_rows(X), targets, checks.array(sample_weight, np.float64))
 
     def warm_up(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.
@@ -394,7 +398,3 @@ class Bank:
         weight, sums, mean = self.field("weight"), self.field(name), np.full(len(self), np.nan)
         np.divide(sums, weight, out=mean, where=weight > 0)
         return mean
-
-
-def _array(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
-    return None if values is None else np.ascontiguousarray(values, dtype)

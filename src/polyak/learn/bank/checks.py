@@ -72,3 +72,8 @@ def check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
                 f"alpha * gamma0 must be below 1 for explicit steps, but alpha = {a} and "
                 f"gamma0 = {g}: the penalty alone would push the weights past zero"
             )
+
+
+def array(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
+    """Give values as the core takes them, if there are any."""
+    return None if values is None else np.ascontiguousarray(values, dtype)

@@ -12,7 +12,8 @@ from polyak.learn.newton.sparse.asking import too_wide
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.milestones import FIRST_DECISION
-from polyak.learn.recipes import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
+from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
 
 
 def most_after(rows: int, entered: int) -> int:
@@ -27,6 +28,35 @@ def most_after(rows: int, entered: int) -> int:
     return max(round(entered * share), 1)
 
 
+def best_and_slower(best: Sequence[int], keep: int, candidates: Sequence[AnyCandidate]) -> set[int]:
+    """Give so many of the best, and with each who may be ahead of it later.
+
+    Rates that follow gradients are best small where rows are many: at every doubling the next
+    smaller one is still behind, and in the end it leads. They count among the best.
+    """
+    chosen: set[int] = set()
+    for number in best:
+        if len(chosen) >= keep:
+            break
+        slower = _next_slower(number, candidates)
+        chosen |= {number} if slower is None else {number, slower}
+    return chosen
+
+
+def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
+    mine = candidates[number]
+    if not isinstance(mine, Candidate) or mine.adagrad is None:
+        return None
+    rates = {
+        other: one.schedule.gamma0
+        for other, one in enumerate(candidates)
+        if isinstance(one, Candidate)
+        and one.shares_bank_with(mine)
+        and one.schedule.gamma0 < mine.schedule.gamma0
+    }
+    return max(rates, key=rates.__getitem__, default=None)
+
+
 def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
     """Say why there is nobody who could go on."""
     for lane in lanes:
@@ -38,7 +68,7 @@ def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
 def widest_for(running: int, models_each: int) -> int:
     """Say how wide rows may be for so many candidates to go on, so that memory stays bounded.
 
-    It undoes `polyak.learn.recipes.most_candidates`.
+    It undoes `polyak.learn.recipes.candidates.most_candidates`.
 
     Examples
     --------

@@ -14,7 +14,13 @@ from polyak._core import CheckedRows
 from polyak.learn.centring import ROWS_AT_A_TIME
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
-from polyak.learn.race.dropping import most_after, nobody_left, require_room, widest_for
+from polyak.learn.race.dropping import (
+    best_and_slower,
+    most_after,
+    nobody_left,
+    require_room,
+    widest_for,
+)
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.given import Given, slice_of
 from polyak.learn.race.going_back import before
@@ -30,14 +36,8 @@ from polyak.learn.race.milestones import (
     next_milestone,
 )
 from polyak.learn.race.past import Past
-from polyak.learn.recipes import (
-    ROOM_FOR_MOVING,
-    AnyCandidate,
-    Candidate,
-    ConstantCandidate,
-    Recipe,
-    most_candidates,
-)
+from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
+from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, check_rows, row_widths
 from polyak.storage.sandwich import Sandwich
@@ -293,7 +293,8 @@ class Race:
 
     def _keep_best(self, keep: int, since: float) -> None:
         best = self._in_order(since, self.contenders)
-        chosen = self.moving.union(best[:keep], *(lane.stays for lane in self.lanes))  # a new set
+        stay = [lane.stays for lane in self.lanes]
+        chosen = self.moving.union(best_and_slower(best, keep, self.candidates), *stay)
         # Who may have to leave must not be alone.
         averaged = [number for number in best if number in set(self.running_sgd)]
         if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):

@@ -118,7 +118,7 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     common = set(race.running).intersection(*(other.running for other in others))
     if not all(takes_newton):  # the first rows of some had too many features for it
         for one in (race, *others):
-            common &= set(one.running_sgd)
+            common = {n for n in common & set(one.running_sgd) if _alike(one, race, n)}
     common -= {number for one in (race, *others) if (number := one.constant) is not None}
     if not common:
         raise ValueError("the races have no candidate in common any more")
@@ -137,6 +137,14 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     race.drop_who_left()
     race.scored = then + sum(one.scored - then for one in (race, *others))
     race.past = past
+
+
+def _alike(one: Race, other: Race, number: int) -> bool:
+    """Tell whether the candidates of this number learn in the same way."""
+    mine, theirs = one.candidates[number], other.candidates[number]
+    if not (isinstance(mine, Candidate) and isinstance(theirs, Candidate)):
+        return False
+    return (mine.adagrad is None) == (theirs.adagrad is None)
 
 
 def _halves(races: list[Race], common: set[int]) -> Past:

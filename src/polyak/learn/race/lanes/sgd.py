@@ -262,6 +262,7 @@ def _bank_of(
         averaging=first.averaging,
         step=first.step,
         precondition=first.precondition,
+        adagrad=first.adagrad,
         capped=first.capped,
         fit_intercept=recipe.fit_intercept,
         n_features=n_features,

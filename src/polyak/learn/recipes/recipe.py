@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,16 @@ from polyak.learn.bank.checks import Step
 from polyak.learn.newton.frequent import frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.newton.sparse.asking import check, is_sparse, sparsity_of, too_wide
+from polyak.learn.recipes.adaptive import adaptive_rates
+from polyak.learn.recipes.candidates import (
+    ROOM_FOR_MOVING,
+    AlphaCandidate,
+    AnyCandidate,
+    Candidate,
+    ConstantCandidate,
+    NewtonCandidate,
+    most_candidates,
+)
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -37,20 +47,13 @@ eigenvalue of the Hessian, which a should be near, is a fraction of the curvatur
 number of features. With a much smaller a the rate hardly decays, and the average keeps a bias
 that no replica sees.
 """
-MOST_BYTES = 1 << 26
-"""How much memory the weights of all candidates of a race may take, unless they are few."""
-BYTES_PER_FEATURE = 16
 BESIDE_NEWTON = 8
 """How many candidates of averaged SGD race beside block Newton steps."""
-ROOM_FOR_MOVING = 12
-"""Candidates that do not rest run as long as memory has room for so many others."""
 CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
 """Learning rates of candidates that do not rest, times curvature and mean squared norm: where the
 best rate is in between, either side of it is next to as good."""
 OF_SGD = ("alpha", "eta0", "decay", "power_t", "average", "step", "precondition")
 """Settings that only averaged SGD has: whoever sets one of them asks for it."""
-FEWEST_CANDIDATES = 4
-"""So many may run however wide the rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,13 @@ class Recipe:
             raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
         how = self.for_averaged_sgd(outputs, n_features)
         seen = rows if shifted is None else shifted
-        averaged = how._sgd(seen, outputs)
+        averaged = how._sgd(seen)
         features, beside = _features_seen(rows), BESIDE_NEWTON
-        if not self._takes_newton_steps(features, outputs):
+        most = most_candidates(int(row_widths(rows).max(initial=0)), outputs * (1 + how.replicas))
+        if self._takes_newton_steps(features, outputs):
+            averaged = averaged[:most]
+        else:
+            averaged = [*averaged[:2], *how._adaptive(seen), *averaged[2:]][:most]
             frequent = self._frequent(rows, outputs)
             if frequent is None:
                 moving = how._moving(seen, outputs, 0.5) if may_drift else []
@@ -214,7 +221,7 @@ class Recipe:
             largest_squared_length=M,
         )
 
-    def _sgd(self, rows: Rows, outputs: int) -> list[Candidate]:
+    def _sgd(self, rows: Rows) -> list[Candidate]:
         loss = get_loss(self.loss)
         bend = loss.typical_curvature
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
@@ -252,8 +259,28 @@ class Recipe:
                 f"alpha * eta0 must be below 1 for explicit steps, but alpha = {self.alpha} and "
                 f"eta0 = {self.eta0}: the penalty alone would push the weights past zero"
             )
-        width = int(row_widths(rows).max(initial=0))
-        return candidates[: most_candidates(width, outputs * (1 + self.replicas))]
+        return candidates
+
+    def _adaptive(self, rows: Rows) -> list[Candidate]:
+        """Give candidates whose rates follow gradients, for two classes or more: see `adaptive`."""
+        asked = {getattr(self, name) for name in OF_SGD if name != "alpha"} != {"auto"}
+        if self.recipe != "auto" or self.intervals or asked or not get_loss(self.loss).classifies:
+            return []
+        M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
+        length = squared_length_by(mean_squares(rows), 0.0, fit_intercept=self.fit_intercept)
+        return [
+            Candidate(
+                alpha=1e-6 if self.alpha == "auto" else float(self.alpha),
+                schedule=rate.schedule,
+                averaging=Averaging(None),
+                step="implicit",
+                precondition=rate.power,
+                capped=True,
+                largest_squared_length=M,
+                adagrad=rate.least,
+            )
+            for rate in adaptive_rates(length)
+        ]
 
     def _moving(self, rows: Rows, outputs: int, p: float) -> list[Candidate]:
         """Give candidates of constant rates, unless it is set how to learn, or memory is short."""
@@ -299,74 +326,6 @@ class Recipe:
         light = [(1e-6, rho, g, p) for (rho, g), p in product(rates, powers)]
         heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
         return light + heavy
-
-
-def most_candidates(width: int, models_each: int) -> int:
-    """Say how many candidates of so many features may run, so that memory stays bounded.
-
-    Examples
-    --------
-    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1)
-    (41, 4)
-    """
-    bytes_each = BYTES_PER_FEATURE * max(width, 1) * models_each
-    return max(MOST_BYTES // bytes_each, FEWEST_CANDIDATES)
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One complete way to learn, ready to run."""
-
-    alpha: float
-    schedule: Polynomial
-    averaging: Averaging
-    step: Step
-    precondition: float
-    capped: bool
-    largest_squared_length: float
-
-    @property
-    def never_rests(self) -> bool:
-        """Whether its rate does not fall and nothing is averaged."""
-        return self.schedule.a == 0.0 and self.averaging.start is None
-
-    def shares_bank_with(self, other: Candidate) -> bool:
-        """Tell whether the two differ only in what the models of one bank may differ in."""
-        return self._of_the_bank() == other._of_the_bank()
-
-    def _of_the_bank(self) -> tuple[Any, ...]:
-        return (self.averaging, self.step, self.precondition, self.capped, self.schedule.c)
-
-
-@dataclass(frozen=True, slots=True)
-class NewtonCandidate:
-    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`.
-
-    With ``softmax`` all classes are learned together, without it one against the rest.
-    """
-
-    penalty: float
-    softmax: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AlphaCandidate(NewtonCandidate):
-    """The same with a penalty of the mean loss, for features in the units in which they come."""
-
-    of_mean: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantCandidate:
-    """The best constant so far, so that no model is worse; see `polyak.learn.race.lanes.constant`.
-
-    Its one field tells it from the others where candidates are stored.
-    """
-
-    constant: bool = True
-
-
-AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
 
 
 def _features_seen(rows: Rows) -> int:

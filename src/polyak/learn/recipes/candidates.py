@@ -1,0 +1,88 @@
+"""Candidates: the ways to learn that race with each other, and how many there is room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from polyak.learn.averaging import Averaging
+from polyak.learn.bank.checks import Step
+from polyak.learn.schedules import Polynomial
+
+MOST_BYTES = 1 << 26
+"""How much memory the weights of all candidates of a race may take, unless they are few."""
+BYTES_PER_FEATURE = 16
+FEWEST_CANDIDATES = 4
+"""So many may run however wide the rows are."""
+ROOM_FOR_MOVING = 12
+"""Candidates that do not rest run as long as memory has room for so many others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One complete way to learn, ready to run."""
+
+    alpha: float
+    schedule: Polynomial
+    averaging: Averaging
+    step: Step
+    precondition: float
+    capped: bool
+    largest_squared_length: float
+    adagrad: float | None = None
+
+    @property
+    def never_rests(self) -> bool:
+        """Whether its rate does not fall and nothing is averaged."""
+        return self.schedule.a == 0.0 and self.averaging.start is None
+
+    def shares_bank_with(self, other: Candidate) -> bool:
+        """Tell whether the two differ only in what the models of one bank may differ in."""
+        return self._of_the_bank() == other._of_the_bank()
+
+    def _of_the_bank(self) -> tuple[Any, ...]:
+        apart = (self.averaging, self.step, self.precondition, self.adagrad)
+        return (*apart, self.capped, self.schedule.c)
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonCandidate:
+    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`.
+
+    With ``softmax`` all classes are learned together, without it one against the rest.
+    """
+
+    penalty: float
+    softmax: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaCandidate(NewtonCandidate):
+    """The same with a penalty of the mean loss, for features in the units in which they come."""
+
+    of_mean: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantCandidate:
+    """The best constant so far, so that no model is worse; see `polyak.learn.race.lanes.constant`.
+
+    Its one field tells it from the others where candidates are stored.
+    """
+
+    constant: bool = True
+
+
+AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
+
+
+def most_candidates(width: int, models_each: int) -> int:
+    """Say how many candidates of so many features may run, so that memory stays bounded.
+
+    Examples
+    --------
+    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1)
+    (41, 4)
+    """
+    bytes_each = BYTES_PER_FEATURE * max(width, 1) * models_each
+    return max(MOST_BYTES // bytes_each, FEWEST_CANDIDATES)
