@@ -80,7 +80,7 @@ struct BankKernel : Count {
   }
 
   // The same where each group of models are classes that are learned together. They share rate,
-  // penalty and weight; what is validated are the odds that their softmax stands for.
+  // penalty and weight; what is validated is what their softmax gives the row's own class.
   bool advance_together(double norm) {
     const Settings &set = view.settings;
     const double t = static_cast<double>(view.clock);
@@ -109,7 +109,7 @@ struct BankKernel : Count {
       }
       for (int64_t c = 0; c < group; ++c) {
         const int64_t k = first + c;
-        if (set.progressive) validate(LogLoss{}, k, odds[c], view.y[k], view.w[k]);
+        if (set.progressive) validate(LogLoss{}, k, odds[c], view.y[k], view.w[k], c == own);
         take_step(k, most * push * slope[c], t);
       }
     }
@@ -216,10 +216,11 @@ struct BankKernel : Count {
     return m.unit[k] * std::pow(rows, r);
   }
 
-  // Progressive validation: the averaged model's score of a row it has not learned yet.
+  // Progressive validation: the averaged model's score of a row it has not learned yet. Of classes
+  // that are learned together only the row's own loses: what counts is its probability.
   template <class Loss>
-  void validate(const Loss &loss, int64_t k, double score, double y, double w) {
-    const double lost = loss.value(score, y);
+  void validate(const Loss &loss, int64_t k, double score, double y, double w, bool own = true) {
+    const double lost = own ? loss.value(score, y) : 0.0;
     m.weight[k] += w;
     m.loss[k] += w * lost;
     m.loss_squared[k] += w * lost * lost;

@@ -124,7 +124,9 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         The weights of the last iterate.
     recent_loss_ : float
         How good the model is: its mean loss on the later half of the rows, each scored before it
-        was learned, summed over the models. Rows count with their weights, and only the first time.
+        was learned. Of several classes that are learned together it is minus the logarithm of
+        the probability of the row's own, else the sum over the models. Rows count with their
+        weights, and only the first time.
     constant_loss_ : float
         What the best constant lost on the same rows.
     recent_ : Bunch

@@ -31,8 +31,8 @@ def softmax(scores: NDArray[Any], axis: int = -1) -> Floats:
 def odds_of_softmax(scores: NDArray[Any]) -> Floats:
     """Give the logarithm of each class's odds against all others, the classes being the last axis.
 
-    It is what one model against the rest would have as its score. So what softmax says can be
-    compared with what such models say, and added up as theirs is.
+    It is what one model against the rest would have as its score, so what softmax says can be
+    counted and compared with what such models say.
 
     Examples
     --------
@@ -47,3 +47,28 @@ def odds_of_softmax(scores: NDArray[Any]) -> Floats:
     equal = highest.sum(axis=-1, keepdims=True) - 1.0
     rest = np.maximum(np.where(highest, lower + equal, others), 1e-300)
     return np.asarray(away - np.log(rest), dtype=np.float64)
+
+
+def normalised_odds(scores: NDArray[Any]) -> Floats:
+    """Give the odds of classes that were learned one against the rest, whose chances sum to one.
+
+    Examples
+    --------
+    >>> np.exp(normalised_odds(np.array([[0.0, 0.0, 0.0]])))
+    array([[0.5, 0.5, 0.5]])
+    """
+    return odds_of_softmax(-np.logaddexp(0.0, -scores))
+
+
+def own_class_losses(odds: NDArray[Any], signs: NDArray[Any]) -> Floats:
+    """Give what each row loses by the probability of its own class, minus its logarithm.
+
+    The classes are the last axis of both; ``signs`` is positive at the row's own.
+
+    Examples
+    --------
+    >>> own_class_losses(odds_of_softmax(np.log([[1.0, 1.0, 2.0]])), np.array([[-1, -1, 1]]))
+    array([0.693...])
+    """
+    lost = np.where(signs > 0, np.logaddexp(0.0, -odds), 0.0)
+    return np.asarray(lost.sum(axis=-1), dtype=np.float64)

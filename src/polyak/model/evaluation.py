@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polyak.errors import DataError, RowError
 from polyak.losses import get_loss
 from polyak.losses.of_numbers import Quantile
-from polyak.losses.softmax import odds_of_softmax
+from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.model.linear import LinearModel
 from polyak.model.metrics.constant_loss import ConstantLoss
 from polyak.model.metrics.mean_error import MeanError
@@ -49,8 +49,15 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         outputs = self.model.weights.shape[1]
-        self.constant = ConstantLoss(get_loss(self.model.loss), outputs)
+        together = self._several_chances
+        self.constant = ConstantLoss(get_loss(self.model.loss), outputs, together=together)
         self.below = np.zeros(outputs)
+
+    @property
+    def _several_chances(self) -> bool:
+        """Whether what counts is the probability of each row's own class, of three or more."""
+        classes = self.model.classes
+        return self.model.loss == "log_loss" and classes is not None and len(classes) > 2
 
     def add(
         self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
@@ -77,9 +84,11 @@ class Evaluation:
         self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
-        together = self.model.softmax and loss.name == "log_loss"
-        odds = odds_of_softmax(scores) if together else scores
-        losses = loss.value(odds, signs).sum(axis=1)
+        if self._several_chances:
+            odds = odds_of_softmax(scores) if self.model.softmax else normalised_odds(scores)
+            losses = own_class_losses(odds, signs)
+        else:
+            losses = loss.value(scores, signs).sum(axis=1)
         self.loss += float(w @ losses)
         self.errors["loss"].add(losses, w)
 

@@ -75,9 +75,7 @@ def test_two_classes_together_are_one_model_of_half_the_rate():
     # A softmax of scores s and -s has the slopes g and -g of the logistic loss at 2 s.
     X, y = rows()
     rate = Polynomial(0.5, 2.0, 0.5)
-    both = bank_of(
-        "log_loss", [rate], 0.5, outputs=[0, 1], group=2, one_vs_rest=True, softmax=True
-    )
+    both = bank_of("log_loss", [rate], 0.5, outputs=[0, 1], group=2, one_vs_rest=True, softmax=True)
     both.learn(X, (y > 0).astype(np.int64))
     np.testing.assert_allclose(both.coef[0], -both.coef[1], rtol=1e-9)
     doubled = Polynomial(1.0, 1.0, 0.5)  # the scores' difference moves twice as far

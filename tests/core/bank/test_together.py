@@ -60,7 +60,7 @@ def reference(X, y, weights, *, implicit, power=3.0, alpha=1e-3, classes=4):
         scores, q = row @ W, gamma * w * (row @ row)
         said = row @ average if total else scores
         odds = odds_of_softmax(said[None])[0]
-        loss += w * np.logaddexp(0.0, -(2 * own - 1) * odds).sum()
+        loss += w * np.logaddexp(0.0, -odds[label])
         wrong += w * (said.argmax() != label)
         if implicit:
             slopes = implicit_slopes(scores, own, q)

@@ -20,7 +20,11 @@ from polyak.learn.newton.age import degrees, mean_age
 from polyak.learn.newton.block.algebra import gram, times
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.block.fewer_rows import FewerRows
-from polyak.learn.newton.block.leave_one_out import is_cheap, losses_left_out
+from polyak.learn.newton.block.leave_one_out import (
+    is_cheap,
+    losses_left_out,
+    scores_left_out,
+)
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.information import Information, flat
@@ -31,6 +35,7 @@ from polyak.learn.newton.sandwich import drift, sandwich_of
 from polyak.learn.newton.softmax import ClassesBlock
 from polyak.learn.newton.softmax import losses_left_out as classes_left_out
 from polyak.losses import get_loss
+from polyak.losses.softmax import normalised_odds, own_class_losses
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -62,6 +67,8 @@ class NewtonLane(BlockLearning):
     softmax : bool
         Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
         odds of each class against the rest, which a softmax of the models' own gives.
+    together : bool
+        Count what rows lose by the probability of their own class, as ``softmax`` implies.
     sparsity : Sparsity, optional
         Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
     widest : int
@@ -145,6 +152,15 @@ class NewtonLane(BlockLearning):
                 few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
                 W = [few.inward(own) for own in W]
                 Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
+            if self.together:
+                each = (targets[:, k] for k in range(self.outputs))
+                left = [
+                    scores_left_out(self.loss, Z, own, sample_weight, V, shrink)
+                    for own, V in zip(each, W, strict=True)
+                ]
+                odds = normalised_odds(np.stack(left, axis=-1))
+                found = own_class_losses(odds, targets[:, None, :])
+                return found if sample_weight is None else found * sample_weight[:, None]
             for k, own in enumerate(W):
                 loss = self._newton_loss(len(X)).of_output(k)
                 found += losses_left_out(loss, Z, targets[:, k], sample_weight, own, shrink)

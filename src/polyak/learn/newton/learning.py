@@ -64,6 +64,7 @@ class BlockLearning(BlockScoring):
         fit_intercept: bool = True,
         intervals: bool = False,
         softmax: bool = False,
+        together: bool = False,
         sparsity: Sparsity | None = None,
         widest: int = WIDEST,
     ) -> None:
@@ -74,6 +75,7 @@ class BlockLearning(BlockScoring):
         self.penalties: Floats = np.array(penalties, dtype=np.float64)
         self.outputs, self.one_vs_rest, self.sparsity = outputs, one_vs_rest, sparsity
         self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
+        self.together = together or softmax
         self.widest = min(
             widest, most_features(loss, outputs, intervals=intervals, together=softmax)
         )

@@ -16,11 +16,18 @@ a wrong class scored highest."""
 
 
 def progressive_sums(
-    loss: str, scores: Floats, targets: Floats, weights: Floats, *, one_vs_rest: bool
+    loss: str,
+    scores: Floats,
+    targets: Floats,
+    weights: Floats,
+    *,
+    one_vs_rest: bool,
+    together: bool = False,
 ) -> tuple[Floats, Floats]:
     """Add up over rows what each model's scores say, and each penalty's losses, capped.
 
-    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs).
+    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs). Of classes
+    that are learned ``together`` only the row's own loses: what counts is its probability.
 
     Examples
     --------
@@ -42,6 +49,8 @@ def progressive_sums(
         error = ((scores > 0) != (own > 0)).astype(np.float64)
     else:
         error = np.abs(kind.predictions(scores) - own)
+    if together:
+        values = np.where(own > 0, values, 0.0)
     flat = values.reshape(rows, -1)
     sums = np.zeros((len(SUMS), penalties * outputs))
     sums[0] = weights.sum()
@@ -51,8 +60,3 @@ def progressive_sums(
     if one_vs_rest:
         sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
     return sums, weights @ np.minimum(values, kind.largest_loss).sum(axis=2)
-
-
-def summed_losses(loss: str, scores: Floats, targets: Floats) -> Floats:
-    """Add up the losses of each row's outputs, the last axis."""
-    return np.asarray(value_and_slope(loss, scores, targets)[0].sum(axis=-1))

@@ -13,6 +13,7 @@ from polyak.learn.newton.limits import first_fit
 from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
+from polyak.losses.softmax import normalised_odds
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +33,7 @@ class BlockScoring:
     one_vs_rest: bool
     intervals: bool
     softmax: bool
+    together: bool
     clock: int
     standard: Standard
     _held: HeldRows
@@ -87,12 +89,16 @@ class BlockScoring:
     def _segment_sums(self, scores: Floats | None = None) -> tuple[Floats, Floats]:
         """Add up what the held rows that are not in the sums would add to them."""
         scores = self._scores(self._counted) if scores is None else scores
+        scores = scores.reshape(-1, len(self.penalties), self.outputs)
+        if self.together and not self.softmax:
+            scores = normalised_odds(scores)
         return progressive_sums(
             self.loss,
-            scores.reshape(-1, len(self.penalties), self.outputs),
+            scores,
             self._held.targets(self._counted),
             self._held.scoring_weights(self._counted),
             one_vs_rest=self.one_vs_rest,
+            together=self.together,
         )
 
     def _count_segment(self, scores: Floats | None = None) -> None:

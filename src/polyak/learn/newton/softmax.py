@@ -30,9 +30,8 @@ from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
-from polyak.learn.newton.progressive import summed_losses
 from polyak.losses import Loss
-from polyak.losses.softmax import odds_of_softmax, softmax
+from polyak.losses.softmax import odds_of_softmax, own_class_losses, softmax
 
 Floats = NDArray[np.float64]
 
@@ -177,8 +176,7 @@ def losses_left_out(
 
     As in `polyak.learn.newton.block.leave_one_out`, with matrices for numbers: where ``Q`` is a
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
-    ``Q (1 - h Q)^-1 g``. The loss is that of every class against the rest, as those of other
-    candidates.
+    ``Q (1 - h Q)^-1 g``.
     """
     found = np.empty((len(Z), V.shape[1]))
     block = ClassesBlock(Z, targets, weights)
@@ -193,7 +191,7 @@ def losses_left_out(
             continue
         moves = _moves(block, scores[..., 0], slopes[..., 0], inverse_of_factor(whole))
         left = odds_of_softmax(scores[..., 0] + moves)
-        found[:, place] = summed_losses("log_loss", left, targets)
+        found[:, place] = own_class_losses(left, targets)
     return found if weights is None else found * weights[:, None]
 
 

@@ -32,8 +32,9 @@ def lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -
     if newton:
         lanes.append(NewtonRacer.of(list(newton), list(newton.values()), recipe, problem))
     with_intercept = recipe.fit_intercept
+    together = problem.one_vs_rest and recipe.takes_softmax
     return lanes + [
-        ConstantLane(number, recipe.loss, problem, fit_intercept=with_intercept)
+        ConstantLane(number, recipe.loss, problem, fit_intercept=with_intercept, together=together)
         for number, one in enumerate(candidates)
         if isinstance(one, ConstantCandidate)
     ]

@@ -91,15 +91,18 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool) -> None:
 
     Where classes are learned together, it is the difference of the two that was one model.
     """
-    loss, loss_squared = 1, 2  # of the four sums, which are of all outputs together
-    arrays["history"][..., [loss, loss_squared]] *= 2.0
+    # Of the four sums, which are of all outputs together; only a row's own class loses, where they
+    # are learned together.
+    losses, each = [1, 2], 0.5 if halved else 1.0
+    arrays["history"][..., losses] *= 2.0 * each
     for number in range(len(page["looked"])):
         bank = f"bank{number}."
-        arrays[bank + "lines"] = _both(arrays[bank + "lines"]) * (0.5 if halved else 1.0)
+        arrays[bank + "lines"] = _both(arrays[bank + "lines"]) * each
         models = np.repeat(arrays[bank + "models"], 2, axis=1)
         field = _core.model_fields.index
         models[[field("bias"), field("bias_sum")], ::2] *= -1.0
-        models[[field("bias"), field("bias_sum")]] *= 0.5 if halved else 1.0
+        models[[field("bias"), field("bias_sum")]] *= each
+        models[[field("loss"), field("loss_squared")]] *= each
         models[field("confusion")] = models[field("error")]
         arrays[bank + "models"] = models
     if "newton" in page:
@@ -110,10 +113,12 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool) -> None:
         for name in ("hessians", "spreads"):
             arrays[f"newton.{name}"] = np.concatenate([arrays[f"newton.{name}"]] * 2)
         totals = np.repeat(arrays["newton.totals"], 2, axis=1)
+        totals[losses] *= each
         totals[4] = totals[3]
-        arrays["newton.totals"], arrays["newton.lately"] = totals, 2.0 * arrays["newton.lately"]
+        arrays["newton.totals"] = totals
+        arrays["newton.lately"] = 2.0 * each * arrays["newton.lately"]
     if "constant" in page:
-        arrays["constant.total"][[loss, loss_squared]] *= 2.0
+        arrays["constant.total"][losses] *= 2.0 * each
         arrays["constant.constant"] = _both(arrays["constant.constant"])
     for name in _histograms(arrays):
         counts = arrays[name][:, :, None]

@@ -133,7 +133,10 @@ class Recipe:
         if self._takes_newton_steps(features, outputs):
             averaged = averaged[:most]
         else:
-            averaged = [*averaged[:2], *how._adaptive(seen), *averaged[2:]][:most]
+            adaptive = how._adaptive(seen)
+            # After those that run beside Newton steps: parts of a race may have them or not.
+            first = BESIDE_NEWTON if most >= BESIDE_NEWTON + len(adaptive) else 2
+            averaged = [*averaged[:first], *adaptive, *averaged[first:]][:most]
             frequent = self._frequent(rows, outputs)
             if frequent is None:
                 moving = how._moving(seen, outputs, 0.5) if may_drift else []

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.losses import Loss
+from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
 
 Floats = NDArray[np.float64]
@@ -17,6 +18,8 @@ SAMPLE = 1 << 17
 class ConstantLoss:
     """The loss of the best constant of rows that stream by, each output having its own.
 
+    Of classes that are scored ``together`` only the row's own loses, by its probability.
+
     Examples
     --------
     >>> from polyak.losses import get_loss
@@ -26,8 +29,8 @@ class ConstantLoss:
     0.5
     """
 
-    def __init__(self, loss: Loss, outputs: int) -> None:
-        self.loss = loss
+    def __init__(self, loss: Loss, outputs: int, *, together: bool = False) -> None:
+        self.loss, self.together = loss, together
         self.weight = 0.0
         self.centre: Floats = np.zeros(outputs)  # of targets so far; or the positive share
         self.spread: Floats = np.zeros(outputs)  # about that, summed up
@@ -60,5 +63,7 @@ class ConstantLoss:
             return float(0.5 * self.spread.sum() / self.weight)
         positive = (1.0 + self.centre) / 2.0
         constant = self.loss.best_constant(positive * self.weight, (1.0 - positive) * self.weight)
+        if self.together:
+            return float(positive @ np.logaddexp(0.0, -normalised_odds(constant)))
         high, low = self.loss.value(constant, 1.0), self.loss.value(constant, -1.0)
         return float((positive * high + (1.0 - positive) * low).sum())

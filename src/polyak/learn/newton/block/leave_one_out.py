@@ -66,6 +66,23 @@ def losses_left_out(
     >>> losses_left_out("squared_error", Z, y, None, np.array([[3.0]]), free).T
     array([[3.555..., 0.888..., 0.   , 8.   ]])
     """
+    scores = scores_left_out(loss, Z, targets, weights, W, shrink)
+    found = value_and_slope(loss, scores, targets[:, None])[0]
+    return found if weights is None else found * weights[:, None]
+
+
+def scores_left_out(
+    loss: str | Loss,
+    Z: NDArray[Any],
+    targets: Floats,
+    weights: Floats | None,
+    W: Floats,
+    shrink: Floats,
+) -> Floats:
+    """Give the score of every row by weights found without it, a column a penalty.
+
+    It is not a number where no weights are.
+    """
     found = np.empty((len(Z), W.shape[1]))
     matrix, same = None, (loss if isinstance(loss, str) else loss.name) == "squared_error"
     for place, own in enumerate(shrink.T):
@@ -78,9 +95,9 @@ def losses_left_out(
             matrix = gram(Z, bend)
         whole = definite(matrix, own)
         if whole is None:
-            found[:, place] = np.inf
+            found[:, place] = np.nan
             continue
         leverage = np.square(Z @ inverse_of_factor(whole).T).sum(axis=1, dtype=np.float64)
         left = 1.0 - np.minimum(bend * leverage, MOST_LEVERAGE)
-        found[:, place] = value_and_slope(loss, scores + slope * leverage / left, targets)[0]
-    return found if weights is None else found * weights[:, None]
+        found[:, place] = scores + slope * leverage / left
+    return found

@@ -22,6 +22,7 @@ from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
 from polyak.losses import get_loss
+from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
 
 Floats = NDArray[np.float64]
@@ -32,14 +33,24 @@ ROWS_AT_A_TIME = 1 << 14
 class ConstantLane(Lane):
     """A single candidate, whose weights are zero.
 
-    Without an intercept the constant is zero.
+    Without an intercept the constant is zero. Of classes that are learned ``together`` only the
+    row's own loses: what counts is its probability.
     """
 
     clock = 0
     n_features = 0
 
-    def __init__(self, number: int, loss: str, problem: Problem, *, fit_intercept: bool) -> None:
+    def __init__(
+        self,
+        number: int,
+        loss: str,
+        problem: Problem,
+        *,
+        fit_intercept: bool,
+        together: bool = False,
+    ) -> None:
         self.numbers = [number]
+        self.together = together
         self.loss = loss
         self.problem = problem
         self.fit_intercept = fit_intercept
@@ -120,7 +131,11 @@ class ConstantLane(Lane):
         """Become what this lane and others learned together, each from rows of its own."""
         everyone = [self, *others]
         then = base or ConstantLane(
-            self.numbers[0], self.loss, self.problem, fit_intercept=self.fit_intercept
+            self.numbers[0],
+            self.loss,
+            self.problem,
+            fit_intercept=self.fit_intercept,
+            together=self.together,
         )
         total = then.sums()[0] + sum(one.sums()[0] - then.sums()[0] for one in everyone)
         self.seen = then.seen + sum(one.seen - then.seen for one in everyone)
@@ -192,7 +207,8 @@ class ConstantLane(Lane):
                 goals = np.asarray(targets, np.float64).reshape(len(targets), -1)[:, output]
             W = np.full((1, 1), score if self.fit_intercept else 0.0)
             own = loss.of_output(output)
-            found += losses_left_out(own, ones, goals, weights, W, penalty)[:, 0]
+            lost = losses_left_out(own, ones, goals, weights, W, penalty)[:, 0]
+            found += np.where(goals > 0, lost, 0.0) if self.together else lost
         return found
 
     # -- inside --------------------------------------------------------------------------------
@@ -262,6 +278,8 @@ class ConstantLane(Lane):
         rows = positive[0] + negative[0] if labels else counts.sum()
         loss = get_loss(self.loss)
         high, low = loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
+        if self.together:
+            high, low = np.logaddexp(0.0, -normalised_odds(self.constant)), np.zeros_like(low)
         if self.problem.one_vs_rest:
             errors = rows - counts[np.argmax(self.constant)]
         else:

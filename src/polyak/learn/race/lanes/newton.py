@@ -79,6 +79,7 @@ class NewtonRacer:
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
             softmax=candidates[0].softmax,
+            together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=sparsity_of(recipe),
         )
         counts = histogram_for(recipe.loss, problem, len(candidates))
@@ -140,6 +141,7 @@ class NewtonRacer:
             fit_intercept=empty.fit_intercept,
             intervals=empty.intervals,
             softmax=empty.softmax,
+            together=empty.together,
             sparsity=empty.sparsity,
         )
         if self.problem.begin_at is not None:
