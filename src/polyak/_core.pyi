@@ -197,6 +197,7 @@ class _Bank:
         power: float,
         average_power: float,
         precondition: float,
+        adagrad: float | None,
         intercept: bool,
         implicit: bool,
         capped: bool,
