@@ -204,14 +204,6 @@ def test_words_name_classes_and_one_of_them_is_positive() -> None:
     assert targets.tolist() == ["not b", "b", "not b"]
 
 
-def test_a_copy_of_the_target_is_no_feature() -> None:
-    table = pa.table({"x": np.arange(9.0), "copy": np.arange(9), "y": np.arange(9.0)})
-    table = table.set_column(0, "x", pa.array(np.arange(9.0)[::-1]))
-    with pytest.warns(UserWarning, match="the column copy of .* equals the target y"):
-        _, _, schema = read_all(table, target="y")
-    assert [column.name for column in schema.columns] == ["x"]
-
-
 def test_columns_can_be_dropped_or_chosen_and_weigh_rows() -> None:
     table = flights(50)
     with open_stream(table, columns=Columns(target="delay", weight="distance")) as stream:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
 from polyak.data.tables.look import numbers_rows
-from polyak.data.tables.targets import numbers_of, words_of
+from polyak.data.tables.targets import words_of
 from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
@@ -34,13 +33,11 @@ def choose_schema(
     dialect: Dialect | None = None,
     text: Any = None,
     lists: dict[str, int] | None = None,
-    is_copy: Callable[[dict[str, str], str], bool] | None = None,
 ) -> Schema:
     """Say what each column means, from the first rows of all columns.
 
     ``text`` is the source of a table of text, whose numbers and truths may be written in any way;
-    ``lists`` are the lengths of those that became columns; ``is_copy`` tells whether a column that
-    equals the target in the first rows does so in all.
+    ``lists`` are the lengths of those that became columns.
     """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
@@ -57,8 +54,7 @@ def choose_schema(
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
-    check = None if is_copy is None else partial(is_copy, written)
-    columns = _columns(sample, chosen, wanted, source, check)
+    columns = _columns(sample, chosen, wanted, source)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -74,36 +70,14 @@ def choose_schema(
     )
 
 
-def _columns(
-    sample: Any,
-    chosen: list[str],
-    wanted: Columns,
-    source: str,
-    is_copy: Callable[[str], bool] | None,
-) -> list[Column]:
+def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
     """Say what each column means, leaving out those that cannot be learned from."""
     stored = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
-    answers = None if wanted.target is None else _answers(sample.column(wanted.target))
-    scales, copies = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"], answers)
+    scales = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"])
     kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
     columns = []
-    asked = {*wanted.only, *kinds}
     for name in chosen:
-        may_be_copy = name in copies if name in scales else stored[name] not in (None, "strings")
-        may_be_copy = may_be_copy and answers is not None and name not in asked
-        if (
-            may_be_copy
-            and answers is not None
-            and answers.equal(sample.column(name))
-            and (is_copy is None or is_copy(name))
-        ):
-            rows = f"the first {len(sample):,} rows" if is_copy is None else "all rows"
-            warnings.warn(
-                f"the column {name} of {source} equals the target {wanted.target} in {rows}; it is "
-                "left out, unless only= or categorical= names it",
-                stacklevel=3,
-            )
-        elif name in scales and name not in kinds:
+        if name in scales and name not in kinds:
             columns.append(Column(name, "number", "number", *scales[name]))
         elif (column := _column(name, sample.column(name), kinds.get(name), source)) is not None:
             columns.append(column)
@@ -238,30 +212,12 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
     return Column(name, kind, kind, float(round(mean)), DAYS_A_YEAR if len(known) else 1.0, spread)
 
 
-class _Answers(NamedTuple):
-    """The target as words, and as numbers unless some are none; and whether it is numbers."""
-
-    words: NDArray[Any]
-    numbers: NDArray[np.float64] | None
-    is_plain: bool
-
-    def equal(self, column: Any) -> bool:
-        """Compare a column with the target."""
-        if self.is_plain and self.numbers is not None and stored_as(column.type) in _PLAIN:
-            return np.array_equal(numbers_of(_whole(column)), self.numbers, equal_nan=True)
-        return np.array_equal(words_of(column)[0], self.words)
-
-
-def _look_at_numbers(
-    sample: Any, names: list[str], answers: _Answers | None
-) -> tuple[dict[str, tuple[float, float, float]], set[str]]:
-    """Give offset, scale and spread of columns of numbers; name those that may equal the target.
+def _look_at_numbers(sample: Any, names: list[str]) -> dict[str, tuple[float, float, float]]:
+    """Give offset, scale and spread of columns of numbers.
 
     There may be thousands of them, so they are looked at many at a time.
     """
-    numbers = None if answers is None else answers.numbers
     scales: dict[str, tuple[float, float, float]] = {}
-    copies: set[str] = set()
     for begin in range(0, len(names), _TOGETHER):
         some = names[begin : begin + _TOGETHER]
         chosen = sample.select(some)
@@ -271,10 +227,7 @@ def _look_at_numbers(
         (batch,) = chosen.combine_chunks().to_batches()
         table = number_matrix(*batch.__arrow_c_array__())
         scales.update(zip(some, _offsets_and_scales(table), strict=True))
-        if numbers is not None:
-            same = (table == numbers) | (np.isnan(table) & np.isnan(numbers))
-            copies.update(some[place] for place in np.flatnonzero(same.all(axis=1)).tolist())
-    return scales, copies
+    return scales
 
 
 _TOGETHER = 1024
@@ -313,23 +266,6 @@ def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, flo
 def _rounded(x: float, spread: float) -> float:
     """Round to two digits of a number that is as large as the spread."""
     return float(round(x, 1 - math.floor(math.log10(spread))))
-
-
-def _answers(target: Any) -> _Answers | None:
-    """Read the target, to find columns that equal it; None if anything would."""
-    words = words_of(target)[0]
-    if len({word for word in words.tolist() if word is not None}) < 2:
-        return None
-    if stored_as(target.type) in _PLAIN:
-        return _Answers(words, numbers_of(_whole(target)), True)
-    try:
-        numbers = np.array([np.nan if word is None else float(word) for word in words])
-    except ValueError:
-        return _Answers(words, None, False)
-    return _Answers(words, numbers, False)
-
-
-_PLAIN = ("number", "boolean")  # true is 1, and 1 is 1.0
 
 
 def _interactions(

@@ -15,7 +15,6 @@ from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.bad_values import without_odd_text
-from polyak.data.tables.copies import copies_in
 from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles
 from polyak.data.tables.flat.source import flat_source
 from polyak.data.tables.inference import choose_schema, no_such_column, written_here
@@ -50,9 +49,7 @@ class TableReader:
         sample = without_missing(sample, dialect.missing)
         about = (source.name, dialect, self._text)
         columns = layout.named(options.columns)
-        schema = options.schema or choose_schema(
-            sample, columns, *about, layout.lists, copies_in(source, columns.target)
-        )
+        schema = options.schema or choose_schema(sample, columns, *about, layout.lists)
         written = schema.written if self._learning else written_here(sample, schema, *about)
         first = sample.num_rows - getattr(text, "late_rows", 0)
         self._sample: Any = sample.slice(0, first)  # let go once reading begins: it may be wide
