@@ -19,14 +19,25 @@ struct Shift {
   // Calls emit(feature, value) for each value of a shifted row, in rising order of the features.
   template <class Row, class Emit>
   void each(const Row &row, std::vector<int64_t> &order, Emit &&emit) const {
+    bool rising = true;
+    for (int64_t i = 1; i < row.size; ++i) rising &= row.feature(i - 1) < row.feature(i);
+    if (rising) {  // as rows are that polyak reads: no list of places is needed
+      merge(row, [](int64_t i) { return i; }, emit);
+      return;
+    }
     order.resize(static_cast<size_t>(row.size));
     std::iota(order.begin(), order.end(), int64_t{0});
-    const auto before = [&](int64_t a, int64_t b) { return row.feature(a) < row.feature(b); };
-    if (!std::is_sorted(order.begin(), order.end(), before))
-      std::stable_sort(order.begin(), order.end(), before);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return row.feature(a) < row.feature(b); });
+    merge(row, [&](int64_t i) { return order[i]; }, emit);
+  }
+
+ private:
+  template <class Row, class Place, class Emit>
+  void merge(const Row &row, Place &&place, Emit &emit) const {
     int64_t next = 0;
-    for (const int64_t i : order) {
-      const int64_t feature = row.feature(i);
+    for (int64_t e = 0; e < row.size; ++e) {
+      const int64_t i = place(e), feature = row.feature(i);
       while (next < count && features[next] < feature) {
         emit(features[next], -means[next]);
         ++next;
