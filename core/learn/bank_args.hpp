@@ -16,8 +16,12 @@ struct Settings {
   bool implicit;
   bool capped;  // an explicit step never goes beyond 1 / (curvature * squared norm)
   bool progressive;
-  int64_t group;  // so many models in a row are the classes of one classifier
-  bool softmax;   // which are learned together
+  int64_t group;    // so many models in a row are the classes of one classifier
+  bool softmax;     // which are learned together
+  bool proximal;    // weights are to be exactly zero, see proximal.hpp: so large a share of the
+                    // penalty
+  double l1_ratio;  // is of absolute values
+  bool positive;    // and none is below zero
   uint64_t seed;
 };
 
@@ -58,7 +62,7 @@ struct BankArgs {
   int64_t features;
   Models models;
   Settings settings;
-  double *squares;   // sum of x_j^2 over all rows, for the preconditioner
+  double *squares;   // sum of x_j^2 over all rows, for the preconditioner; or the largest
   int64_t clock;     // rows of non-zero weight so far
   int64_t looked;    // rows that `squares` has seen but nobody has learned
   bool shared_rate;  // every model has the same learning rate
@@ -66,7 +70,8 @@ struct BankArgs {
   // Room for one row: 2K numbers each, then K each, then 4 a class, then one per nonzero.
   W *sums, *step;
   double *gamma, *y, *w, *score, *room;
-  W *scaled;
+  W *scaled;  // with proximal steps one per nonzero and model
+  W *rates;   // what those go by: 5K numbers
 };
 
 // One call's targets, weights and order of rows, all optional but the targets.

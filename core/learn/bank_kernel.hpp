@@ -172,6 +172,17 @@ struct BankKernel : Count {
     }
   }
 
+  // Progressive validation: a model's score of a row it has not learned yet. Of classes that are
+  // learned together only the row's own loses: what counts is its probability.
+  template <class Loss>
+  void validate(const Loss &loss, int64_t k, double score, double y, double w, bool own = true) {
+    const double lost = own ? loss.value(score, y) : 0.0;
+    m.weight[k] += w;
+    m.loss[k] += w * lost;
+    m.loss_squared[k] += w * lost * lost;
+    m.error[k] += w * error<Loss>(score, y);
+  }
+
  private:
   double mean_score(int64_t k) const {
     return (m.tau[k] * view.sums[k] + view.sums[K + k] + m.bias_sum[k]) / m.total[k];
@@ -214,17 +225,6 @@ struct BankKernel : Count {
     if (r == 0.0) return m.unit[k];
     if (r == 3.0) return m.unit[k] * rows * rows * rows;
     return m.unit[k] * std::pow(rows, r);
-  }
-
-  // Progressive validation: the averaged model's score of a row it has not learned yet. Of classes
-  // that are learned together only the row's own loses: what counts is its probability.
-  template <class Loss>
-  void validate(const Loss &loss, int64_t k, double score, double y, double w, bool own = true) {
-    const double lost = own ? loss.value(score, y) : 0.0;
-    m.weight[k] += w;
-    m.loss[k] += w * lost;
-    m.loss_squared[k] += w * lost * lost;
-    m.error[k] += w * error<Loss>(score, y);
   }
 
   // The paper's rule for when averaging begins: once the exponential average of the iterates has a

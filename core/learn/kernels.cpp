@@ -6,6 +6,7 @@
 
 #include "learn/bank_kernel.hpp"
 #include "learn/precondition.hpp"
+#include "learn/proximal.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
@@ -107,22 +108,27 @@ struct Nonzeros {
 template <class Loss, class Bank, class Row>
 bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
   auto &view = bank.view;
-  const double p = view.settings.precondition;
-  const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
-  const ScanResult seen = bank.lines.gather(row, view.sums, {next, checked});
-  if (!seen.in_order) return false;
-  if (p == 0.0) {
-    if (!bank.template advance<Loss>(seen.squared_norm + constant)) return false;
-    if (bank.step_is_nonzero()) bank.lines.scatter(row, view.step);
+  if constexpr (IsProximal<Loss>::value) {
+    return (checked || in_order(row, view.features)) &&
+           learn_proximally<typename Loss::Own>(bank, row);
   } else {
-    const double rows = static_cast<double>(view.clock + view.looked);
-    const double gain = view.settings.adagrad ? bank.template mean_squared_slope<Loss>() : 1.0;
-    const double norm =
-        precondition(row, p, rows, gain, view.settings.least, view.squares, view.scaled);
-    if (!bank.template advance<Loss>(norm + constant)) return false;
-    if (bank.step_is_nonzero()) bank.lines.scatter(row.with(view.scaled), view.step);
+    const double p = view.settings.precondition;
+    const double constant = view.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
+    const ScanResult seen = bank.lines.gather(row, view.sums, {next, checked});
+    if (!seen.in_order) return false;
+    if (p == 0.0) {
+      if (!bank.template advance<Loss>(seen.squared_norm + constant)) return false;
+      if (bank.step_is_nonzero()) bank.lines.scatter(row, view.step);
+    } else {
+      const double rows = static_cast<double>(view.clock + view.looked);
+      const double gain = view.settings.adagrad ? bank.template mean_squared_slope<Loss>() : 1.0;
+      const double norm =
+          precondition(row, p, rows, gain, view.settings.least, view.squares, view.scaled);
+      if (!bank.template advance<Loss>(norm + constant)) return false;
+      if (bank.step_is_nonzero()) bank.lines.scatter(row.with(view.scaled), view.step);
+    }
+    return true;
   }
-  return true;
 }
 
 template <class Loss, class Bank, class Value, class Index>
@@ -159,7 +165,7 @@ int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
     const int64_t next = n + 1 < task.count ? task.order ? task.order[n + 1] : n + 1 : i;
     if (!learn_row<Loss>(bank, row, rows[next], !task.unchecked, nonzeros)) return i;
     if (task.classes && view.settings.progressive) bank.count_multiclass_error(task.classes[i]);
-    bank.settle();
+    if constexpr (!IsProximal<Loss>::value) bank.settle();
   }
   return all_learned;
 }
@@ -172,8 +178,11 @@ int64_t learn(const char *loss, BankArgs<W> &view, const Rows &rows, const Task 
   int64_t stopped = all_learned;
   each_loss([&](const char *name, auto kind) {
     if (std::strcmp(name, loss) != 0) return;
-    stopped = view.models.count == 1 ? learn_with<decltype(kind), One>(view, rows, task)
-                                     : learn_with<decltype(kind), Many>(view, rows, task);
+    if (view.settings.proximal)
+      stopped = learn_with<Proximal<decltype(kind)>, Many>(view, rows, task);
+    else
+      stopped = view.models.count == 1 ? learn_with<decltype(kind), One>(view, rows, task)
+                                       : learn_with<decltype(kind), Many>(view, rows, task);
   });
   return stopped;
 }

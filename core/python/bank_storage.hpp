@@ -14,6 +14,7 @@
 #include "learn/bank_args.hpp"
 #include "learn/kernels.hpp"
 #include "learn/losses.hpp"
+#include "learn/read_out.hpp"
 #include "learn/slices.hpp"
 #include "learn/task_checks.hpp"
 #include "memory/huge_pages.hpp"
@@ -51,9 +52,11 @@ class BankStorage {
     check_length("parameters of the loss", parameter_.size(), models);
     if (settings.softmax && (settings.group < 2 || models % settings.group != 0))
       refuse("classes that are learned together come in groups of the same size");
+    if (settings.proximal && (settings.softmax || settings.precondition == 0.0))
+      refuse("proximal steps are of one model each, and by the size of features");
     view_.settings = settings;
     view_.models.count = models;
-    sums_.resize(4 * models);
+    sums_.resize((settings.proximal ? 9 : 4) * models);
     row_.resize(4 * models + (settings.softmax ? 4 * settings.group : 0));
     fields_.resize(field_count * models);
     double *next = fields_.data();
@@ -215,7 +218,8 @@ class BankStorage {
   // Counts rows into the preconditioner's sums of squares without learning from them. Squares of
   // gradients are known of rows that are learned alone.
   void warm_up(const AnyRows &any) {
-    if (view_.settings.precondition == 0.0 || view_.settings.adagrad) return;
+    if (view_.settings.precondition == 0.0 || view_.settings.adagrad || view_.settings.proximal)
+      return;
     any.visit([&](const auto &rows) {
       grow(checked_features(rows, limit_));
       for (int64_t i = 0; i < rows.count; ++i) {
@@ -247,21 +251,15 @@ class BankStorage {
   // The weights as features x models: of the average (or of the iterate, before averaging began)
   // or of the last iterate. Of all models, or of those from `begin` to before `end`.
   auto weights(bool last, int64_t begin, std::optional<int64_t> before) {
-    const Models &m = view_.models;
-    const int64_t K = m.count, end = before.value_or(K);
+    const int64_t K = view_.models.count, end = before.value_or(K);
     if (begin < 0 || end < begin || end > K) refuse("there are no such models");
     const int64_t wanted = end - begin;
     auto out = new_array<W>({static_cast<size_t>(features_), static_cast<size_t>(wanted)});
-    W *to = out.data();
-    for (int64_t k = begin; k < end; ++k) {
-      const bool mean = !last && averaged(k);
-      const double of_v = mean ? m.tau[k] / m.total[k] : m.scale[k];
-      const double of_u = mean ? 1.0 / m.total[k] : 0.0;
-      for (int64_t j = 0; j < features_; ++j) {
-        const W *line = lines_.data() + j * 2 * K;
-        to[j * wanted + k - begin] = static_cast<W>(of_v * line[k] + of_u * line[K + k]);
-      }
-    }
+    point_view();
+    if (view_.settings.proximal)
+      read_out_proximal(view_, begin, end, out.data());
+    else
+      read_out(view_, last, begin, end, out.data());
     return out;
   }
 
@@ -269,7 +267,7 @@ class BankStorage {
     const Models &m = view_.models;
     auto out = new_array<double>({static_cast<size_t>(m.count)});
     for (int64_t k = 0; k < m.count; ++k)
-      out.data()[k] = !last && averaged(k) ? m.bias_sum[k] / m.total[k] : m.bias[k];
+      out.data()[k] = last || !averaged(view_, k) ? m.bias[k] : m.bias_sum[k] / m.total[k];
     return out;
   }
 
@@ -352,10 +350,6 @@ class BankStorage {
     check_weights(task, rows, view_.models.count);
   }
 
-  bool averaged(int64_t k) const {
-    return view_.models.start[k] >= 0.0 && view_.models.total[k] > 0.0;
-  }
-
   template <class Vector>
   static auto copy(const Vector &from, std::initializer_list<size_t> shape) {
     auto out = new_array<typename Vector::value_type>(shape);
@@ -363,13 +357,20 @@ class BankStorage {
     return out;
   }
 
-  template <class Rows>
-  BankArgs<W> &prepare(const Rows &rows) {
-    if (view_.settings.precondition != 0.0) scaled_.resize(longest_row(rows));
-    const int64_t K = view_.models.count;
+  // To where the weights are, which move as they grow.
+  void point_view() {
     view_.lines = lines_.data();
     view_.features = features_;
     view_.squares = squares_.data();
+    view_.rates = sums_.data() + 4 * view_.models.count;
+  }
+
+  template <class Rows>
+  BankArgs<W> &prepare(const Rows &rows) {
+    const int64_t K = view_.models.count;
+    const Settings &set = view_.settings;
+    if (set.precondition != 0.0) scaled_.resize(longest_row(rows) * (set.proximal ? K : 1));
+    point_view();
     view_.scaled = scaled_.data();
     view_.sums = sums_.data();
     view_.step = sums_.data() + 2 * K;

@@ -43,18 +43,31 @@ void bind_owned(nb::module_ &m, const char *name) {
           [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
              double power, double average_power, double precondition, std::optional<double> adagrad,
              bool intercept, bool implicit, bool capped, bool progressive, int64_t group,
-             bool softmax, uint64_t seed, std::vector<int64_t> output, std::vector<int64_t> replica,
+             bool softmax, bool proximal, double l1_ratio, bool positive, uint64_t seed,
+             std::vector<int64_t> output, std::vector<int64_t> replica,
              std::vector<double> parameter) {
-            const Settings settings{
-                power,     average_power, precondition, adagrad.has_value(), adagrad.value_or(0.0),
-                intercept, implicit,      capped,       progressive,         group,
-                softmax,   seed};
+            const Settings settings{power,
+                                    average_power,
+                                    precondition,
+                                    adagrad.has_value(),
+                                    adagrad.value_or(0.0),
+                                    intercept,
+                                    implicit,
+                                    capped,
+                                    progressive,
+                                    group,
+                                    softmax,
+                                    proximal,
+                                    l1_ratio,
+                                    positive,
+                                    seed};
             new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
                          settings, std::move(output), std::move(replica), std::move(parameter));
           },
           nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
           "precondition"_a, "adagrad"_a.none(), "intercept"_a, "implicit"_a, "capped"_a,
-          "progressive"_a, "group"_a, "softmax"_a, "seed"_a, "output"_a, "replica"_a, "parameter"_a)
+          "progressive"_a, "group"_a, "softmax"_a, "proximal"_a, "l1_ratio"_a, "positive"_a,
+          "seed"_a, "output"_a, "replica"_a, "parameter"_a)
       .def(
           "learn",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,

@@ -59,6 +59,8 @@ def _settings_words(best: CandidateReport) -> str:
     if rate is None:
         penalty = f"penalty {best.penalty:g}" if best.alpha is None else f"alpha {best.alpha:g}"
         return f"block Newton steps{together}, {penalty}"
+    if best.method == "proximal":
+        return f"proximal steps, learning rate {rate.gamma0:.3g}, alpha {best.alpha:.3g}"
     if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
         return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
     if best.adagrad is not None:
@@ -124,7 +126,7 @@ def _settings_cells(one: CandidateReport) -> list[str]:
         penalty = f"{one.penalty:g} rows" if one.alpha is None else f"{one.alpha:.3g}"
         return ["newton", penalty, *["-"] * 4]
     return [
-        "sgd" if one.adagrad is None else "adaptive",
+        {"proximal": "proximal", "adaptive SGD": "adaptive"}.get(one.method, "sgd"),
         f"{one.alpha:.3g}",
         f"{one.precondition:g}",
         f"{one.schedule.gamma0:.3g}",

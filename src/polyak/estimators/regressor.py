@@ -46,11 +46,12 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         chosen by the race, and 1e-4 in the paper's recipe.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         Beside squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights
-        are exactly zero then where the batch optimum's are. For up to 1024 features.
+        are exactly zero then: where the batch optimum's are for up to 1024 features, nearly so
+        where there are more.
     l1_ratio : float, default=0.5
         Of "elasticnet"; with "l1" it is 1.
     positive : bool, default=False
-        Whether no weight may be negative; for up to 1024 features too.
+        Whether no weight may be negative.
     recipe : {"auto", "sgd", "paper"}, default="auto"
         What "auto" stands for in the other parameters. With "auto", many candidates learn side
         by side in the same pass, those that fall behind drop out, and the winner is the model.

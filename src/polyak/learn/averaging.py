@@ -47,3 +47,12 @@ class Averaging:
         if self.start is None:
             return math.inf
         return -1.0 if self.start == "auto" else float(self.start)
+
+
+def averaging_of(average: str | bool | int) -> Averaging | None:
+    """Give the rule the user asked for, if any."""
+    if isinstance(average, str):
+        return None
+    if average is False:
+        return Averaging(None)
+    return Averaging(0 if average is True else int(average))

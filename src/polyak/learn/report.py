@@ -91,8 +91,10 @@ def doubt_of_replicas(
 
 def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:
     """Ask the theory after how many rows averaging pays off, learning like this."""
-    if moments is None or not isinstance(candidate, Candidate) or candidate.adagrad is not None:
-        return None  # nothing is averaged
+    if moments is None or not isinstance(candidate, Candidate):
+        return None
+    if candidate.adagrad is not None or candidate.step == "proximal":
+        return None
     needed = rows_needed_by(
         moments,
         recipe.loss,

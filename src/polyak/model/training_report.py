@@ -43,7 +43,7 @@ class CandidateReport:
     constant : bool or None
         True for the best constant so far, which has no setting.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
-        The settings of averaged SGD.
+        The settings of averaged SGD, and of proximal steps.
     adagrad : float or None
         Where rates follow gradients: what the sums of their squares begin at.
     number : int
@@ -64,7 +64,7 @@ class CandidateReport:
     alpha: NotNegative | None = None
     schedule: Rate | None = None
     averaging: AveragingReport | None = None
-    step: Literal["explicit", "implicit"] | None = None
+    step: Literal["explicit", "implicit", "proximal"] | None = None
     precondition: NotNegative | None = None
     capped: bool | None = None
     largest_squared_length: NotNegative | None = None
@@ -77,16 +77,21 @@ class CandidateReport:
 
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
-        if self.method.endswith("SGD") and None in settings:
+        if self.method not in ("newton", "constant") and None in settings:
             raise ValueError(f"its candidate {self.number} has not all settings of {self.method}")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
             raise ValueError(f"its candidate {self.number} has a learning rate that cannot be")
 
     @property
     def method(self) -> str:
-        """How it learns: "newton", "averaged SGD", "adaptive SGD", or not: "constant"."""
+        """How it learns.
+
+        It is "newton", "proximal", "averaged SGD" or "adaptive SGD"; or not: "constant".
+        """
         if self.constant:
             return "constant"
+        if self.step == "proximal":
+            return "proximal"
         if self.penalty is not None:
             return "newton"
         return "averaged SGD" if self.adagrad is None else "adaptive SGD"

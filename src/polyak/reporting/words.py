@@ -103,6 +103,8 @@ def short_settings(candidate: CandidateReport) -> str:
     if candidate.penalty is not None:
         return f"block Newton steps, penalty {_penalty(candidate)}"
     rate = "" if candidate.schedule is None else f", learning rate {number(candidate.schedule[0])}"
+    if candidate.step == "proximal":
+        return f"proximal steps, penalty {_penalty(candidate)}{rate}"
     return f"{candidate.method}{rate}"
 
 
@@ -120,7 +122,7 @@ def settings_cells(candidate: CandidateReport) -> list[str]:
     if candidate.constant:
         return ["constant", *["–"] * 5]
     return [
-        "SGD" if candidate.adagrad is None else "adaptive SGD",
+        {"averaged SGD": "SGD"}.get(candidate.method, candidate.method),
         number(candidate.alpha),
         *(number(getattr(candidate.schedule, name, None)) for name in ("gamma0", "a", "c")),
         number(candidate.precondition),
@@ -139,6 +141,12 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
     if candidate.constant:
         return [("Method", "a constant: no feature improved on it")]
     rate = candidate.schedule
+    if candidate.step == "proximal":
+        return [
+            ("Method", "proximal steps: the model is the last iterate, weights of zero included"),
+            ("Penalty α", number(candidate.alpha)),
+            ("First learning rate", "unknown" if rate is None else number(rate.gamma0)),
+        ]
     found = [("Method", candidate.method), ("Penalty α", number(candidate.alpha))]
     if rate is not None:
         found += [

@@ -35,7 +35,7 @@ CANDIDATE: dict[str, Shape] = {
     "alpha": real(0),
     "schedule": RATE,
     "averaging": record({"start": either(word("auto"), maybe(whole())), "power": real(0)}),
-    "step": word("explicit", "implicit"),
+    "step": word("explicit", "implicit", "proximal"),
     "precondition": real(0),
     "capped": flag,
     "largest_squared_length": real(0),

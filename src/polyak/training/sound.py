@@ -241,6 +241,10 @@ def _check_banks(
         models += lines.shape[1] // 2
         _demand(arrays, f"bank{number}.squares", "float64", (None,))
         _demand(arrays, f"bank{number}.models", "float64", (None, lines.shape[1] // 2))
+        if f"bank{number}.means" in arrays:
+            means = _demand(arrays, f"bank{number}.means", FLOATS, (None, lines.shape[1] // 2))
+            if not 0 < len(means) <= 1 + len(lines):
+                raise ValueError("it has means of weights that there are not")
         if histogram is None:
             continue
         counts = _demand(arrays, f"bank{number}.histogram", "float64", (2, None, 2, BINS))

@@ -203,13 +203,3 @@ def test_what_cannot_be_had_together_is_refused_in_a_sentence(asked: Any, words:
     X, y = labelled()
     with pytest.raises(ValueError, match=words):
         ASGDClassifier(penalty="l1", **asked).fit(X, y)
-
-
-def test_too_many_features_are_refused_whenever_they_come() -> None:
-    wide = sparse.random(3000, 3000, density=0.01, format="csr", random_state=0)
-    y = np.arange(3000) % 2
-    with pytest.raises(ValueError, match="up to 1,024 features"):
-        ASGDClassifier(penalty="l1").fit(wide, y)
-    late = sparse.vstack([wide[:1500].multiply(np.arange(3000) < 500), wide[1500:]]).tocsr()
-    with pytest.raises(ValueError, match="up to 1,024 features"):
-        ASGDClassifier(penalty="l1", shuffle=False, max_iter=1).fit(late, y)

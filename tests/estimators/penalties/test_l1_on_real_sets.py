@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from batch_l1 import compare
+from wide_rows import batch_optimum
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.paper.datasets import load
@@ -79,3 +80,24 @@ def test_numbers(alpha: float, ratio: float) -> None:
     print(f"housing {alpha:g} {ratio:g}: {share:.6f}, {agree:.3f}, {np.count_nonzero(model.coef_)}")
     assert share <= 1.001
     assert agree >= 0.95
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+@pytest.mark.parametrize("alpha", [1e-4, 3e-4, 1e-3])
+def test_words(alpha: float, ratio: float) -> None:
+    """Compare losses of other rows: there are more features than rows to learn from."""
+    (X, y), (X_test, y_test) = load("rcv1")
+    y, y_test = (np.where(np.asarray(some) > 0, 1.0, -1.0) for some in (y, y_test))
+    w, b = batch_optimum(X, y, alpha, ratio)
+    best = np.logaddexp(0.0, -y_test * (X_test @ w + b)).mean()
+    penalty = "l1" if ratio == 1.0 else "elasticnet"
+    asked = {"penalty": penalty, "alpha": alpha, "l1_ratio": ratio}
+    shares, counts = [], []
+    for seed in range(4):  # one pass depends on the order of rows
+        model = ASGDClassifier(max_iter=1, random_state=seed, **asked).fit(X, y)
+        lost = np.logaddexp(0.0, -y_test * (X_test @ model.coef_[0] + model.intercept_[0])).mean()
+        shares.append(float(lost / best))
+        counts.append(np.count_nonzero(model.coef_) / np.count_nonzero(w))
+    print(f"rcv1 {alpha:g} {ratio:g}: {np.mean(shares):.4f}, {np.mean(counts):.3f}")
+    assert np.mean(shares) <= 1.01
+    assert 0.7 <= min(counts) <= max(counts) <= 1.5

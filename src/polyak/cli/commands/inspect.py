@@ -113,17 +113,20 @@ def _penalty(model: Any) -> dict[str, Any]:
     return {"nonzero_weights": int((model.weights != 0).sum())}
 
 
+_METHODS = {"newton": "block Newton steps", "proximal": "proximal steps"}
+
+
 def _training(report: TrainingReport) -> dict[str, Any]:
     """Say in a few lines how the model was learned, and how well."""
     from polyak.cli.race import recent_words, whole_past_words, winner_words
 
     best, rate = report.winner, report.winner.schedule
-    newton = best.method == "newton"
+    not_sparse = None if best.method == "proximal" else True
     told = {
         "rows": report.rows,
         "passes": report.passes,
         "bad_lines": report.bad_lines,
-        "method": "block Newton steps" if newton else best.method,
+        "method": _METHODS.get(best.method, best.method),
         "penalty": best.penalty if best.alpha is None else report.penalty_words,
         "alpha": best.alpha,
         "step": best.step,
@@ -132,7 +135,7 @@ def _training(report: TrainingReport) -> dict[str, Any]:
         **winner_words(report),
         "learning_rate": rate and f"gamma0 {rate.gamma0:.6g}, a {rate.a:.6g}, c {rate.c:.6g}",
         "largest_squared_length": best.largest_squared_length,
-        "averaging_began_at_row": rate and _starts(report.average_start),
+        "averaging_began_at_row": rate and not_sparse and _starts(report.average_start),
         **whole_past_words(report),
     }
     return {name: value for name, value in told.items() if value is not None}
@@ -143,6 +146,8 @@ def _theory(report: TrainingReport | None) -> str:
 
     if report is not None and report.winner.method == "newton":
         return "Block Newton steps made this model: they average nothing."
+    if report is not None and report.winner.method == "proximal":
+        return "Proximal steps made this model: its weights are those of the last."
     if report is not None and report.winner.method == "constant":
         return "This model is a constant: it averages nothing."
     if report is None or report.rows_needed is None:

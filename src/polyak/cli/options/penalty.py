@@ -16,7 +16,7 @@ def add_penalty(parser: Parser) -> None:
         "--penalty",
         choices=("l2", "l1", "elasticnet"),
         default="l2",
-        help="l1 and elasticnet make weights exactly zero; for up to 1024 features (default: l2)",
+        help="l1 and elasticnet make weights exactly zero (default: l2)",
     )
     how.add_argument(
         "--l1-ratio",
@@ -28,7 +28,7 @@ def add_penalty(parser: Parser) -> None:
     how.add_argument(
         "--non-negative",
         action="store_true",
-        help="let no weight be below zero; for up to 1024 features",
+        help="let no weight be below zero",
     )
     how.add_argument(
         "--sparsify",

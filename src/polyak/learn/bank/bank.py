@@ -26,9 +26,8 @@ _CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF
 class Bank:
     """K linear models, learned side by side: each row is read once and serves them all.
 
-    All models share the loss, the rows and the clock; each may have its own penalty, learning
-    rate, target and random row weights. ``alpha``, ``schedule``, ``outputs`` and ``replicas`` are
-    one for all or a sequence with one entry a model.
+    All models share loss, rows and clock; each may have its own penalty, learning rate, target and
+    random row weights: these are one for all, or a sequence with one entry a model.
 
     Parameters
     ----------
@@ -39,8 +38,11 @@ class Bank:
     schedule : Polynomial or sequence
         The learning rate; all models share its power ``c``.
     averaging : Averaging
-    step : "explicit" or "implicit"
-        An implicit step takes the slope at the new iterate, and cannot diverge.
+    step : "explicit", "implicit" or "proximal"
+        An implicit step takes the slope at the new iterate, and cannot diverge. Proximal ones make
+        weights exactly zero; ``gamma0`` and ``a`` are eta and b of ``core/learn/proximal.hpp``.
+    l1_ratio, positive : float, bool
+        With proximal steps: the share of absolute values in the penalty; no weight is below zero.
     precondition : float
         ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much.
     adagrad : float, optional
@@ -102,6 +104,8 @@ class Bank:
         group: int = 1,
         softmax: bool = False,
         seed: int = 0,
+        l1_ratio: float = 1.0,
+        positive: bool = False,
     ) -> None:
         self.averaging = averaging or Averaging()
         schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
@@ -127,6 +131,9 @@ class Bank:
             "progressive": progressive,
             "group": group,
             "softmax": softmax,
+            "proximal": step == "proximal",
+            "l1_ratio": l1_ratio,
+            "positive": positive,
             "seed": seed,
         }
         self._make_core()
@@ -139,6 +146,11 @@ class Bank:
 
     def __len__(self) -> int:
         return len(self.alpha)
+
+    @property
+    def proximal(self) -> bool:
+        """Whether its steps are proximal."""
+        return bool(self._settings["proximal"])
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -158,8 +170,7 @@ class Bank:
         Parameters
         ----------
         X : array, scipy sparse, SparseRows, or rows that ``check`` gave
-        y : array of shape (rows,) or (rows, outputs)
-            Or class numbers, where the bank is ``one_vs_rest``.
+        y : array of shape (rows,) or (rows, outputs), or class numbers if ``one_vs_rest``
         sample_weight : array of shape (rows,) or (rows, models), optional
             A row whose weights are all zero is a row that was not there.
         order : array of int, optional
@@ -324,17 +335,6 @@ class Bank:
         clocks, sums of squares and progressive sums add up. Learning goes on as after that many
         rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
         what that one knew counts once; see `polyak.learn.bank.merging`.
-
-        Examples
-        --------
-        >>> def learned(X, y):
-        ...     bank = Bank(loss="squared_error", alpha=0.0, schedule=Polynomial(0.5, 0.0, 0.0))
-        ...     bank.learn(X, y)
-        ...     return bank
-        >>> bank = learned(np.eye(2), np.ones(2))
-        >>> bank.merge([learned(np.eye(2), 3 * np.ones(2))])
-        >>> bank.clock, bank.last_coef
-        (4, array([[1. , 0.5]]))
         """
         for other in [*others, *([] if base is None else [base])]:
             if other._of_its_kind() != self._of_its_kind():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 
 Floats = NDArray[np.float64]
-Step = Literal["explicit", "implicit"]
+Step = Literal["explicit", "implicit", "proximal"]
 
 WEIGHT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -41,8 +41,8 @@ def check_choices(
     step: Step, dtype: Any, precondition: float, n_features: int | None, group: int
 ) -> None:
     """Refuse settings of a bank that there are not."""
-    if step not in ("explicit", "implicit"):
-        raise ValueError(f"a step is 'explicit' or 'implicit', not {step!r}")
+    if step not in get_args(Step):
+        raise ValueError(f"a step is {', '.join(get_args(Step))}, not {step!r}")
     if np.dtype(dtype) not in WEIGHT_TYPES:
         raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
     if not (np.isfinite(precondition) and precondition >= 0):
@@ -64,7 +64,7 @@ def check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
     for a in alpha:
         if not (np.isfinite(a) and a >= 0):
             raise ValueError(f"alpha must be finite and at least zero, not {a}")
-    if step == "implicit":
+    if step != "explicit":
         return  # an implicit penalty shrinks the weights by 1 / (1 + alpha gamma), never past zero
     for a, g in zip(alpha, gamma0, strict=True):
         if a * g >= 1:

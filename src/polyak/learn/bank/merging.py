@@ -12,6 +12,8 @@ With N_k the rows that bank k learned since the base, of N in all, and s_k = N_k
   since, each counting s_k. For an average in which all rows count alike this is the mean of
   exactly the iterates that went into any of them;
 * the clock, and all that is a sum over rows, grow by what each bank added.
+
+What banks of proximal steps know adds up: see `polyak.learn.bank.proximal`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
+from polyak.learn.bank.proximal import added_up
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +39,10 @@ class Learned(Protocol):
 
     averaging: Averaging
     dtype: np.dtype[Any]
+
+    @property
+    def proximal(self) -> bool:
+        """Whether its steps are proximal."""
 
     def __len__(self) -> int:
         """Say how many models it has."""
@@ -55,6 +62,8 @@ def merged_state(
     banks: Sequence[Learned], base: Learned | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Work out the state of the merged bank, and the fields of its models that differ."""
+    if banks[0].proximal:
+        return _merged_proximal(banks, base)
     clock_then = 0 if base is None else base.clock
     rows = np.array([bank.clock - clock_then for bank in banks], dtype=np.float64)
     shares = rows / rows.sum()
@@ -92,6 +101,16 @@ def merged_state(
     }
     for name in SUMS:
         fields[name] = added([bank.field(name) for bank in everyone])
+    return state, fields
+
+
+def _merged_proximal(
+    banks: Sequence[Learned], base: Learned | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    everyone, last_is_base = [*banks, *([] if base is None else [base])], base is not None
+    state, fields = added_up(everyone, [bank.state() for bank in everyone], last_is_base)
+    for name in ("total", *SUMS):
+        fields[name] = _added([bank.field(name) for bank in everyone], last_is_base)
     return state, fields
 
 

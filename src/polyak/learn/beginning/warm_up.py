@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.loss_scales import best_constants, with_scales
-from polyak.learn.newton.sparse.asking import sparsity_of
+from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
 from polyak.learn.newton.sparse.path import penalties_to_try
 from polyak.learn.race import Race
 from polyak.learn.race.lanes.lane import Problem
@@ -46,7 +46,8 @@ def new_race(
         goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
         loss = with_scales(loss, sample, goals)
         recipe = replace(recipe, loss=loss.text_with_scales)
-        if loss.starts_at_constant and recipe.fit_intercept:
+        # Proximal steps go a way that is bounded, as far as numbers are from zero.
+        if (loss.starts_at_constant or is_sparse(recipe)) and recipe.fit_intercept:
             begin_at = best_constants(loss, goals, weights)
     several = classes is not None and len(classes) > 2
     values = sample.values if isinstance(sample, SparseRows) else sample
@@ -65,8 +66,9 @@ def new_race(
     if not several:  # labels have nothing to do with each other
         recipe = replace(recipe, multi_class="ovr")
     path = _path(recipe, loss, sample, targets, weights, classes)
+    unit = _unit(loss, targets)
     entering = recipe.candidates(
-        usual, outputs, n_features, shifted, may_drift=may_drift, path=path
+        usual, outputs, n_features, shifted, may_drift=may_drift, path=path, unit=unit
     )
     race = Race(entering, recipe, problem)
     race.warm_up(usual, shifted)
@@ -100,6 +102,13 @@ def _path(
         l1_ratio=sparsity.l1_ratio,
         fit_intercept=recipe.fit_intercept,
     )
+
+
+def _unit(loss: Loss, targets: NDArray[Any]) -> float:
+    """Say what size scores are of: those of numbers are as far apart as the numbers."""
+    if loss.classifies or loss.log_link:
+        return 1.0
+    return float(np.std(np.asarray(targets, np.float64), axis=0).max()) or 1.0
 
 
 def usual_rows(rows: Rows, recipe: Recipe) -> Rows:

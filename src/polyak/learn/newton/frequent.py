@@ -114,3 +114,12 @@ def without_others(known: Information, columns: NDArray[np.int64]) -> Informatio
         G=[np.ascontiguousarray(G).reshape(size, size) for G in blocks],
         M=[M[np.ix_(columns, columns)] for M in known.M],
     )
+
+
+def features_seen(rows: Rows) -> int:
+    """Count the features that occur in rows."""
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1])
+    # By sorting: np.unique would import a good part of NumPy that nothing else needs.
+    features = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
+    return int(np.count_nonzero(np.diff(features, prepend=-1)))

@@ -11,6 +11,7 @@ from polyak.learn.newton.learning import TOO_MANY
 from polyak.learn.newton.sparse.asking import too_wide
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.proximal import ProximalLane
 from polyak.learn.race.milestones import FIRST_DECISION
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
@@ -63,6 +64,14 @@ def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
         if isinstance(lane, NewtonRacer) and lane.newton.left == TOO_MANY:
             return DataError(too_wide(recipe, lane.newton.widest))
     return DivergenceError("the weights overflowed")
+
+
+def reserve_of(lanes: Sequence[Lane]) -> set[int]:
+    """Give those who only go on should Newton steps, which are at the optimum, have to leave."""
+    if not any(isinstance(lane, NewtonRacer) for lane in lanes):
+        return set()
+    proximal = [lane.numbers for lane in lanes if isinstance(lane, ProximalLane)]
+    return {number for numbers in proximal for number in numbers}
 
 
 def widest_for(running: int, models_each: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.proximal import ProximalLane
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.recipes import (
     AnyCandidate,
@@ -28,7 +29,10 @@ def lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -
         else:
             banks.append([number])
     how = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-    lanes: list[Lane] = [SgdLane.of(numbers, averaged, how, problem) for numbers in banks]
+    lanes: list[Lane] = []
+    for numbers in banks:
+        kind = ProximalLane if averaged[numbers[0]].step == "proximal" else SgdLane
+        lanes.append(kind.of(numbers, averaged, how, problem))
     if newton:
         lanes.append(NewtonRacer.of(list(newton), list(newton.values()), recipe, problem))
     with_intercept = recipe.fit_intercept

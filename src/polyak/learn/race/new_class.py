@@ -34,6 +34,7 @@ from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.one_class_more import with_one_class_more
 from polyak.learn.newton.softmax import basis
+from polyak.learn.newton.sparse.asking import is_sparse
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.race import Race
 from polyak.learn.race.storing import Arrays, Page, race_from_state, race_state
@@ -56,7 +57,8 @@ def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
     page, arrays = race_state(race)
     n_features = race.problem.n_features
     if not page["one_vs_rest"]:
-        _mirror(page, arrays, halved=recipe.for_averaged_sgd(3, n_features).takes_softmax)
+        halved, proximal = recipe.for_averaged_sgd(3, n_features).takes_softmax, is_sparse(recipe)
+        _mirror(page, arrays, halved=halved, proximal=proximal)
         if "newton" in page:
             features = len(arrays["newton.weights"]) - int(recipe.fit_intercept)
             if recipe.learns_together(features, 3, n_features):
@@ -86,7 +88,7 @@ def _restored(race: Race, recipe: Recipe, page: Page, arrays: Arrays) -> Race:
 # -- two classes: from one model to two --------------------------------------------------------
 
 
-def _mirror(page: Page, arrays: Arrays, *, halved: bool) -> None:
+def _mirror(page: Page, arrays: Arrays, *, halved: bool, proximal: bool) -> None:
     """Give the first class a model of its own, the second's mirror image.
 
     Where classes are learned together, it is the difference of the two that was one model.
@@ -97,7 +99,11 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool) -> None:
     arrays["history"][..., losses] *= 2.0 * each
     for number in range(len(page["looked"])):
         bank = f"bank{number}."
-        arrays[bank + "lines"] = _both(arrays[bank + "lines"]) * each
+        arrays.pop(bank + "means", None)  # of proximal steps: they are to find others
+        lines = _both(arrays[bank + "lines"]) * each
+        if proximal:  # whose other half are roots
+            lines[:, lines.shape[1] // 2 :] = np.abs(lines[:, lines.shape[1] // 2 :])
+        arrays[bank + "lines"] = lines
         models = np.repeat(arrays[bank + "models"], 2, axis=1)
         field = _core.model_fields.index
         models[[field("bias"), field("bias_sum")], ::2] *= -1.0
@@ -178,6 +184,7 @@ def _insert(
     together = recipe.for_averaged_sgd(outputs, n_features).takes_softmax
     for number, detects in enumerate(detecting):
         widened(f"bank{number}.lines")
+        arrays.pop(f"bank{number}.means", None)
         models = arrays[f"bank{number}.models"]
         new = _of_a_new_model(models[:, ::outputs], float(constant[0]), detects=detects)
         if together and recipe.fit_intercept:

@@ -19,6 +19,7 @@ from polyak.learn.race.dropping import (
     most_after,
     nobody_left,
     require_room,
+    reserve_of,
     widest_for,
 )
 from polyak.learn.race.entering import lanes_of
@@ -103,10 +104,7 @@ class Race:
         return [number for number in self.running if number in self.moving]
 
     def warm_up(self, rows: Rows, shifted: Rows) -> None:
-        """Show the candidates the rows that calibration looks at, before any is learned.
-
-        ``shifted`` are the same about the centre that averaged SGD learns them about.
-        """
+        """Show everybody the first rows; ``shifted`` are the same about averaged SGD's centre."""
         for lane in self.lanes:
             lane.warm_up(shifted if isinstance(lane, SgdLane) else rows)
 
@@ -304,9 +302,8 @@ class Race:
         self.drop_all_but(chosen)
 
     def _in_order(self, since: float, numbers: list[int], *, fresh: bool = False) -> list[int]:
-        """Order candidates by their loss since so many rows."""
-        losses = self._losses(since, fresh=fresh)
-        return sorted(numbers, key=lambda number: (losses[number], number))
+        losses, last = self._losses(since, fresh=fresh), reserve_of(self.lanes)
+        return sorted(numbers, key=lambda number: (number in last, losses[number], number))
 
     def _losses(self, since: float, *, fresh: bool) -> Floats:
         """Give the candidates' losses since so many rows.

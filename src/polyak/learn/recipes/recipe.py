@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.errors import DataError
-from polyak.learn.averaging import Averaging
+from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.checks import Step
-from polyak.learn.newton.frequent import frequent_features
+from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
+from polyak.learn.newton.frequent import features_seen, frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
-from polyak.learn.newton.sparse.asking import check, is_sparse, sparsity_of, too_wide
+from polyak.learn.newton.sparse.asking import check, is_sparse
 from polyak.learn.recipes.adaptive import adaptive_rates
 from polyak.learn.recipes.candidates import (
     ROOM_FOR_MOVING,
@@ -33,7 +33,7 @@ from polyak.learn.schedules import (
     squared_length_by,
 )
 from polyak.losses import get_loss
-from polyak.rows.sparse import Rows, SparseRows, row_widths
+from polyak.rows.sparse import Rows, row_widths
 
 Auto = Literal["auto"]
 DEFAULT_ALPHA = 1e-4
@@ -112,15 +112,17 @@ class Recipe:
         *,
         may_drift: bool = False,
         path: Sequence[float] = (),
+        unit: float = 1.0,
     ) -> list[AnyCandidate]:
         """Look at the first rows, also as averaged SGD will see them; say what to learn with.
 
         ``n_features`` is how many there can be, where that is known. Where rows ``may_drift``,
         some candidates do not stop moving: see `polyak.learn.race.drifting`. ``path`` is which
-        penalties to try where weights are to be zero and nobody has said how many.
+        penalties to try where weights are to be zero and nobody has said how many. Scores are of
+        the size of ``unit``.
         """
         if is_sparse(self):
-            return self._sparse(_features_seen(rows), outputs, path)
+            return self._sparse(rows, outputs, n_features, path, unit)
         if self.recipe == "paper":
             return [self._paper(rows)]
         if self.recipe not in ("auto", "sgd"):
@@ -128,7 +130,7 @@ class Recipe:
         how = self.for_averaged_sgd(outputs, n_features)
         seen = rows if shifted is None else shifted
         averaged = how._sgd(seen)
-        features, beside = _features_seen(rows), BESIDE_NEWTON
+        features, beside = features_seen(rows), BESIDE_NEWTON
         most = most_candidates(int(row_widths(rows).max(initial=0)), outputs * (1 + how.replicas))
         if self._takes_newton_steps(features, outputs):
             averaged = averaged[:most]
@@ -149,15 +151,44 @@ class Recipe:
         newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
         return [*averaged[:beside], *newton, *moving, ConstantCandidate()]
 
-    def _sparse(self, features: int, outputs: int, path: Sequence[float]) -> list[AnyCandidate]:
-        """Give block Newton steps alone: averages have no zeros, so no others may win."""
-        if features > (most := most_features(self.loss, outputs)):
-            raise DataError(too_wide(self, most))
-        alphas = path if self.alpha == "auto" else [float(self.alpha)]
-        sparsity = sparsity_of(self)
-        in_rows = sparsity is not None and sparsity.in_rows
-        newton = map(NewtonCandidate, PENALTIES) if in_rows else map(AlphaCandidate, alphas)
-        return [*newton, ConstantCandidate()]
+    def _sparse(
+        self,
+        rows: Rows,
+        outputs: int,
+        n_features: int | None,
+        path: Sequence[float],
+        unit: float,
+    ) -> list[AnyCandidate]:
+        """Give Newton steps; proximal steps where features are many, or in reserve, may they be."""
+        most = most_features(self.loss, outputs)
+        alphas = [] if self.alpha == "auto" else [float(self.alpha)]
+        settings = proximal_settings(rows, alphas, path, unit)
+        if features_seen(rows) > most:
+            return [*self._proximal(rows, outputs, settings), ConstantCandidate()]
+        in_rows = self.penalty == "l2" and self.alpha == "auto"  # and no weight is to be negative
+        newton = map(NewtonCandidate, PENALTIES) if in_rows else map(AlphaCandidate, alphas or path)
+        may_leave = n_features is None or n_features > most
+        reserve = [one for one in settings if one.eta == settings[0].eta] if may_leave else []
+        return [*self._proximal(rows, outputs, reserve), *newton, ConstantCandidate()]
+
+    def _proximal(
+        self, rows: Rows, outputs: int, settings: Sequence[ProximalSettings]
+    ) -> list[Candidate]:
+        width = int(row_widths(rows).max(initial=0))
+        return [
+            Candidate(
+                alpha=alpha,
+                schedule=Polynomial(gamma0=eta, a=hold, c=0.5),
+                averaging=Averaging(None),
+                step="proximal",
+                precondition=0.5,
+                capped=True,
+                largest_squared_length=largest_squared_length(
+                    rows, fit_intercept=self.fit_intercept
+                ),
+            )
+            for alpha, eta, hold in settings
+        ][: most_candidates(width, outputs)]
 
     def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
         """Give the same without intervals, where those are certain to come from Newton steps."""
@@ -216,7 +247,7 @@ class Recipe:
         return Candidate(
             alpha=alpha,
             schedule=schedule,
-            averaging=_averaging(self.average) or Averaging("auto"),
+            averaging=averaging_of(self.average) or Averaging("auto"),
             step="explicit" if self.step == "auto" else self.step,
             precondition=0.0 if self.precondition == "auto" else float(self.precondition),
             # A learning rate the user set is used as it is, even where it overshoots.
@@ -248,7 +279,7 @@ class Recipe:
             candidate = Candidate(
                 alpha=alpha,
                 schedule=schedule,
-                averaging=_averaging(self.average) or weighted,
+                averaging=averaging_of(self.average) or weighted,
                 step=step,
                 precondition=p,
                 capped=True,
@@ -329,20 +360,3 @@ class Recipe:
         light = [(1e-6, rho, g, p) for (rho, g), p in product(rates, powers)]
         heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
         return light + heavy
-
-
-def _features_seen(rows: Rows) -> int:
-    if not isinstance(rows, SparseRows):
-        return int(rows.shape[1])
-    # By sorting: np.unique would import a good part of NumPy that nothing else needs.
-    features = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
-    return int(np.count_nonzero(np.diff(features, prepend=-1)))
-
-
-def _averaging(average: Auto | bool | int) -> Averaging | None:
-    """Give the rule the user asked for, if any."""
-    if isinstance(average, str):
-        return None
-    if average is False:
-        return Averaging(None)
-    return Averaging(0 if average is True else int(average))

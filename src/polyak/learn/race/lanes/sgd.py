@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import ROWS_AT_A_TIME, Centre
+from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
     count_scores,
     histogram_for,
@@ -60,7 +61,7 @@ class SgdLane(Lane):
         candidates: Mapping[int, Candidate],
         recipe: Recipe,
         problem: Problem,
-    ) -> SgdLane:
+    ) -> Self:
         """Make a lane of candidates that can share a bank."""
         bank = _bank_of(
             [candidates[number] for number in numbers],
@@ -253,7 +254,7 @@ def _bank_of(
 
     Each has a model an output and, for intervals, as many again for every replica.
     """
-    first = candidates[0]
+    first, sparsity = candidates[0], sparsity_of(recipe)
     each = outputs * (1 + recipe.replicas)
     return Bank(
         loss=recipe.loss,
@@ -274,4 +275,6 @@ def _bank_of(
         group=outputs,
         softmax=one_vs_rest and recipe.takes_softmax,
         seed=recipe.seed,
+        l1_ratio=1.0 if sparsity is None else sparsity.l1_ratio,
+        positive=recipe.positive,
     )

@@ -1,0 +1,116 @@
+"""The lane of proximal steps: weights that are exactly zero, where rows are wide.
+
+Its last iterate says which weights are zero. Those that are not still tremble a little with every
+row, so their values are means over the latest milestones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.race.given import slice_of
+from polyak.learn.race.lanes.sgd import SgdLane
+
+Floats = NDArray[np.float64]
+
+EARLY, LATE = 16_000, 64_000
+"""Before so many rows the smaller rates may be ahead since they tremble less, not since they lead
+further."""
+LATEST = 0.4
+"""How much the latest iterate counts in the mean, beside the mean of those before it."""
+
+
+class ProximalLane(SgdLane):
+    """A bank of proximal steps, and beside each weight its mean at the latest milestones.
+
+    There is none before the first milestone, nor while rows are learned again or after a merge.
+    """
+
+    means: NDArray[Any] | None = None
+    """One row a feature and one for the intercept, which is the first; a column a model."""
+
+    @property
+    def fewest(self) -> int:
+        """How many of its best must stay, since it is too early to tell how well they will do."""
+        return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        order: NDArray[np.int64] | None,
+        *,
+        again: bool,
+        stops: NDArray[np.int64],
+    ) -> Floats:
+        """Learn rows and give the sums after so many of them, one stop after the other."""
+        if again:
+            self.means = None
+            return super().learn(rows, targets, weights, order, again=again, stops=stops)
+        total = len(rows) if order is None else len(order)
+        notes: list[Floats] = []
+        done = 0
+        for stop in [*stops.tolist(), total]:
+            if stop > done:
+                some = slice_of(rows, targets, weights, order, done, stop)
+                super().learn(*some, again=False, stops=stops[:0])
+            done = stop
+            if len(notes) < len(stops):
+                self._note()
+                notes.append(self.sums())
+        return np.array(notes).reshape(-1, len(self.numbers), 4)
+
+    def _note(self) -> None:
+        latest = np.vstack([self.bank.intercept, self.bank.coef.T])
+        self.means = latest if self.means is None else self._moved(latest)
+
+    def _moved(self, latest: NDArray[Any]) -> NDArray[Any]:
+        """Give the means with the latest iterate among them; new features had no weight."""
+        assert self.means is not None
+        before = np.pad(self.means, ((0, len(latest) - len(self.means)), (0, 0)))
+        return np.asarray(before + LATEST * (latest - before))
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        """Give a candidate's weights, a row an output, and its intercepts."""
+        if self.means is None or last:
+            coef, intercept = super().weights(place, last=last)
+            return coef + coef.dtype.type(0), intercept  # which makes a plain zero of minus zero
+        models = self._models(place)
+        latest = np.vstack([self.bank.intercept, self.bank.coef.T])
+        mean = self._moved(latest)[:, models]
+        zero = self.bank.coef_of(models) == 0
+        coef = np.where(zero, 0.0, mean[1:].T).astype(self.bank.dtype)
+        return coef, self.centre.undone(coef, mean[0].astype(np.float64))
+
+    # -- dropping out, and learning in parts ---------------------------------------------------
+
+    def select(self, places: Sequence[int]) -> ProximalLane:
+        """Give a lane of only these candidates, each as it stands."""
+        if len(places) == len(self.numbers):
+            return self
+        few = super().select(places)
+        chosen = ProximalLane(few.numbers, few.bank, few.outputs, few.counts, few.centre)
+        if self.means is not None:
+            models = [np.arange(len(self.bank))[self._models(place)] for place in places]
+            chosen.means = self.means[:, np.concatenate(models)]
+        return chosen
+
+    def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
+        """Become what this lane and others learned together, each from rows of its own."""
+        super().merge(others, base)
+        self.means = None
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read out what learning changes: what JSON holds, and arrays."""
+        page, arrays = super().state()
+        return page, arrays if self.means is None else arrays | {"means": self.means.copy()}
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
+        """Go on from what ``state`` gave."""
+        super().set_state(page, arrays, clock)
+        self.means = arrays["means"].copy() if "means" in arrays else None
