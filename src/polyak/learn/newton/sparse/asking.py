@@ -32,7 +32,8 @@ def sparsity_of(asking: Asking) -> Sparsity | None:
 def check(asking: Asking) -> None:
     """Refuse what cannot be had together.
 
-    Averages of iterates have no zeros, so it is block Newton steps alone that give them.
+    Averages of iterates have no zeros: block Newton steps give them and, where features are many,
+    proximal steps.
     """
     if asking.penalty not in KINDS:
         raise ValueError(f"a penalty is {', '.join(KINDS)}, not {asking.penalty!r}")

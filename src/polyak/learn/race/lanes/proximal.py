@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.race.given import slice_of
 from polyak.learn.race.lanes.sgd import SgdLane
+from polyak.learn.race.milestones import FIRST_DECISION
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ LATEST = 0.4
 class ProximalLane(SgdLane):
     """A bank of proximal steps, and beside each weight its mean at the latest milestones.
 
-    There is none before the first milestone, nor while rows are learned again or after a merge.
+    There is none before anybody may drop out, nor while rows are learned again or after a merge.
     """
 
     means: NDArray[Any] | None = None
@@ -66,6 +67,8 @@ class ProximalLane(SgdLane):
         return np.array(notes).reshape(-1, len(self.numbers), 4)
 
     def _note(self) -> None:
+        if self.clock < FIRST_DECISION:  # there are many milestones, and none will count
+            return
         latest = np.vstack([self.bank.intercept, self.bank.coef.T])
         self.means = latest if self.means is None else self._moved(latest)
 
