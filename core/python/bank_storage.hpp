@@ -215,8 +215,7 @@ class BankStorage {
     return rows;
   }
 
-  // Counts rows into the preconditioner's sums of squares without learning from them. Squares of
-  // gradients are known of rows that are learned alone.
+  // Counts rows that are not learned into sums of squares, unless those are of gradients.
   void warm_up(const AnyRows &any) {
     if (view_.settings.precondition == 0.0 || view_.settings.adagrad || view_.settings.proximal)
       return;
