@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "learn/block_sums.hpp"
-#include "learn/coordinate_descent.hpp"
+#include "learn/newton/block_sums.hpp"
+#include "learn/newton/coordinate_descent.hpp"
 #include "python/rows/any_rows.hpp"
 #include "python/rows/arrays.hpp"
 #include "rows/standard_units.hpp"

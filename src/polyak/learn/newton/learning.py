@@ -76,9 +76,8 @@ class BlockLearning(BlockScoring):
         self.outputs, self.one_vs_rest, self.sparsity = outputs, one_vs_rest, sparsity
         self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
         self.together = together or softmax
-        self.widest = min(
-            widest, most_features(loss, outputs, intervals=intervals, together=softmax)
-        )
+        most = most_features(loss, outputs, intervals=intervals, together=softmax)
+        self.widest = min(widest, most)
         self._weight = 0.0  # of all rows that were learned and forgotten
         self.left: str | None = None
         self.closed = False  # features that are no columns yet are left out from now on
@@ -144,8 +143,7 @@ class BlockLearning(BlockScoring):
         Parameters
         ----------
         X : array or SparseRows, finite
-        y : array of shape (rows,) or (rows, outputs)
-            Numbers, -1 and +1, or class numbers.
+        y : numbers, -1 and +1, or class numbers, of shape (rows,) or (rows, outputs)
         sample_weight : array of shape (rows,), optional
             A row of weight zero is not there.
         order : array of int, optional
