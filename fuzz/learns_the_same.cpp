@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/kernel_choice.hpp"
+#include "learn/kernels.hpp"
 
 using namespace polyak;
 
@@ -73,7 +74,8 @@ std::vector<double> learned(const Rows &rows, const std::vector<double> &targets
   view.models.count = static_cast<int64_t>(count);
   view.models.output = output.data();
   view.models.replica = replica.data();
-  view.settings = {0.75, 0.0, precondition, true, false, true, true, 1, 0};
+  view.settings = {0.75, 0.0, precondition, false, 0.0, true,  false, true,
+                   true, 1,   false,        false, 0.0, false, 0};
   view.lines = lines.data();
   view.features = kFeatures;
   view.squares = squares.data();
