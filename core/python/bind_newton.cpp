@@ -34,23 +34,27 @@ bool descend(Matrix H, Column c, Column ridge, Column threshold, Column lowest, 
 }
 
 using Block = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
+using ReadBlock = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;  // as that of a pickled model
 
 // Calls visit(first number, stride) in the type of the block's numbers.
-template <class Visit>
-auto visit_block(const Block &block, Visit &&visit) {
+template <class AnyBlock, class Visit>
+auto visit_block(const AnyBlock &block, Visit &&visit) {
   if (block.shape(1) > 1 && block.stride(1) != 1)
     throw nb::type_error("a row of the block must be contiguous");
   const int64_t stride = block.shape(0) > 1 ? block.stride(0) : 0;
-  if (block.dtype() == nb::dtype<float>()) return visit(static_cast<float *>(block.data()), stride);
+  constexpr bool read = std::is_same_v<AnyBlock, ReadBlock>;
+  using Float = std::conditional_t<read, const float, float>;
+  using Double = std::conditional_t<read, const double, double>;
+  if (block.dtype() == nb::dtype<float>()) return visit(static_cast<Float *>(block.data()), stride);
   if (block.dtype() == nb::dtype<double>())
-    return visit(static_cast<double *>(block.data()), stride);
+    return visit(static_cast<Double *>(block.data()), stride);
   throw nb::type_error("a block's numbers are float32 or float64");
 }
 
 template <class Visit>
-auto visit_rows(const Block &block, Visit &&visit) {
+auto visit_rows(const ReadBlock &block, Visit &&visit) {
   return visit_block(block, [&](auto *values, int64_t stride) {
-    using Value = std::remove_pointer_t<decltype(values)>;
+    using Value = std::remove_const_t<std::remove_pointer_t<decltype(values)>>;
     return visit(BlockRows<Value>{values, static_cast<int64_t>(block.shape(0)),
                                   static_cast<int64_t>(block.shape(1)), stride});
   });
@@ -82,7 +86,7 @@ int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> in
   });
 }
 
-std::optional<NewDoubles> sparse_gram(Block Z, std::optional<Column> h, double most) {
+std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Column> h, double most) {
   const size_t n = Z.shape(1);
   if (h) check_size(h->shape(0), Z.shape(0));
   const bool few = visit_rows(Z, [&](const auto &rows) { return share_of_nonzeros(rows) < most; });
@@ -93,14 +97,14 @@ std::optional<NewDoubles> sparse_gram(Block Z, std::optional<Column> h, double m
   return sum;
 }
 
-void column_sizes(Block Z, double limit, Weights squares, Weights varied) {
+void column_sizes(ReadBlock Z, double limit, Weights squares, Weights varied) {
   check_size(squares.shape(0), Z.shape(1));
   check_size(varied.shape(0), Z.shape(1));
   nb::gil_scoped_release release;
   visit_rows(Z, [&](const auto &rows) { add_sizes(rows, limit, squares.data(), varied.data()); });
 }
 
-double row_norms(Block Z, Weights norms) {
+double row_norms(ReadBlock Z, Weights norms) {
   check_size(norms.shape(0), Z.shape(0));
   nb::gil_scoped_release release;
   return visit_rows(Z, [&](const auto &rows) { return squared_norms(rows, norms.data()); });

@@ -13,7 +13,9 @@ def block_of(dtype, rows=300, columns=61, share=0.1):
     rng = np.random.default_rng(0)
     Z = np.where(rng.random((rows, columns)) < share, rng.normal(size=(rows, columns)), 0.0)
     Z[:, 0], Z[:, 5] = 1.0, -0.0
-    return Z.astype(dtype)
+    Z = Z.astype(dtype)
+    Z.flags.writeable = False  # as that of a model which is mapped from a file
+    return Z
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
