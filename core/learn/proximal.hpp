@@ -11,8 +11,9 @@
 //     w = 0 where |z| <= t l1, else -(z - sign(z) t l1) / (h + t l2).
 //
 // h grows with the slopes, as in AdaGrad: h = q (b q + sqrt(sum g^2)) / eta, q being the root of
-// the largest |x| so far; without a penalty the step is -g / h. The last iterate is the answer:
-// averages have no zeros.
+// the largest |x| so far; without a penalty the step is -g / h. The last iterate says which
+// weights are zero, since averages have no zeros; the others are means of late ones, which the lane
+// takes.
 //
 // Feature j owns one line [z_1 .. z_K, root_1 .. root_K], root being sqrt(sum g^2). Of a model's
 // fields, gamma0 is eta, decay is b, total is t, and running_iterate is the sum g^2 of the
