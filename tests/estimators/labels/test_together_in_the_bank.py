@@ -89,7 +89,8 @@ def test_learners_of_parts_make_one_model() -> None:
 @pytest.mark.parametrize("late", ["middle", "high"])
 @pytest.mark.filterwarnings("ignore:the class")
 def test_a_class_that_comes_late_joins_the_others(late: str) -> None:
-    """Its first rows are rather few: it is as good as had it been named, once they are many."""
+    """It is as good as had it been named, once there are enough rows to choose a candidate by."""
+    X, Y = between(16_000)
     order = np.argsort((late == Y) & (np.arange(len(Y)) < 3000), kind="stable")
     some = order[(Y[order] != late) | (np.arange(len(Y)) >= 2000)]
     named = Learner(Recipe(loss="log_loss", recipe="sgd"), classes=np.unique(Y))
@@ -100,7 +101,7 @@ def test_a_class_that_comes_late_joins_the_others(late: str) -> None:
     models = [learner.model() for learner in (named, found)]
     assert all(model.softmax for model in models)
     losses = [log_loss(TRUE, one.predict_proba(HELD), labels=one.classes) for one in models]
-    assert losses[1] < 1.02 * losses[0]
+    assert losses[1] < 1.005 * losses[0]
 
 
 def test_from_two_classes_to_three() -> None:
