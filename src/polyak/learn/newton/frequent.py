@@ -49,14 +49,9 @@ def too_many_to_come(rows: Rows, most: int) -> bool:
     """
     if not isinstance(rows, SparseRows) or len(rows) < ROWS_THAT_TELL:
         return False
-    first, both = (_different(rows, end) for end in (len(rows) // 2, len(rows)))
+    first, both = features_seen(rows[: len(rows) // 2]), features_seen(rows)
     second = both - first
     return second >= first or both + second * second / (first - second) > most
-
-
-def _different(rows: SparseRows, end: int) -> int:
-    there = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[end])])
-    return int(np.count_nonzero(np.diff(there, prepend=-1)))
 
 
 def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:

@@ -153,10 +153,9 @@ class NewtonLane(BlockLearning):
                 W = [few.inward(own) for own in W]
                 Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
             if self.together:
-                each = (targets[:, k] for k in range(self.outputs))
                 left = [
-                    scores_left_out(self.loss, Z, own, sample_weight, V, shrink)
-                    for own, V in zip(each, W, strict=True)
+                    scores_left_out(self.loss, Z, targets[:, k], sample_weight, own, shrink)
+                    for k, own in enumerate(W)
                 ]
                 odds = normalised_odds(np.stack(left, axis=-1))
                 found = own_class_losses(odds, targets[:, None, :])
