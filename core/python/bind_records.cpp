@@ -7,7 +7,7 @@
 
 #include "python/bind_text.hpp"
 #include "table/arrow_export.hpp"
-#include "table/csv_numbers.hpp"
+#include "table/csv_columns.hpp"
 #include "text/json/kinds.hpp"
 #include "text/json/objects.hpp"
 #include "text/records.hpp"
@@ -114,11 +114,11 @@ nb::object to_capsule(Node &&node, const char *name) {
   return nb::steal(capsule);
 }
 
-// Columns of numbers, for whoever reads Arrow's interface.
+// Columns that were read, for whoever reads Arrow's interface.
 class CsvColumns {
  public:
-  CsvColumns(table::NumberColumns &&columns, bool or_missing)
-      : data_(std::make_shared<const table::NumberColumns>(std::move(columns))) {
+  CsvColumns(table::CsvColumns &&columns, bool or_missing)
+      : data_(std::make_shared<const table::CsvColumns>(std::move(columns))) {
     for (size_t c = 0; c < data_->names.size(); ++c)
       if (!data_->is_odd[c] && (or_missing || data_->missing[c] < data_->n_rows))
         chosen_.push_back(c);
@@ -140,22 +140,27 @@ class CsvColumns {
   std::vector<size_t> chosen_;
 };
 
-std::optional<CsvColumns> numbers_of_csv(nb::handle source, char delimiter,
-                                         const std::vector<std::string> &header,
-                                         const std::vector<std::string> &wanted,
-                                         const std::vector<std::string> &missing, bool or_missing) {
+using Names = std::vector<std::string>;
+
+std::optional<CsvColumns> columns_of_csv(nb::handle source, char delimiter, const Names &header,
+                                         const Names &numbers, const Names &words,
+                                         const Names &missing, bool or_missing,
+                                         bool words_may_miss) {
   const Text text(source);
   nb::gil_scoped_release release;
-  std::unordered_map<std::string_view, int32_t> numbers;
+  Names wanted = numbers;
+  wanted.insert(wanted.end(), words.begin(), words.end());
+  std::unordered_map<std::string_view, int32_t> columns;
   for (const std::string &name : wanted)
-    numbers.emplace(name, static_cast<int32_t>(numbers.size()));
+    columns.emplace(name, static_cast<int32_t>(columns.size()));
   std::vector<int32_t> places;
   for (const std::string &name : header) {
-    const auto found = numbers.find(name);
-    places.push_back(found == numbers.end() ? -1 : found->second);
+    const auto found = columns.find(name);
+    places.push_back(found == columns.end() ? -1 : found->second);
   }
-  const table::CsvNumbers::Words words(missing.begin(), missing.end());
-  table::CsvNumbers parser({text.data(), text.size()}, delimiter, wanted, places, words);
+  const table::CsvParser::Words for_missing(missing.begin(), missing.end());
+  table::CsvParser parser({text.data(), text.size()}, delimiter, wanted, numbers.size(), places,
+                          for_missing, words_may_miss);
   if (!parser.run()) return std::nullopt;
   return CsvColumns(parser.take(), or_missing);
 }
@@ -179,16 +184,17 @@ nb::object places_of_lines(nb::handle source, int64_t begin, int64_t end) {
 }  // namespace
 
 void bind_records(nb::module_ &m) {
-  nb::class_<CsvColumns>(m, "CsvColumns", "Columns of numbers that were read from CSV.")
+  nb::class_<CsvColumns>(m, "CsvColumns", "Columns of numbers and words, read from CSV.")
       .def_prop_ro("names", &CsvColumns::names)
       .def("__arrow_c_array__", &CsvColumns::as_arrow, nb::arg("requested_schema") = nb::none(),
            "Give the two capsules of a record batch.");
-  m.def("csv_numbers", numbers_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
-        nb::arg("wanted"), nb::arg("missing"), nb::arg("or_missing"),
+  m.def("csv_columns", columns_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
+        nb::arg("numbers"), nb::arg("words"), nb::arg("missing"), nb::arg("or_missing"),
+        nb::arg("words_may_miss"),
         "Read the columns of CSV that hold nothing but plain numbers and words for missing ones,\n"
-        "of those wanted; `or_missing` says whether to read those of nothing but the latter. None "
-        "if\n"
-        "its rows do not have as many cells as the header.");
+        "of those wanted, and columns of words; `or_missing` says whether to read columns where\n"
+        "all are missing, `words_may_miss` whether words may stand for missing ones as well. None\n"
+        "if the rows do not have as many cells as the header.");
   m.def("line_places", places_of_lines, nb::arg("text"), nb::arg("begin"), nb::arg("end"),
         "Find the lines between two places of a text: where each begins and ends.");
   m.def("csv_rows", rows_of_csv, nb::arg("text"), nb::arg("delimiter"),

@@ -1,23 +1,23 @@
-// Columns of numbers handed over through the Arrow C data interface: as a record batch whose
-// columns are views of one piece of memory, which lives as long as any of them.
+// Columns of numbers and words handed over through the Arrow C data interface: as a record batch
+// whose columns are views of one piece of memory, which lives as long as any of them.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "table/arrow.hpp"
-#include "table/csv_numbers.hpp"
+#include "table/csv_columns.hpp"
 
 namespace polyak {
 namespace arrow {
 
-using Shared = std::shared_ptr<const table::NumberColumns>;
+using Shared = std::shared_ptr<const table::CsvColumns>;
 
 // Whoever takes a child over from its parent marks it as released, by Arrow's rules.
 template <class Node>
 struct Owned {
   Shared data;
-  const void *buffers[2] = {nullptr, nullptr};
+  const void *buffers[3] = {nullptr, nullptr, nullptr};
   std::vector<Node> nodes;
   std::vector<Node *> children;
 
@@ -65,9 +65,12 @@ inline ArrowArray array_node(Owned<ArrowArray> *owned, int64_t missing, int64_t 
 inline ArrowSchema schema_of(const Shared &data, const std::vector<size_t> &columns) {
   auto *batch = new Owned<ArrowSchema>{data, {}, {}, {}};
   batch->adopt(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i)
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const size_t c = columns[i];
+    const char *const format = c < data->n_numbers ? "g" : "u";
     batch->nodes[i] =
-        schema_node(new Owned<ArrowSchema>{data, {}, {}, {}}, "g", data->names[columns[i]].c_str());
+        schema_node(new Owned<ArrowSchema>{data, {}, {}, {}}, format, data->names[c].c_str());
+  }
   return schema_node(batch, "+s", "");
 }
 
@@ -79,8 +82,14 @@ inline ArrowArray array_of(const Shared &data, const std::vector<size_t> &column
     const auto &valid = data->valid[c];
     auto *column = new Owned<ArrowArray>{data, {}, {}, {}};
     column->buffers[0] = valid.empty() ? nullptr : valid.data();
-    column->buffers[1] = data->column(c);
-    batch->nodes[i] = array_node(column, data->missing[c], 2);
+    if (c < data->n_numbers) {
+      column->buffers[1] = data->number_column(c);
+    } else {
+      const table::WordColumn &words = data->words[c - data->n_numbers];
+      column->buffers[1] = words.begins.data();
+      column->buffers[2] = words.text.data();
+    }
+    batch->nodes[i] = array_node(column, data->missing[c], c < data->n_numbers ? 2 : 3);
   }
   return array_node(batch, 0, 1);
 }

@@ -122,13 +122,15 @@ class CsvColumns:
     names: list[str]
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
-def csv_numbers(
+def csv_columns(
     text: Any,
     delimiter: str,
     header: list[str],
-    wanted: list[str],
+    numbers: list[str],
+    words: list[str],
     missing: list[str],
     or_missing: bool,
+    words_may_miss: bool,
 ) -> CsvColumns | None: ...
 def json_objects(
     text: Any, state: tuple[int, bool, bool, bool]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import csv_end, csv_numbers, csv_rows
+from polyak._core import csv_columns, csv_end, csv_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
 from polyak.data.tables.arrow_types import MISSING_WORDS
@@ -139,7 +139,7 @@ class CsvFormat:
         def others(names: list[str]) -> Any:
             return self._inferred(lines, names, skip_bad_lines)
 
-        return self._together(lines, lines.names, lines.names, others, or_missing=False)
+        return self._together(lines, lines.names, lines.names, [], others, or_missing=False)
 
     def _inferred(self, lines: Lines, names: list[str], skip: bool) -> Any:
         from pyarrow import csv as arrow
@@ -191,31 +191,32 @@ class CsvFormat:
             return self._read(lines, chosen, convert, bad, skip_bad_lines)
 
         numbers = [name for name, kind in types.items() if kind == "number"]
-        return self._together(lines, list(types), numbers, others, or_missing=True)
+        words = [name for name, kind in types.items() if kind not in arrow_types]
+        return self._together(lines, list(types), numbers, words, others, or_missing=True)
 
     def _together(
         self,
         lines: Lines,
         names: list[str],
         numbers: list[str],
+        words: list[str],
         others: Callable[[list[str]], Any],
         or_missing: bool,
     ) -> Any:
-        """Read columns: of the numbers those that are plain by the core, the others by pyarrow.
+        """Read columns: those that are plain by the core, the others by pyarrow.
 
-        With thousands of columns, pyarrow takes ten times as long as their numbers need.
+        It takes half the time that pyarrow does, with thousands of columns a tenth.
         """
         pa = pyarrow()
 
-        def plain(wanted: list[str]) -> Any:
-            missing = self._missing
-            return csv_numbers(
-                lines.text, lines.delimiter, lines.names, wanted, missing, or_missing
-            )
+        def plain(numbers: list[str], words: list[str]) -> Any:
+            may_miss = bool(self._dialect.missing)
+            form = (lines.text, lines.delimiter, lines.names)
+            return csv_columns(*form, numbers, words, self._missing, or_missing, may_miss)
 
         if any(map(_is_number, self._dialect.missing)):  # the core would take them for numbers
             return others(names)
-        ours = plain(numbers) if numbers else None
+        ours = plain(numbers, words) if numbers or words else None
         known = [] if ours is None else ours.names
         read = set(known)
         rest = [name for name in names if name not in read]
@@ -227,7 +228,8 @@ class CsvFormat:
         if table is None:
             return theirs
         if lines.text is not text:  # which bad rows were taken out of
-            table = pa.Table.from_batches([pa.record_batch(plain(known))])
+            own = ([name for name in some if name in read] for some in (numbers, words))
+            table = pa.Table.from_batches([pa.record_batch(plain(*own))])
         if table.num_rows != theirs.num_rows:
             return others(names)
         arrays = [*table.columns, *theirs.columns]
