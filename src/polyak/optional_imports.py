@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -28,12 +29,41 @@ def needed(module: str, extra: str) -> Any:
         ) from error
 
 
+_are_frames_to_come = True
+
+
+def expect_no_frames() -> None:
+    """Spare pyarrow the import of pandas, in a process where nobody has a frame.
+
+    With its first array pyarrow imports pandas, if it is installed, to tell its arrays from others:
+    that takes half as long again as a small table. Where pandas is imported already nothing
+    changes, and elsewhere it can still be imported.
+    """
+    global _are_frames_to_come
+    _are_frames_to_come = False
+
+
+class _NoPandas:
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
 def pyarrow() -> Any:
     """Import pyarrow, which is not installed for those who need no tables."""
+    global _are_frames_to_come
     try:
         import pyarrow
     except ImportError as error:
         raise DataError(
             "to read tables, install the packages they need: pip install 'polyak[tables]'"
         ) from error
+    if not _are_frames_to_come and "pandas" not in sys.modules:
+        _are_frames_to_come = True
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            pyarrow.array([])  # it looks for pandas once
+        finally:
+            sys.meta_path.remove(_NoPandas)
     return pyarrow

@@ -16,6 +16,7 @@ from polyak.cli.commands import COMMANDS, command_module
 from polyak.cli.errors import ending_in_a_sentence
 from polyak.cli.memory import collect_rarely, end_without_collecting
 from polyak.cli.options.arguments import Parser
+from polyak.optional_imports import expect_no_frames
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own_process = arguments is None
     if own_process:
         collect_rarely()
+        expect_no_frames()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     if words[:1] == ["--debug"]:  # before the command it is for any; behind, commands know it

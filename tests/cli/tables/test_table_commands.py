@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
-from commands import fails, polyak, rows_of_text
+from commands import POLYAK, fails, polyak, rows_of_text
 from tests.data.made_tables import flights, write
 
 
@@ -79,3 +80,17 @@ def test_a_way_of_writing_is_refused_where_nothing_is_written(tmp_path: Path) ->
     rows.write_text('{"a": 1, "y": 2}\n{"a": 2, "y": 3}\n')
     said = fails("train", rows, "--target", "y", "--decimal", ",", "-m", tmp_path / "m")
     assert "jsonl has nothing written like that: --decimal is for CSV" in said
+
+
+def test_pandas_is_not_imported_for_tables(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("day,place,y\n" + "03/25/2020,here,1.5\n2/26/2020,there,2.5\n" * 30)
+    program = (
+        "import sys; from polyak.cli import main\n"
+        "try: main()\n"
+        "finally: print(*{'pyarrow', 'pandas'} & sys.modules.keys())\n"
+    )
+    words = ["train", str(path), "--target", "y", "-m", str(tmp_path / "m.polyak"), "-q"]
+    done = subprocess.run([POLYAK[0], "-c", program, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "pyarrow"
