@@ -15,9 +15,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "text/cell_ends.hpp"
+#include "table/cell_ends.hpp"
+#include "table/utf8.hpp"
 #include "text/decimal.hpp"
-#include "text/utf8.hpp"
 
 namespace polyak {
 namespace table {
