@@ -40,10 +40,10 @@ using SvmlightText = TextReader<ParsedRows, to_python>;
 void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t file,
                    int64_t offset, int64_t bytes_before, int64_t block_bytes, int64_t longest_line,
                    int threads, size_t head_start, bool float64, int base, int64_t largest_index,
-                   bool skip_bad_lines) {
+                   bool skip_bad_lines, bool several_labels) {
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const auto parse = [=](LineSource &lines, int &base) {
-    const Options options{base, largest_index, skip_bad_lines};
+    const Options options{base, largest_index, skip_bad_lines, several_labels};
     ParsedRows parsed =
         float64 ? parse_values<double>(lines, options) : parse_values<float>(lines, options);
     base = std::visit([](auto &rows) { return rows.base; }, parsed);
@@ -60,5 +60,6 @@ void bind_svmlight(nb::module_ &m) {
       .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
            nb::arg("offset"), nb::arg("bytes_before"), nb::arg("block_bytes"),
            nb::arg("longest_line"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
-           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"));
+           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"),
+           nb::arg("several_labels"));
 }

@@ -68,6 +68,7 @@ struct TextBlock {
   nb::object targets, weights = nb::none(), indptr, indices, values;
   CheckedRows checked;  // indptr, indices and values once more, as the core believes them
   int64_t lines, bad_lines;
+  nb::list label_sets;                    // whose numbers targets are, where rows may have several
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
   nb::object bad_before;                  // of every bad line: how many rows stand before it
   int64_t largest_index = -1, base = -1;  // of svmlight
@@ -90,6 +91,8 @@ TextBlock to_block(Rows &rows) {
   block.indptr = nb::cast(indptr);
   block.indices = nb::cast(indices);
   block.values = nb::cast(values);
+  for (const auto &labels : rows.labels.sets())
+    block.label_sets.append(nb::tuple(nb::cast(labels)));
   block.lines = rows.lines;
   block.bad_lines = rows.bad_lines;
   block.first_bad = bad_lines(rows.first_bad);
@@ -110,6 +113,7 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("indices", &TextBlock::indices)
       .def_ro("values", &TextBlock::values)
       .def_ro("checked", &TextBlock::checked)
+      .def_ro("label_sets", &TextBlock::label_sets)
       .def_ro("lines", &TextBlock::lines)
       .def_ro("bad_lines", &TextBlock::bad_lines)
       .def_ro("first_bad", &TextBlock::first_bad)

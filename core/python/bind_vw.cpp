@@ -31,14 +31,19 @@ using VwText = TextReader<ParsedRows, to_python>;
 void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
              int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
              size_t head_start, bool float64, int bits, bool need_labels, bool skip_bad_lines,
-             size_t names, bool with_tags, std::vector<std::vector<std::string>> crossed,
-             std::vector<std::string> dropped) {
+             bool several_labels, size_t names, bool with_tags,
+             std::vector<std::vector<std::string>> crossed, std::vector<std::string> dropped) {
   if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const int base = 0;  // slots are counted from zero, so no block has to wait for the first
   const auto seen = names ? std::make_shared<SlotNames>(bits, names) : nullptr;
-  const vw::Options options{bits, need_labels, skip_bad_lines,
-                            seen, with_tags,   vw::Namespaces(crossed, dropped)};
+  const vw::Options options{bits,
+                            need_labels,
+                            skip_bad_lines,
+                            several_labels,
+                            seen,
+                            with_tags,
+                            vw::Namespaces(crossed, dropped)};
   const auto parse = [=](LineSource &lines, int &) -> ParsedRows {
     if (float64) return vw::parse<double>(lines, options);
     return vw::parse<float>(lines, options);
@@ -53,6 +58,6 @@ void bind_vw(nb::module_ &m) {
       .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
            nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
            nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),
-           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("names"),
-           nb::arg("with_tags"), nb::arg("crossed"), nb::arg("dropped"));
+           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("several_labels"),
+           nb::arg("names"), nb::arg("with_tags"), nb::arg("crossed"), nb::arg("dropped"));
 }

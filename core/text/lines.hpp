@@ -9,6 +9,7 @@
 
 #include "memory/column.hpp"
 #include "text/digits.hpp"
+#include "text/label_sets.hpp"
 #include "text/line_source.hpp"
 
 namespace polyak {
@@ -21,7 +22,7 @@ struct BadLine {
 
 template <class Index, class Value>
 struct TextRows {
-  Column<double> targets;
+  Column<double> targets;  // or numbers of sets of labels
   Column<int64_t> indptr;
   Column<Index> indices;  // ascending in every row
   Column<Value> values;
@@ -29,6 +30,7 @@ struct TextRows {
   int64_t bad_lines = 0;
   std::vector<BadLine> first_bad;  // the first ten
   Column<int64_t> bad_before;      // of every bad line: how many rows stand before it
+  LabelSets labels;                // where a row may have several
 
   // Makes room for as many features as the text can hold.
   void begin(const Memory &memory, size_t most) {

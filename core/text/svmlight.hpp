@@ -1,4 +1,6 @@
 // Rows from svmlight text: `label [qid:n] id:value id:value ... [# comment]`, one row a line.
+// Where a row may have several labels, it is `1,5,7 id:value ...`, and a row without any begins
+// with a feature.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +24,7 @@ struct Options {
   int base = -1;  // the id of the first feature, 0 or 1; -1: 0 if that id is seen, else 1
   int64_t largest_index = std::numeric_limits<int64_t>::max();  // a feature beyond is an error
   bool skip_bad_lines = false;                                  // or else end with the first
+  bool several_labels = false;
 };
 
 template <class Index, class Value>
@@ -87,9 +90,13 @@ class Parser : public LineParser<Rows<Index, Value>> {
 
     const char *label = p;
     double target = 0;
-    p = read_number(p, target);
-    if (!p || !ends_token(*p)) return bad_label(label, p);
-    if (!std::isfinite(target)) return bad(label, "the label is too large");
+    if (options_.several_labels) {
+      if (!(p = read_labels(p, target))) return nullptr;
+    } else {
+      p = read_number(p, target);
+      if (!p || !ends_token(*p)) return bad_label(label, p);
+      if (!std::isfinite(target)) return bad(label, "the label is too large");
+    }
 
     const int64_t begin = rows.indptr.back();
     Row row{{rows.indices.data() + begin, rows.values.data() + begin, -1, true}};
@@ -140,6 +147,15 @@ class Parser : public LineParser<Rows<Index, Value>> {
     rows.targets.push_back(target);
     rows.indptr.push_back(end);
     return p + 1;
+  }
+
+  // Returns where the labels end, which is here if it is a feature that stands here; or null.
+  const char *read_labels(const char *p, double &target) {
+    const char *end = p;
+    while (!ends_token(*end) && *end != ':') ++end;
+    if (*end == ':') end = p;
+    const char *const why = rows.labels.read(p, end, target);
+    return why ? bad(p, why) : end;
   }
 
   // Reads on while features are as nearly all are: an id of up to eight digits, a colon, perhaps
@@ -233,7 +249,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
 
   const char *bad_label(const char *label, const char *end) {
     if (is_not_finite(label)) return bad(label, "the label is not finite");
-    if (end && *end == ',') return bad(label, "a row may have one label only");
+    if (end && *end == ',') return bad(label, "several labels are read with multilabel=True");
     if (end && *end == ':') return bad(label, "the line does not begin with a label");
     return bad(label, "the label is not a number");
   }

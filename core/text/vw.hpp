@@ -1,6 +1,6 @@
 // Rows from Vowpal Wabbit's text, one a line:
 //
-//   [label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |namespace ...
+//   [label[,...] [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |namespace ...
 //
 // What touches the bar is a tag, with or without the quote, as VW has it. A feature's slot is the
 // hash of `namespace^feature`, or of `feature` alone in a namespace without a name; a name that is
@@ -33,6 +33,7 @@ struct Options {
   int bits = 18;            // features share 2^bits slots; at most 31
   bool need_labels = true;  // leave out rows without one, and count them
   bool skip_bad_lines = false;
+  bool several_labels = false;
   std::shared_ptr<SlotNames> names;  // to remember a name for every slot
   bool with_tags = false;
   Namespaces spaces;  // what is crossed, and what is left out
@@ -61,10 +62,7 @@ class Parser : public LineParser<Rows<Value>> {
 
   explicit Parser(const Options &options)
       : Base(options.skip_bad_lines),
-        bits_(options.bits),
-        need_labels_(options.need_labels),
-        names_(options.names.get()),
-        with_tags_(options.with_tags),
+        options_(options),
         order_(options.bits),
         spaces_(options.spaces),
         crosses_(spaces_) {
@@ -126,12 +124,12 @@ class Parser : public LineParser<Rows<Value>> {
         return bad(std::to_string(row.slots[i]), "values of one slot add up to too much");
 
     const auto [label, importance, base] = head.numbers;
-    if (need_labels_ && std::isnan(label)) {
+    if (options_.need_labels && std::isnan(label)) {
       ++rows.unlabelled;
       return p + 1;
     }
     rows.targets.push_back(label);
-    if (with_tags_) rows.tags.append(tag_).push_back('\n');
+    if (options_.with_tags) rows.tags.append(tag_).push_back('\n');
     if (importance != 1.0 || !rows.weights.empty()) {
       while (rows.weights.size() + 1 < rows.targets.size()) rows.weights.push_back(1.0);
       rows.weights.push_back(importance);
@@ -177,7 +175,7 @@ class Parser : public LineParser<Rows<Value>> {
     row.slots = rows.indices.data();
     row.values = rows.values.data();
     bool sound = true;
-    const uint64_t mask = (uint64_t{1} << bits_) - 1;
+    const uint64_t mask = (uint64_t{1} << options_.bits) - 1;
     crosses_.each(names_ != nullptr, [&](const Crosses::Feature &made) {
       const auto slot = static_cast<int64_t>(made.slot & mask);
       sound = sound && is_finite(static_cast<Value>(made.value));
@@ -207,7 +205,11 @@ class Parser : public LineParser<Rows<Value>> {
         tag_ = {begin, static_cast<size_t>(end - begin)};
         break;
       }
-      if (n == 3 || read_number(token, head.numbers[n]) != end) return bad_head(line, token);
+      if (n == 0 && options_.several_labels) {
+        if (const char *why = rows.labels.read(token, end, head.numbers[0])) return bad(token, why);
+      } else if (n == 3 || read_number(token, head.numbers[n]) != end) {
+        return bad_head(line, token);
+      }
     }
     const auto [label, importance, base] = head.numbers;
     if (std::isinf(label)) return bad(line, "the label is too large");
@@ -227,8 +229,9 @@ class Parser : public LineParser<Rows<Value>> {
     if (is_not_finite(token)) return bad(token, "a number before the bar is not finite");
     const char *colon = token;
     while (!ends_name(*colon)) ++colon;
-    if (*colon == ':' || std::memchr(token, ',', static_cast<size_t>(colon - token)))
-      return bad(token, "a row may have one number as its label only");
+    if (*colon == ':') return bad(token, "a row may have one number as its label only");
+    if (std::memchr(token, ',', static_cast<size_t>(colon - token)))
+      return bad(token, "several labels are read with multilabel=True");
     return bad(token, "before the bar stand a label, an importance and a base, each a number");
   }
 
@@ -357,7 +360,7 @@ class Parser : public LineParser<Rows<Value>> {
   uint64_t slot(const char *name, size_t size) {
     const uint64_t hash = hashing::hash_bytes(name, size);
     if (naming_) note_name(hash, {name, size});
-    return static_cast<uint64_t>(hashing::slot(hash, bits_));
+    return static_cast<uint64_t>(hashing::slot(hash, options_.bits));
   }
   void note_name(uint64_t hash, std::string_view name) {
     names_->see(hash, name);
@@ -370,10 +373,8 @@ class Parser : public LineParser<Rows<Value>> {
 
   static constexpr size_t kShort = 32;
   static constexpr double kMostCrossed = 1 << 24;
-  const int bits_;
-  const bool need_labels_;
-  SlotNames *const names_;
-  const bool with_tags_;
+  const Options options_;
+  SlotNames *const names_ = options_.names.get();
   std::string_view tag_;  // the row's
   SlotOrder<Index, Value> order_;
   std::string name_;   // the namespace and ^, then room for a feature

@@ -24,6 +24,7 @@ class TextBlock:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[Any]
+    label_sets: list[tuple[float, ...]]  # whose numbers targets are, where rows may have several
     checked: CheckedRows  # indptr, indices and values once more, as the core believes them
     lines: int
     bad_lines: int
@@ -63,6 +64,7 @@ class SvmlightText(_Text):
         base: int,
         largest_index: int,
         skip_bad_lines: bool,
+        several_labels: bool,
     ) -> None: ...
 
 class VwText(_Text):
@@ -81,6 +83,7 @@ class VwText(_Text):
         bits: int,
         need_labels: bool,
         skip_bad_lines: bool,
+        several_labels: bool,
         names: int,
         with_tags: bool,
         crossed: list[list[str]],

@@ -32,6 +32,7 @@ _SPELLINGS = {
     "give it with format=": "give it with --format",
     "header=False": "--no-header",
     "zero_based=True": "--zero-based",
+    "multilabel=True": "--multilabel",
     "zero_based=False": "--one-based",
     "drop= ": "--drop ",
     "only= or": "--only or",

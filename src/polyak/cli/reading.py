@@ -35,6 +35,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
             bits=getattr(options, "bits", 18),
             need_labels=targets,
             skip_bad_lines=options.skip_bad_lines,
+            multilabel=getattr(options, "multilabel", False),
             names=names_to_see(getattr(options, "names", None) or 0),
             crossed=tuple(tuple(n.split(":")) for n in split(getattr(options, "interact", []))),
             dropped=split(getattr(options, "drop", [])),
@@ -48,6 +49,7 @@ def begin_reading(options: Namespace, targets: bool = True) -> HeadStart | None:
             base=UNKNOWN_BASE if zero_based is None else 0 if zero_based else 1,
             n_features=getattr(options, "n_features", None),
             skip_bad_lines=options.skip_bad_lines,
+            multilabel=getattr(options, "multilabel", False),
         )
     else:
         return None

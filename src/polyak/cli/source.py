@@ -46,6 +46,7 @@ def open_for(
         columns=Columns(names=0),
         targets=targets,
         gaps=gaps,
+        multilabel=model.multilabel,
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,
         warn_if_sorted=False,

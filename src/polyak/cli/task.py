@@ -46,9 +46,12 @@ def task_of(targets: NDArray[Any]) -> Task:
     """
     import numpy as np
 
-    from polyak.rows.labels import distinct, label_text
+    from polyak.rows.label_sets import are_sets, labels_in
+    from polyak.rows.labels import label_text
 
-    labels = distinct(targets)
+    labels = labels_in(targets)
+    if are_sets(targets):
+        return Task("log_loss", f"several labels a row, of {len(labels)} in the first rows")
     if targets.dtype.kind in "iuf":
         whole = bool((np.floor(targets) == targets).all())
         few = len(labels) <= max(2, min(MOST_CLASSES, len(targets) // ROWS_A_CLASS))

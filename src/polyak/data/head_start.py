@@ -70,6 +70,7 @@ def svmlight_text(
     base: int = UNKNOWN_BASE,
     n_features: int | None = None,
     skip_bad_lines: bool = False,
+    multilabel: bool = False,
 ) -> Text:
     """Describe svmlight text: what its first id is, and how many features it may have."""
     options = {
@@ -77,6 +78,7 @@ def svmlight_text(
         "base": base,
         "largest_index": 2**63 - 1 if n_features is None else n_features - 1,
         "skip_bad_lines": skip_bad_lines,
+        "several_labels": multilabel,
     }
     return Text("svmlight", paths, block_bytes, threads, longest_line, options)
 
@@ -91,6 +93,7 @@ def vw_text(
     bits: int = 18,
     need_labels: bool = True,
     skip_bad_lines: bool = False,
+    multilabel: bool = False,
     names: int = 0,
     crossed: tuple[tuple[str, ...], ...] = (),
     dropped: tuple[str, ...] = (),
@@ -106,6 +109,7 @@ def vw_text(
         "bits": bits,
         "need_labels": need_labels,
         "skip_bad_lines": skip_bad_lines,
+        "several_labels": multilabel,
         "names": names,
         "crossed": [list(spaces) for spaces in crossed],
         "dropped": list(dropped),

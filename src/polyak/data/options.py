@@ -124,6 +124,9 @@ class ReadOptions:
         says to give this option.
     skip_bad_lines : bool
         Count the lines that cannot be read, instead of raising an error for the first.
+    multilabel : bool
+        Rows of svmlight or VW text may have several labels, as in ``1,5,7``; a target is then a
+        tuple of labels.
     gaps : bool
         Say in ``Batch.gaps`` where such lines stood, be it in a batch without rows.
     threads : int, optional
@@ -161,6 +164,7 @@ class ReadOptions:
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = "auto"
     skip_bad_lines: bool = False
+    multilabel: bool = False
     gaps: bool = False
     threads: int | None = None
     shuffle_buffer: int = 0
@@ -188,6 +192,7 @@ class ReadOptions:
             "member": self.member,
             # Not there if not wanted, as in checkpoints of before there was a choice.
             "random_order": self.random_order,
+            "multilabel": self.multilabel,
         }
         said = {name: value for name, value in said.items() if value}
         mine = {name: getattr(self, name) for name in names}

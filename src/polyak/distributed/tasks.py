@@ -28,11 +28,13 @@ from polyak.distributed.run_counts import RunCounts
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.learn.targets import unknown_label
 from polyak.model.features import Hashing
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.labels import distinct, label_text
+from polyak.rows.label_sets import labels_in
+from polyak.rows.labels import label_text
 from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1
@@ -171,19 +173,19 @@ def begin(samples: list[Sample], how: How) -> bytes:
     classifies = Learner(how.recipe).loss.classifies
     classes = None if how.classes is None else np.asarray(how.classes)
     if classifies and classes is None:
-        classes = distinct(batch.targets)
+        classes = labels_in(batch.targets)
     if classes is not None and len(classes) < 2:
+        only = f"are all of class {label_text(classes[0])}" if len(classes) else "have no label"
         raise DataError(
-            f"the first rows of every part are all of class {label_text(classes[0])}; say which "
-            "classes there are with classes=, or shuffle the rows"
+            f"the first rows of every part {only}; say which classes there are with "
+            "classes=, or shuffle the rows"
         )
     learner = Learner(
         how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
     )
-    if classes is not None and not np.isin(batch.targets, classes).all():
-        unknown = label_text(batch.targets[~np.isin(batch.targets, classes)][0])
-        known = ", ".join(label_text(label) for label in classes[:10])
-        raise DataError(f"a row has the label {unknown}, which is not among {known}")
+    unknown = None if classes is None else unknown_label(batch.targets, classes)
+    if unknown is not None:
+        raise DataError(f"a row{unknown.what}")
     _learn(learner, batch, run_counts)
     learner.finish()
     return _packed(learner, run_counts)
@@ -290,13 +292,11 @@ def _learn(learner: Learner, batch: Batch, run_counts: RunCounts) -> None:
 def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
     if learner.classes is None or batch.targets is None:
         return None
-    unknown = np.flatnonzero(~np.isin(batch.targets, learner.classes))
-    if not len(unknown):
+    unknown = unknown_label(batch.targets, learner.classes)
+    if unknown is None:
         return None
-    known = ", ".join(label_text(label) for label in learner.classes[:10])
     return (
-        f"row {rows + int(unknown[0]) + 1} of those learned there has the label "
-        f"{label_text(batch.targets[unknown[0]])}, which is not among {known}; if it is right, "
+        f"row {rows + unknown.row + 1} of those learned there{unknown.what}; if it is right, "
         "name all classes with classes="
     )
 

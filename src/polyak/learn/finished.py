@@ -46,7 +46,7 @@ def model_of(
         classes=classes,
         sigmoids=sigmoids,
         softmax=leader.has_softmax,
-        multilabel=classes is not None and not race.problem.one_vs_rest and len(intercept) > 1,
+        multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,
         report=report,

@@ -1,4 +1,4 @@
-"""Classes that first come up after the first rows, where nobody has said which there are."""
+"""Targets as they came, for a race: classes may first come up after the first rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from polyak.errors import RowError
 from polyak.learn.race import Given, Race
 from polyak.learn.race.new_class import copy_of, with_class
 from polyak.learn.recipes import Recipe
-from polyak.learn.targets import check_weighted_rows, encode, unknown_label
+from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
 from polyak.losses import get_loss
+from polyak.rows.label_sets import are_sets
 from polyak.rows.labels import distinct, label_text
-from polyak.rows.sparse import Rows, take_rows
+from polyak.rows.sparse import take_rows
 
 Floats = NDArray[np.float64]
 
 MOST_CLASSES = 1000
 """With so many, a label that is new is a mistake."""
+MOST_TRUTHS = 1 << 22
+"""Whether rows have labels is known at once of so many rows times labels."""
 
 
 class Learned(NamedTuple):
@@ -50,26 +53,29 @@ def learn_rows(
         Where a label is none of the classes and cannot join; nothing was learned then.
     """
     rows, targets, weights, order = given
+    if classes is not None and are_sets(targets) and len(targets) * len(classes) > MOST_TRUTHS:
+        return _learn_in_parts(race, classes, recipe, given, may_join=may_join, again=again)
     try:
         encoded = encode(targets, classes, get_loss(recipe.loss))
     except RowError:
         if not may_join or classes is None:
             raise
-        return _learn_new_classes(race, classes, recipe, rows, targets, weights, order)
+        return _learn_in_parts(race, classes, recipe, given, may_join=True, again=again)
     race.learn(rows, encoded, weights, order, again=again)
     return Learned(race, classes)
 
 
-def _learn_new_classes(
+def _learn_in_parts(
     race: Race,
     classes: NDArray[Any],
     recipe: Recipe,
-    rows: Rows,
-    targets: NDArray[Any],
-    weights: Floats | None,
-    order: NDArray[np.int64] | None,
+    given: Given,
+    *,
+    may_join: bool,
+    again: bool,
 ) -> Learned:
-    """Learn rows some of which are of new classes; the race that is given stays as it is."""
+    """Learn many labels, or rows of new classes; the race that is given stays as it is."""
+    rows, targets, weights, order = given
     check_weighted_rows(rows, weights, race.problem.n_features)
     if order is not None:
         rows, targets = take_rows(rows, order), targets[order]
@@ -78,15 +84,20 @@ def _learn_new_classes(
     loss, begin = get_loss(recipe.loss), 0
     while begin < len(targets):
         left = targets[begin:]
+        if are_sets(left):
+            left = left[: max(MOST_TRUTHS // len(classes), 1)]
         new = unknown_label(left, classes)
-        end = len(targets) if new is None else begin + new.row
+        end = begin + (len(left) if new is None else new.row)
         if end > begin:
             some = None if weights is None else weights[begin:end]
             encoded = encode(targets[begin:end], classes, loss)
-            race.learn(rows[begin:end], encoded, some, None)
+            race.learn(rows[begin:end], encoded, some, None, again=again)
         if new is not None:
             refused = RowError(end if order is None else int(order[end]), new.what)
-            race, classes = _joined(race, classes, recipe, targets[end : end + 1], refused)
+            if not may_join:
+                raise refused
+            label = new_labels(targets[end : end + 1], classes)[:1]
+            race, classes = _joined(race, classes, recipe, label, refused)
         begin = end
     return Learned(race, classes)
 
@@ -106,9 +117,11 @@ def _joined(
     grown = with_class(race, place, recipe)
     if grown is None:
         raise refused
+    labels = race.problem.has_labels
+    what, of_others = ("label", "without it") if labels else ("class", "of other classes")
     warnings.warn(
-        f"the class {label_text(label[0])} first comes up in row {race.clock + 1:,}: its model "
-        "begins as if it had seen only rows of other classes so far; name all classes with "
+        f"the {what} {label_text(label[0])} first comes up in row {race.clock + 1:,}: its model "
+        f"begins as if it had seen only rows {of_others} so far; name all classes with "
         "classes= to have it from the first row on, or to refuse other labels",
         stacklevel=2,
     )

@@ -27,6 +27,7 @@ from polyak.learn.recipes import Recipe
 from polyak.learn.report import mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.targets import (
+    as_truths,
     check_finite,
     check_weighted_rows,
     classes_of,
@@ -242,10 +243,11 @@ class Learner:
 
         A learner made of it by `from_state` goes on as this one would, to the last bit.
         """
+        found = None if self.race is None else self.race.problem  # labels have an output each
         page: dict[str, Any] = {
             "recipe": asdict(self.recipe),
             "n_features": self.n_features,
-            "outputs": self.outputs,
+            "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "weight_unit": self.weight_unit,
             "classes_may_join": self.classes_may_join,
@@ -367,16 +369,18 @@ class Learner:
         classes = self.classes
         if classes is None and self.loss.classifies:
             classes = classes_of(labels)
+        seen = as_truths(labels, classes, targets)
+        outputs = self.outputs if seen is labels else seen.shape[1]
         usual = usual_rows(sample, self.recipe)
         race, moments, loss = new_race(
             sample,
             usual,
             self.recipe,
-            outputs=self.outputs,
-            classes=classes if self.loss.classifies and targets.ndim == 1 else None,
+            outputs=outputs,
+            classes=classes if self.loss.classifies and seen.ndim == 1 else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
-            targets=labels,
+            targets=seen,
             weights=None if weights is None else weights[first][:CALIBRATION_ROWS],
         )
         race.threads = self.threads

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from polyak.errors import DataError, RowError
 from polyak.losses import Loss
 from polyak.rows.huge_values import huge_value
-from polyak.rows.labels import distinct, label_text
+from polyak.rows.label_sets import are_sets, labels_in, truths
+from polyak.rows.labels import label_text
 from polyak.rows.sparse import Rows, as_rows, check_rows
 
 Floats = NDArray[np.float64]
@@ -45,7 +46,12 @@ def rows_there(
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
     """Find the classes there are among the labels of the first rows."""
-    classes = distinct(labels)
+    classes = labels_in(labels)
+    if len(classes) < 2 and are_sets(labels):
+        raise DataError(
+            f"the first {len(labels)} rows have no two different labels; say which labels there "
+            "are with classes=, or shuffle the rows"
+        )
     if len(classes) < 2:
         raise DataError(
             f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
@@ -64,6 +70,8 @@ def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> N
     if targets.ndim == 2:  # a column a label: whether the row has it
         return 2.0 * targets - 1.0
     assert classes is not None
+    if are_sets(targets):
+        return 2.0 * truths(targets, classes) - 1.0
     if len(classes) == 2 and _are_numbers(classes) and _are_numbers(targets):
         positive, negative = targets == classes[1], targets == classes[0]
         if np.count_nonzero(positive) + np.count_nonzero(negative) == len(targets):
@@ -83,7 +91,33 @@ def _repeated(targets: NDArray[Any], outputs: int) -> NDArray[Any]:
 
 def unknown_label(targets: NDArray[Any], classes: NDArray[Any]) -> RowError | None:
     """Find the first target that is none of the classes, and what there is to say of it."""
-    return _unknown(targets, classes, _places(targets, classes))
+    if not are_sets(targets):
+        return _unknown(targets, classes, _places(targets, classes))
+    try:
+        truths(targets, classes)
+    except RowError as unknown:
+        return unknown
+    return None
+
+
+def as_truths(
+    first: NDArray[Any], classes: NDArray[Any] | None, targets: NDArray[Any]
+) -> NDArray[Any]:
+    """Give the first targets as they are, but several labels as zeros and ones.
+
+    Where one is unknown, the error is of the first such row of all targets, whatever their order.
+    """
+    if classes is None or not are_sets(first):
+        return first
+    if unknown_label(first, classes) is not None:
+        truths(targets, classes)
+    return truths(first, classes)
+
+
+def new_labels(targets: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Give the labels that are none of the classes."""
+    labels = labels_in(targets)
+    return labels[~np.isin(labels, classes)] if are_sets(targets) else labels
 
 
 def _places(targets: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

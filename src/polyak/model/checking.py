@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from polyak.model.evaluation import Evaluation
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import BINS, ClassMetrics
+from polyak.model.metrics.class_metrics import BINS
+from polyak.model.metrics.label_metrics import metrics_of, true_labels
 from polyak.model.training_report import CheckReport, Reliability
 
 MOST_POINTS = 300
@@ -30,7 +31,7 @@ class Check:
 
     def __init__(self, model: LinearModel) -> None:
         self._all = Evaluation(model)
-        self._classes = None if model.classes is None else ClassMetrics(model)
+        self._classes = metrics_of(model)
         self._points = np.empty((0, 3))  # a random key, the prediction, the true value
         self._rng = np.random.default_rng(0)
         self._bins = np.zeros((3, BINS))  # of all classes: weight, probabilities, true ones
@@ -86,7 +87,10 @@ class Check:
             chance = model.proba_from_scores(scores)
         except ValueError:  # learned without probabilities
             return
-        true = np.asarray(targets)[:, None] == model.classes
+        if model.multilabel:
+            true = true_labels(model, targets) > 0
+        else:
+            true = np.asarray(targets)[:, None] == model.classes
         place = np.minimum((chance * BINS).astype(np.int64), BINS - 1).ravel()
         each = np.broadcast_to(weights[:, None], chance.shape)
         for row, what in enumerate((each, each * chance, each * true)):

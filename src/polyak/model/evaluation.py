@@ -16,6 +16,7 @@ from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.model.linear import LinearModel
 from polyak.model.metrics.constant_loss import ConstantLoss
+from polyak.model.metrics.label_metrics import true_labels
 from polyak.model.metrics.mean_error import MeanError
 from polyak.rows.labels import label_text
 from polyak.rows.sparse import Rows
@@ -56,8 +57,9 @@ class Evaluation:
     @property
     def _several_chances(self) -> bool:
         """Whether what counts is the probability of each row's own class, of three or more."""
-        classes = self.model.classes
-        return self.model.loss == "log_loss" and classes is not None and len(classes) > 2
+        model = self.model
+        of_classes = model.classes is not None and len(model.classes) > 2 and not model.multilabel
+        return model.loss == "log_loss" and of_classes
 
     def add(
         self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
@@ -154,6 +156,7 @@ class Evaluation:
         """
         predicted = self.model.predict_from_scores(scores)
         if self.model.multilabel:
+            targets = true_labels(self.model, targets)
             if targets.ndim != 2:
                 raise DataError("the model is of several labels a row, but these rows have one")
             return 2.0 * targets - 1.0, (predicted != targets).any(axis=1)

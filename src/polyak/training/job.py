@@ -12,6 +12,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.labels import labels_to_json
 
@@ -62,6 +63,9 @@ class Job:
     def __post_init__(self) -> None:
         if self.order not in ("auto", "as-is"):
             raise ValueError(f"order is 'auto' or 'as-is', not {self.order!r}")
+        loss = get_loss(self.recipe.loss)
+        if self.reading.multilabel and not loss.classifies:
+            raise ValueError(f"several labels are classes, but {loss.name} is a loss for numbers")
         if self.passes is None:
             return
         if self.passes < 1:

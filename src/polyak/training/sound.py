@@ -110,10 +110,12 @@ LEARNER = record(
     loss=loss_text,
     kept_width=whole(),
     kept_targets=LABELS,
+    kept_labels=many(many(real())),
     weight_unit=real(0),
     classes_may_join=flag,
     early_width=whole(),
     early_targets=LABELS,
+    early_labels=many(many(real())),
     order=record({"advice": word(), "told": flag, "next_look": whole(1)}),
 )
 
@@ -144,7 +146,9 @@ def check_checkpoint(page: dict[str, Any], arrays: Arrays) -> None:
     CHECKPOINT(page, "page")
     learner = page["learner"]
     kept, early = (
-        any(name.startswith(f"{some}.") for name in arrays) or f"{some}_targets" in learner
+        any(name.startswith(f"{some}.") for name in arrays)
+        or f"{some}_targets" in learner
+        or f"{some}_labels" in learner
         for some in ("kept", "early")
     )
     if "race" in learner:
@@ -282,6 +286,9 @@ def _check_kept(learner: dict[str, Any], arrays: Arrays, name: str) -> None:
     outputs = 1
     if f"{name}_targets" in learner:
         targets: int = len(learner[f"{name}_targets"]["values"])
+    elif f"{name}_labels" in learner:
+        targets = len(learner[f"{name}_labels"])
+        outputs = learner["outputs"]
     else:
         values = arrays.get(f"{name}.targets")
         if values is None or values.ndim not in (1, 2) or values.dtype.kind not in "biuf":

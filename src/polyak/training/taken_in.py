@@ -23,7 +23,8 @@ from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch, join_batches
-from polyak.rows.labels import distinct, label_text
+from polyak.rows.label_sets import are_sets, labels_in
+from polyak.rows.labels import label_text
 from polyak.rows.sparse import SparseRows
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
@@ -201,6 +202,8 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
     """Find out which classes there are; or that there is nothing to learn."""
     targets, schema = taken.data.targets, taken.stream.schema
     first = targets[0]
+    if are_sets(targets):
+        return _labels(job, targets, taken.stream.name)
     if job.classes is None and len(targets) > 1 and (targets == first).all():
         column = "" if schema is None or schema.target is None else f"column {schema.target.name} "
         raise DataError(
@@ -212,7 +215,18 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
         return None
     if job.classes is not None:
         return job.classes
-    return distinct(targets) if by_schema is None else by_schema
+    return labels_in(targets) if by_schema is None else by_schema
+
+
+def _labels(job: Job, targets: NDArray[Any], name: str) -> NDArray[Any]:
+    """Find out which labels there are, of which a row may have several."""
+    found = labels_in(targets) if job.classes is None else job.classes
+    if len(found) < 2:
+        raise DataError(
+            f"the rows of {name} have {len(found) or 'no'} label{'s' * (not len(found))}: several "
+            "labels are two or more"
+        )
+    return found
 
 
 def _named(job: Job, error: RowError, stream: Stream) -> str:

@@ -158,6 +158,6 @@ def test_predict_of_the_command_line_lists_them(fitted: ASGDClassifier, tmp_path
         np.array(chance, float).reshape(-1, 3), fitted.predict_proba(HELD[:200]), rtol=1e-12
     )
     (tmp_path / "one.svm").write_text("1 1:0.5\n")
-    assert (
-        "several labels a row, but these rows have one" in said("evaluate", "m", "one.svm").stderr
-    )
+    assert "rows           1\n" in said("evaluate", "m", "one.svm").stdout  # of one of the labels
+    np.savez(tmp_path / "one.npz", X=HELD[:2], y=np.zeros(2))
+    assert "npz rows have one target each" in said("evaluate", "m", "one.npz").stderr

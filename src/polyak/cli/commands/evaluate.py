@@ -81,12 +81,12 @@ class Measured:
 
     def __init__(self, model: LinearModel, check: Check | None = None) -> None:
         from polyak.model.evaluation import Evaluation
-        from polyak.model.metrics.class_metrics import ClassMetrics
+        from polyak.model.metrics.label_metrics import metrics_of
 
         self._model = model
         self._check = check
         self._all = Evaluation(model)
-        self._classes = None if model.classes is None else ClassMetrics(model)
+        self._classes = metrics_of(model)
         self._groups: dict[str, Evaluation] = {}
 
     def read(

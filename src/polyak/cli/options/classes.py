@@ -23,6 +23,11 @@ def add_classes(group: Any) -> None:
         metavar="FILE",
         help="read the class labels from a file: one per line, or a JSON list",
     )
+    group.add_argument(
+        "--multilabel",
+        action="store_true",
+        help="rows of svmlight or VW text may have several labels, as in 1,5,7, or none",
+    )
 
 
 def classes_of(options: Namespace) -> NDArray[Any] | None:

@@ -59,7 +59,13 @@ def read_options(options: Namespace) -> ReadOptions:
     from polyak.data.options import Columns, ReadOptions
 
     names = {"format", "member", "skip_bad_lines", "longest_line", "threads"}
-    names |= vars(options).keys() & {"n_features", "shuffle_buffer", "block_bytes", "keep"}
+    names |= vars(options).keys() & {
+        "n_features",
+        "shuffle_buffer",
+        "block_bytes",
+        "keep",
+        "multilabel",
+    }
     return ReadOptions(
         zero_based="auto" if options.zero_based is None else options.zero_based,
         columns=columns_of(options) if "drop" in options else Columns(names=0),

@@ -20,6 +20,7 @@ from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_si
 from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
+from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames
 
 
@@ -191,6 +192,11 @@ class LineReader:
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         """Make a batch, and the format's entries in the position behind it."""
         raise NotImplementedError
+
+    def _targets(self, block: TextBlock) -> NDArray[Any]:
+        if not self._options.multilabel:
+            return block.targets
+        return sets_array(block.label_sets)[block.targets.astype(np.intp)]
 
     def _cursor(self, block: TextBlock, cursor: Cursor) -> Cursor:
         last = cursor.position

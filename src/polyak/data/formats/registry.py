@@ -186,6 +186,10 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    if options.multilabel and format not in ("svmlight", "vw") and options.targets:
+        raise DataError(
+            f"{format} rows have one target each: several labels are for svmlight and VW text"
+        )
     if FORMATS[format].is_table:
         _refuse_dialect(format, options)
     else:

@@ -36,10 +36,11 @@ class SvmlightReader(LineReader):
             base=at["base"],
             n_features=self.n_features,
             skip_bad_lines=self._options.skip_bad_lines,
+            multilabel=self._options.multilabel,
         )
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         width = max(last["width"], block.largest_index + 1)
         n_features = width if self.n_features is None else self.n_features
         rows = SparseRows(block.indptr, block.indices, block.values, n_features, block.checked)
-        return Batch(rows, block.targets), {"base": block.base, "width": width}
+        return Batch(rows, self._targets(block)), {"base": block.base, "width": width}

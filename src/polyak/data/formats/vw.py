@@ -109,6 +109,7 @@ class VwReader(LineReader):
             bits=self.hashing.bits,
             need_labels=self._options.targets,
             skip_bad_lines=self._options.skip_bad_lines,
+            multilabel=self._options.multilabel,
             names=names_to_see(self._options.columns.names or 0),
             crossed=self.hashing.interactions,
             dropped=self.hashing.drop,
@@ -118,7 +119,7 @@ class VwReader(LineReader):
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         slots = 1 << self.hashing.bits
         rows = SparseRows(block.indptr, block.indices, block.values, slots, block.checked)
-        labels = block.targets if self._options.targets else None
+        labels = self._targets(block) if self._options.targets else None
         without_target = last["without_target"] + block.unlabelled
         more = {"bits": self.hashing.bits, "without_target": without_target}
         if self._named:

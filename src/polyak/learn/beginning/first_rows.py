@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.rows.label_sets import are_sets, sets_from_json, sets_to_json
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.rows.sparse import Rows, SparseRows, join_rows, take_rows
 
@@ -72,6 +73,8 @@ class FirstRows:
             arrays[f"{self.name}.rows"] = rows
         if targets.dtype.kind in "biuf":
             arrays[f"{self.name}.targets"] = targets
+        elif are_sets(targets):
+            page[f"{self.name}_labels"] = sets_to_json(targets)
         else:
             page[f"{self.name}_targets"] = labels_to_json(targets)
         if weights is not None:
@@ -87,6 +90,8 @@ class FirstRows:
         targets = arrays.get(f"{name}.targets")
         if f"{name}_targets" in page:
             targets = labels_from_json(page[f"{name}_targets"])
+        if f"{name}_labels" in page:
+            targets = sets_from_json(page[f"{name}_labels"])
         if targets is None:
             return first
         rows: Rows

@@ -13,6 +13,8 @@ They begin as models that have seen nothing but negative rows so far:
   tell how features vary together, so the new one is what they add up to, for as many rows. Where
   they learn classes together, see `polyak.learn.newton.one_class_more`.
 
+A label, of which a row may have several, joins in the same way: no row had it so far.
+
 Where there were two classes, one model served both: the second class's own, and the first's is its
 mirror image, since all losses of classes are symmetric.
 
@@ -23,6 +25,7 @@ side by side.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +59,9 @@ def with_class(race: Race, place: int, recipe: Recipe) -> Race | None:
     """
     page, arrays = race_state(race)
     n_features = race.problem.n_features
-    if not page["one_vs_rest"]:
+    if race.problem.has_labels:
+        recipe = replace(recipe, multi_class="ovr")
+    elif not page["one_vs_rest"]:
         halved, proximal = recipe.for_averaged_sgd(3, n_features).takes_softmax, is_sparse(recipe)
         _mirror(page, arrays, halved=halved, proximal=proximal)
         if "newton" in page:
@@ -195,8 +200,9 @@ def _insert(
         at = (page["newton"], arrays, place, recipe, constant, widened)
         _insert_newton(*at, together=together)
     if "constant" in page:
-        for name in ("seen", "then"):
-            widened(f"constant.{name}")
+        for name in ("constant.seen", "constant.then"):
+            sides = arrays[name].reshape(-1, outputs)[:, 0]
+            widened(name, np.array([sides.sum(), 0.0]) if len(sides) > 1 else 0.0)
         widened("constant.constant", constant)
     one_row = np.zeros((1, 2, BINS))
     _core.count_scores(constant[None], np.zeros((1, 1), bool), np.ones(1), one_row)

@@ -274,8 +274,7 @@ class ConstantLane(Lane):
             return self.since
         counts = self.seen - self.then
         positive, negative = self._sides(counts)
-        labels = not self.problem.one_vs_rest and self.problem.outputs > 1
-        rows = positive[0] + negative[0] if labels else counts.sum()
+        rows = positive[0] + negative[0] if self.problem.has_labels else counts.sum()
         loss = get_loss(self.loss)
         high, low = loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
         if self.together:
@@ -296,7 +295,7 @@ class ConstantLane(Lane):
     def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
         """Give the positive and the negative rows of each output."""
         outputs = self.problem.outputs
-        if not self.problem.one_vs_rest and outputs > 1:  # several labels
+        if self.problem.has_labels:
             return counts[outputs:], counts[:outputs]
         positive = counts if self.problem.one_vs_rest else counts[1:]
         return positive, counts.sum() - positive

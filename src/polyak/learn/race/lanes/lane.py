@@ -51,6 +51,11 @@ class Problem:
     centre: Centre = NOTHING
     begin_at: Floats | None = None
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether a row may have several labels, each with a model of its own."""
+        return self.classifies and self.outputs > 1 and not self.one_vs_rest
+
 
 class Lane(Protocol):
     """Candidates that learn together from the same rows.

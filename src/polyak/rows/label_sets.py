@@ -1,0 +1,87 @@
+"""Several labels a row: targets that are tuples of labels, as text has them in ``1,5,7``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import RowError
+from polyak.rows.labels import distinct, label_text
+
+Floats = NDArray[np.float64]
+
+
+def sets_array(sets: Sequence[tuple[float, ...]]) -> NDArray[Any]:
+    """Give tuples as an array of one dimension, however long they are.
+
+    Examples
+    --------
+    >>> sets_array([(1.0, 5.0), ()]).shape
+    (2,)
+    """
+    return np.fromiter(sets, dtype=object, count=len(sets))
+
+
+def are_sets(targets: NDArray[Any]) -> bool:
+    """Tell whether targets are tuples of labels."""
+    return targets.dtype.kind == "O" and len(targets) > 0 and isinstance(targets.flat[0], tuple)
+
+
+def labels_in(targets: NDArray[Any]) -> NDArray[Any]:
+    """Give the different labels of targets, one or several a row, in order.
+
+    Examples
+    --------
+    >>> labels_in(sets_array([(1.0, 5.0), (), (1.0,)])), labels_in(np.array([3, 2, 3]))
+    (array([1., 5.]), array([2, 3]))
+    """
+    if not are_sets(targets):
+        return distinct(targets)
+    return np.array(sorted({label for one in set(targets.tolist()) for label in one}), np.float64)
+
+
+def truths(targets: NDArray[Any], labels: NDArray[Any]) -> Floats:
+    """Give zeros and ones, a column a label: whether the row has it.
+
+    Raises
+    ------
+    RowError
+        Where a row has a label that is not among them.
+
+    Examples
+    --------
+    >>> truths(sets_array([(1.0, 5.0), ()]), np.array([1.0, 5.0, 7.0]))
+    array([[1., 1., 0.],
+           [0., 0., 0.]])
+    """
+    numbers: dict[tuple[float, ...], int] = {}
+    codes = [numbers.setdefault(one, len(numbers)) for one in targets.tolist()]
+    columns = {label: column for column, label in enumerate(np.asarray(labels).tolist())}
+    table = np.zeros((len(numbers), len(columns)))
+    for one, code in numbers.items():
+        for label in one:
+            if label not in columns:
+                row, known = codes.index(code), ", ".join(map(label_text, labels[:10]))
+                what = f" has the label {label_text(label)}, which is not among {known}"
+                raise RowError(row, what)
+            table[code, columns[label]] = 1.0
+    return table[codes]
+
+
+def sets_to_json(targets: NDArray[Any]) -> list[list[float]]:
+    """Spell targets so that JSON brings them back."""
+    return [list(one) for one in targets.tolist()]
+
+
+def sets_from_json(page: list[list[float]]) -> NDArray[Any]:
+    """Undo `sets_to_json`.
+
+    Examples
+    --------
+    >>> sets_from_json(sets_to_json(sets_array([(1.0, 5.0), ()]))).tolist()
+    [(1.0, 5.0), ()]
+    """
+    return sets_array([tuple(float(label) for label in one) for one in page])
