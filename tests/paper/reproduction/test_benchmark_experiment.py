@@ -78,7 +78,9 @@ def test_sizes_by_default_and_by_scale():
     shares = {p.parameters["name"]: p.parameters["share"] for p in pieces(None, "/nowhere")}
     for name, share in shares.items():
         assert share == (1.0 if PAPER_SETS[name].n_features <= 500 else 0.05)
-    assert {p.parameters["share"] for p in pieces(0.3, "/nowhere")} == {0.3}
+    larger = {p.parameters["name"]: p.parameters["share"] for p in pieces(0.3, "/nowhere")}
+    assert larger == {name: 1.0 if share == 1.0 else 0.3 for name, share in shares.items()}
+    assert {p.parameters["share"] for p in pieces(0.01, "/nowhere")} == {0.01}
 
 
 def test_sets_are_chosen_by_name():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from by_hand import pegasos_iterates, sgd_iterates
+from by_hand import olbfgs_iterates, pegasos_iterates, sgd_iterates
 from rival_problems import learned, problem
 from scipy.optimize import minimize
 
@@ -16,11 +16,12 @@ ALPHA = 1e-3
 
 
 def iterates(rival, X, y, k=1):
-    """The estimator's iterate after every k rows, as an eager user would read it."""
-    found = []
+    """The estimator's iterate after every k rows."""
+    engine, found = rival.fit(X, y)._begin(X[:k], y[:k]), []
     for i in range(0, len(y), k):
-        rival.partial_fit(X[i : i + k], y[i : i + k], classes=[-1.0, 1.0])
-        found.append(learned(rival))
+        engine.learn(X[i : i + k], y[i : i + k])
+        found.append(np.append(engine.coef, engine.intercept))
+    np.testing.assert_array_equal(found[-1], learned(rival))  # what the estimator gives
     return np.array(found)
 
 
@@ -44,8 +45,8 @@ def test_sgd_begins_as_the_paper_says(loss):
 
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("loss", Pegasos.losses)
-def test_first_hundred_iterates_of_pegasos(loss, k):
-    X, y = problem(loss, 100 * k)
+def test_first_thousand_iterates_of_pegasos(loss, k):
+    X, y = problem(loss, 1000 * k)
     alpha = 0.05
     expected = pegasos_iterates(X, y, loss, alpha, k)
     found = iterates(Pegasos(loss=loss, alpha=alpha, batch_size=k), X, y, k)
@@ -63,7 +64,6 @@ def test_the_ball_of_pegasos_holds_the_minimiser():
             assert np.linalg.norm(best.coef_) <= alpha**-0.5
 
 
-@pytest.mark.parametrize("skip", [5, 50])
 def quadratic(features=20, seed=0):
     """Rows and targets whose least squares have a badly conditioned Hessian."""
     rng = np.random.default_rng(seed)
@@ -106,24 +106,14 @@ def test_olbfgs_on_a_quadratic_finds_what_exact_lbfgs_finds():
     assert np.linalg.norm(plain - exact.x) > 1e4 * np.linalg.norm(weights - exact.x)
 
 
-def test_each_step_of_olbfgs_is_that_of_textbook_lbfgs():
-    X, y = quadratic(5)
-    A = np.c_[X, np.ones(len(y))]
-    H = A.T @ A / len(y) + np.diag([1e-3] * 5 + [0.0])
-    b = A.T @ y / len(y)
-    w, pairs = np.zeros(6), []
-    for t in range(12):
-        # The inverse Hessian that the pairs describe, as a matrix: BFGS updates of a diagonal.
-        scale = np.mean([s @ c / (c @ c) for s, c in pairs]) if pairs else 1e-6
-        B = scale * np.eye(6)
-        for s, c in pairs:
-            V = np.eye(6) - np.outer(s, c) / (s @ c)
-            B = V @ B @ V.T + np.outer(s, s) / (s @ c)
-        move = -0.5 * 3 / (3 + t) * B @ (H @ w - b)
-        w = w + move
-        pairs = [*pairs, (move, H @ move + 0.2 * move)][-4:]
-        found, _, _ = run_olbfgs(X, y, t + 1, memory=4, eta0=0.5, tau=3.0, damping=0.2)
-        np.testing.assert_allclose(found, w, rtol=1e-6, atol=1e-9)
+@pytest.mark.parametrize("loss", OLBFGS.losses)
+def test_first_thousand_iterates_of_olbfgs(loss):
+    X, y = problem(loss, 20_000)
+    rule = {"batch_size": 20, "memory": 4, "eta0": 0.5, "tau": 50.0, "damping": 0.2}
+    expected = olbfgs_iterates(X, y, loss, ALPHA, rule)
+    assert len(expected) == 1000
+    found = iterates(OLBFGS(loss=loss, alpha=ALPHA, **rule), X, y, 20)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_olbfgs_measures_both_gradients_on_the_same_mini_batch():
@@ -140,16 +130,39 @@ def test_olbfgs_measures_both_gradients_on_the_same_mini_batch():
     np.testing.assert_allclose(change, gradient(w) - gradient(w - move), rtol=1e-8, atol=1e-12)
 
 
-def test_olbfgs_chooses_its_gain_on_the_first_rows_alone():
-    X, y = problem("squared_hinge", 3000)
-    model = OLBFGS(alpha=ALPHA).fit(X, y)
+def cost_on(X, y, model):
+    """The objective that a model reaches on rows."""
     with np.errstate(all="ignore"):
-        costs = {}
-        for gain in 2.0 ** np.arange(-8, 4):
-            tried = OLBFGS(alpha=ALPHA, eta0=gain, tau=1e15).fit(X[:1000], y[:1000])
-            scores = X[:1000] @ tried.coef_[0] + tried.intercept_[0]
-            penalty = ALPHA / 2 * np.sum(tried.coef_**2)
-            costs[gain] = get_loss("squared_hinge").value(scores, y[:1000]).mean() + penalty
+        losses = get_loss("squared_hinge").value(X @ model.coef_[0] + model.intercept_[0], y)
+    return losses.mean() + ALPHA / 2 * np.sum(model.coef_**2)
+
+
+def test_olbfgs_chooses_its_gain_on_the_first_rows_alone():
+    X, y = problem("squared_hinge", 12_000)
+    model = OLBFGS(alpha=ALPHA, tau=1000).fit(X[:3000], y[:3000])
+    few = X[:1000], y[:1000]
+    costs = {
+        gain: cost_on(*few, OLBFGS(alpha=ALPHA, eta0=gain, tau=1e15).fit(*few))
+        for gain in 2.0 ** np.arange(-8, 4)
+    }
     best = min(costs, key=costs.get)
     assert model.eta0_ in (best, best / 2)
-    assert OLBFGS(alpha=ALPHA).fit(X[:1000], y[:1000]).eta0_ == model.eta0_  # later rows: unseen
+    assert OLBFGS(alpha=ALPHA).fit(X, y).eta0_ == model.eta0_  # later rows: unseen
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_olbfgs_chooses_its_decay_on_the_first_ten_thousand_rows(seed):
+    X, y = problem("squared_hinge", 12_000, seed=seed)
+    model = OLBFGS(alpha=ALPHA).fit(X, y)
+    few, eta0 = (X[:10_000], y[:10_000]), model.eta0_
+    costs = {
+        tau: cost_on(*few, OLBFGS(alpha=ALPHA, eta0=eta0, tau=tau).fit(*few))
+        for tau in (10, 100, 1_000, 10_000)
+    }
+    assert model.tau_ == min(costs, key=costs.get)
+    again = OLBFGS(alpha=ALPHA)
+    for part in np.array_split(np.arange(len(y)), 7):
+        again.partial_fit(X[part], y[part], classes=[-1.0, 1.0])
+    np.testing.assert_array_equal(learned(again), learned(model))
+    y[10_000:] *= -1
+    assert OLBFGS(alpha=ALPHA).fit(X, y).tau_ == model.tau_  # later rows: unseen

@@ -23,6 +23,15 @@ Floats = NDArray[np.float64]
 UNTRIED = 0.25
 """The first gain where a sample is too small to try any: below that of a whole Newton step."""
 
+TAUS = (10.0, 100.0, 1_000.0, 10_000.0)
+"""The mini-batches after which the gain has halved that are tried."""
+
+ROWS_FOR_TAU = 10_000
+"""The rows to try them on: of a thousand, ten mini-batches, no decay could be told from another."""
+
+CONSTANT = 1e100
+"""A gain that halves after so many mini-batches is constant."""
+
 
 class OLBFGS(StreamingRival):
     """The online limited-memory BFGS of Schraudolph, Yu and Günter.
@@ -45,8 +54,9 @@ class OLBFGS(StreamingRival):
         "auto" tries constant gains on the first 1000 rows, as SGD2 tries learning rates: 1, a half,
         a quarter and so on (or 2, 4 ...), and takes the next lower neighbour of the best. So only
         rows to learn from are looked at.
-    tau : float, default=1000
-        After so many mini-batches the gain has halved.
+    tau : float or "auto", default="auto"
+        After so many mini-batches the gain has halved. "auto" tries 10, 100, 1000 and 10,000, each
+        for one pass over the first 10,000 rows, and takes the one with the lowest objective there.
     damping : float or "auto", default="auto"
         "auto" is a thousandth of the mean squared norm of the first mini-batch's rows, so that
         it does not depend on the units of the features. The hinge needs it most: between its
@@ -59,8 +69,8 @@ class OLBFGS(StreamingRival):
     ----------
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
-    eta0_ : float
-        The first gain.
+    eta0_, tau_ : float
+        The first gain, and after how many mini-batches it has halved.
     classes_, n_features_in_, n_iter_
 
     Examples
@@ -76,7 +86,7 @@ class OLBFGS(StreamingRival):
         "batch_size": COUNT,
         "memory": COUNT,
         "eta0": [StrOptions({"auto"}), *POSITIVE],
-        "tau": POSITIVE,
+        "tau": [StrOptions({"auto"}), *POSITIVE],
         "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     }
 
@@ -88,7 +98,7 @@ class OLBFGS(StreamingRival):
         batch_size: int = 100,
         memory: int = 10,
         eta0: Any = "auto",
-        tau: float = 1000,
+        tau: Any = "auto",
         damping: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int = 1,
@@ -98,14 +108,26 @@ class OLBFGS(StreamingRival):
     @property
     def eta0_(self) -> float:
         """The first gain."""
+        return self._secants().eta0
+
+    @property
+    def tau_(self) -> float:
+        """After how many mini-batches the gain has halved."""
+        return self._secants().tau
+
+    def _secants(self) -> _Secants:
         engine = self._engine()
         assert isinstance(engine, _Secants)
-        return engine.eta0
+        return engine
 
     def _new_stream(self) -> Stream:
         size = int(self.batch_size)
-        sample = size * max(1, SAMPLE // size) if self.eta0 == "auto" else size
-        return Stream(self._begin, sample=sample, unit=size)
+        rows = size
+        if self.tau == "auto":
+            rows = ROWS_FOR_TAU
+        elif self.eta0 == "auto":
+            rows = SAMPLE
+        return Stream(self._begin, sample=_whole(rows, size), unit=size)
 
     def _begin(self, rows: Rows, targets: Floats) -> _Secants:
         damping = self.damping
@@ -119,12 +141,21 @@ class OLBFGS(StreamingRival):
             batch=int(self.batch_size),
             memory=int(self.memory),
             eta0=1.0,
-            tau=float(self.tau),
+            tau=CONSTANT,
             damping=float(damping),
             fit_intercept=bool(self.fit_intercept),
         )
-        eta0 = engine.best_eta0(rows, targets) if self.eta0 == "auto" else float(self.eta0)
-        return replace(engine, eta0=eta0)
+        few = _whole(SAMPLE, engine.batch)
+        auto = self.eta0 == "auto"
+        eta0 = engine.best_eta0(rows[:few], targets[:few]) if auto else float(self.eta0)
+        engine = replace(engine, eta0=eta0)
+        tau = engine.best_tau(rows, targets) if self.tau == "auto" else float(self.tau)
+        return replace(engine, tau=tau)
+
+
+def _whole(rows: int, batch: int) -> int:
+    """Give the rows of whole mini-batches, one at least."""
+    return batch * max(1, rows // batch)
 
 
 @dataclass(slots=True)
@@ -176,17 +207,21 @@ class _Secants:
         """
         if len(targets) < 2 * self.batch:
             return UNTRIED
+        return lower_of_the_last_two(lambda eta0: self._cost(rows, targets, eta0, CONSTANT))
 
-        def cost(eta0: float) -> float:
-            tried = replace(self, eta0=eta0, tau=1e100)
-            try:
-                with np.errstate(all="ignore"):
-                    tried.learn(rows, targets)
-            except ArithmeticError:
-                return np.inf
-            return objective(rows, targets, self.loss, self.alpha, tried.coef, tried.intercept)
+    def best_tau(self, rows: Rows, targets: Floats) -> float:
+        """Try decays on a sample, each for one pass."""
+        return min(TAUS, key=lambda tau: self._cost(rows, targets, self.eta0, tau))
 
-        return lower_of_the_last_two(cost)
+    def _cost(self, rows: Rows, targets: Floats, eta0: float, tau: float) -> float:
+        """Measure the objective on a sample after one pass over it."""
+        tried = replace(self, eta0=eta0, tau=tau)
+        try:
+            with np.errstate(all="ignore"):
+                tried.learn(rows, targets)
+        except ArithmeticError:
+            return np.inf
+        return objective(rows, targets, self.loss, self.alpha, tried.coef, tried.intercept)
 
     @property
     def coef(self) -> Floats:

@@ -54,7 +54,7 @@ DETAILED = ("covtype", "delta", "rcv1", "mnist9")
 NARROW = 500
 """Stand-ins of so many features at most have all of the paper's rows by default."""
 WIDE_SHARE = 0.05
-"""What share of the paper's rows wider ones have by default."""
+"""What share of the paper's rows wider ones have by default; from here on narrow ones are whole."""
 ORDERS, ORDERS_OF_STAND_INS = 5, 3
 TIMED_ROWS = 50_000
 
@@ -69,10 +69,11 @@ def pieces(scale: float | None, data: str | None, sets: Sequence[str] | None = N
         common = {"name": name, "form": form, "data": data if form != "stand-in" else None}
         orders = ORDERS_OF_STAND_INS if form == "stand-in" else ORDERS
         contest = {**common, "share": share, "losses": LOSSES, "orders": orders}
-        found.append(Piece(f"benchmarks-{name}{mark}", run_set, contest))
+        found.append(Piece(f"benchmarks-{name}{mark}", run_set, contest, version=2))
         if name in DETAILED:
             parameters = {**common, "share": share}
-            timed.append(Piece(f"benchmarks-time-{name}{mark}", time_set, parameters, alone=True))
+            clock = f"benchmarks-time-{name}{mark}"
+            timed.append(Piece(clock, time_set, parameters, alone=True, version=2))
     return [*found, *timed]
 
 
@@ -100,14 +101,16 @@ def share_of(name: str, form: str, scale: float | None) -> float:
     --------
     >>> share_of("alpha", "stand-in", None), share_of("ocr", "stand-in", None)
     (1.0, 0.05)
-    >>> share_of("alpha", "stand-in", 0.1), share_of("covtype", "real", 0.1)
-    (0.1, 1.0)
+    >>> share_of("alpha", "stand-in", 0.2), share_of("ocr", "stand-in", 0.2)
+    (1.0, 0.2)
+    >>> share_of("alpha", "stand-in", 0.04), share_of("covtype", "real", 0.04)
+    (0.04, 1.0)
     """
+    scale = WIDE_SHARE if scale is None else scale
     if form != "stand-in":
-        return 1.0 if scale is None else share_of_drawn(scale)
-    if scale is not None:
-        return scale
-    return 1.0 if PAPER_SETS[name].n_features <= NARROW else WIDE_SHARE
+        return share_of_drawn(scale)
+    whole = PAPER_SETS[name].n_features <= NARROW and scale >= WIDE_SHARE
+    return 1.0 if whole else scale
 
 
 def run_set(
