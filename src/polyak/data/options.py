@@ -30,6 +30,9 @@ class Columns:
         The target's value that positive scores mean; all others are one class.
     weight : str, optional
         The column of the rows' weights.
+    exposure : str, optional
+        The column of how long, or over how much, the target was counted: rows are learned as rates,
+        the target divided by it, and weigh as much.
     drop, only : tuples of str
         Columns to leave out, or the only ones to learn from.
     categorical : tuple of str
@@ -55,6 +58,7 @@ class Columns:
     target: str | None = None
     positive: str | None = None
     weight: str | None = None
+    exposure: str | None = None
     drop: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -196,4 +200,7 @@ class ReadOptions:
         }
         said = {name: value for name, value in said.items() if value}
         mine = {name: getattr(self, name) for name in names}
-        return mine | {"columns": asdict(self.columns)} | said
+        columns = asdict(self.columns)
+        if self.columns.exposure is None:
+            del columns["exposure"]
+        return mine | {"columns": columns} | said

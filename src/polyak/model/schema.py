@@ -126,6 +126,8 @@ class Schema:
     target : Target, optional
     weight : str, optional
         The column of the rows' weights.
+    exposure : str, optional
+        The column that the target is divided by, and the weight multiplied.
     bits : int
         Hashed features share 2^bits slots.
     ngrams : int
@@ -152,6 +154,7 @@ class Schema:
     columns: tuple[Column, ...]
     target: Target | None = None
     weight: str | None = None
+    exposure: str | None = None
     bits: Annotated[int, whole(1, 30)] = 18
     ngrams: Annotated[int, whole(1, 8)] = 1
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()

@@ -66,6 +66,10 @@ class Job:
         loss = get_loss(self.recipe.loss)
         if self.reading.multilabel and not loss.classifies:
             raise ValueError(f"several labels are classes, but {loss.name} is a loss for numbers")
+        if self.reading.columns.exposure is not None and not loss.log_link:
+            raise ValueError(
+                f"{loss.name} has no logarithm as its link: exposure= is for poisson and gamma"
+            )
         if self.passes is None:
             return
         if self.passes < 1:

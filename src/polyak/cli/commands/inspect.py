@@ -205,7 +205,8 @@ def _print_schema(schema: Schema) -> None:
     print_table(["column", "read as", "offset", "scale"], lines)
     if schema.target is not None:
         positive = "" if schema.target.positive is None else f", {schema.target.positive} or not"
-        print(f"\nThe target is {schema.target.name}{positive}.", end="")
+        print(f"\nThe target is {schema.target.name}{positive}", end="")
+        print(f", per {schema.exposure}." if schema.exposure else ".", end="")
         print(f" Rows weigh as {schema.weight} says." if schema.weight else "", end="")
         crossed = ", ".join(":".join(names) for names in schema.interactions)
         print(f" Crossed: {crossed}." if crossed else "", end="")

@@ -25,11 +25,16 @@ def add_columns(parser: Parser) -> None:
         "--interact": "products of columns or namespaces, such as origin:dest",
     }.items():
         table.add_argument(name, action="append", default=[], metavar="COLUMNS", help=what)
-    hashing = parser.add_rare_group("classes and hashing")
+    hashing = parser.add_rare_group("classes, rates and hashing")
     hashing.add_argument(
         "--positive",
         metavar="VALUE",
         help="value of the target that is the positive class; all others are the negative class",
+    )
+    hashing.add_argument(
+        "--exposure",
+        metavar="COLUMN",
+        help="learn the target per unit of this column, with --loss poisson or gamma",
     )
     hashing.add_argument(
         "--ngrams",
@@ -82,6 +87,7 @@ def columns_of(options: Namespace) -> Columns:
         target=options.target,
         positive=options.positive,
         weight=options.weight,
+        exposure=options.exposure,
         drop=split(options.drop),
         only=split(options.only),
         categorical=split(options.categorical),

@@ -148,7 +148,10 @@ def _format_within(file: Any) -> str | None:
 def _refuse_columns(format: str, options: ReadOptions) -> None:
     """Refuse what would do nothing: rows without columns have none to choose from."""
     columns = options.columns
-    names = ("target", "positive", "weight", "only", "categorical", "text", "drop", "interact")
+    names = (
+        *("target", "positive", "weight", "exposure"),
+        *("only", "categorical", "text", "drop", "interact"),
+    )
     namespaces = ("drop", "interact") if format == "vw" else ()
     given = [name for name in names if getattr(columns, name) and name not in namespaces]
     given += ["ngrams"] if columns.ngrams > 1 else []

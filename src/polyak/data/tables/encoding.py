@@ -33,6 +33,7 @@ class Roles:
 
     target: str | None
     weight: str | None
+    exposure: str | None
     keep: list[str]
     written: dict[str, str]
 
@@ -193,6 +194,10 @@ class PieceEncoder:
         weights = kept = None
         if self._roles.weight is not None:
             weights = self._weights(table.column(self._roles.weight), piece)
+        if self._roles.exposure is not None and targets is not None:
+            exposures = self._exposures(table.column(self._roles.exposure), piece, chosen)
+            targets = targets / exposures
+            weights = exposures if weights is None else weights * exposures
         if self._roles.keep:
             kept = self._source.kept(piece, as_read, self._roles.keep)
         if not everything:
@@ -217,6 +222,17 @@ class PieceEncoder:
             what = "missing" if np.isnan(weights[row]) else label_text(weights[row])
             raise DataError(f"{file}, {unit} {number}: the weight is {what}")
         return weights
+
+    def _exposures(self, array: Any, piece: Piece, chosen: NDArray[np.int64]) -> Any:
+        exposures = numbers_of(array)
+        right = np.isfinite(exposures) & (exposures > 0)
+        if not right[chosen].all():
+            row = int(chosen[np.argmin(right[chosen])])
+            file, number, unit = self._source.where(piece, row)
+            missing = np.isnan(exposures[row])
+            what = "missing" if missing else f"{label_text(exposures[row])}, not above zero"
+            raise DataError(f"{file}, {unit} {number}: the exposure is {what}")
+        return np.where(right, exposures, 1.0)
 
 
 def _in_words(column: Column) -> str:

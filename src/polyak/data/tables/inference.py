@@ -50,7 +50,9 @@ def choose_schema(
     target = None
     if wanted.target is not None:
         target = _target(sample.column(wanted.target), wanted, source)
-    taken = {wanted.target, wanted.weight, *wanted.drop}
+    if wanted.exposure is not None and (target is None or target.kind == "class"):
+        raise DataError("an exposure needs a target that is a number")
+    taken = {wanted.target, wanted.weight, wanted.exposure, *wanted.drop}
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
@@ -61,6 +63,7 @@ def choose_schema(
         columns=tuple(columns),
         target=target,
         weight=wanted.weight,
+        exposure=wanted.exposure,
         bits=wanted.bits,
         ngrams=wanted.ngrams,
         interactions=_interactions(columns, wanted, source),
@@ -94,7 +97,7 @@ def find_written(
 ) -> dict[str, str]:
     """Say how columns are written that are not words, though text or JSON makes words of them."""
     words = {*wanted.categorical, *wanted.text, *wanted.drop}
-    roles = {wanted.target, wanted.weight}
+    roles = {wanted.target, wanted.weight, wanted.exposure}
     names = [name for name in sample.column_names if name not in words]
     names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
     delimiter, as_words = (None, None) if text is None else (text.delimiter, text.sample_words)
@@ -109,7 +112,7 @@ def written_here(
     values = [column.name for column in schema.columns if column.kind in _VALUES]
     target = schema.target
     numbers = [] if target is None or target.kind == "class" else [target.name]
-    names = [*values, *numbers, *([schema.weight] if schema.weight else [])]
+    names = [*values, *numbers, *filter(None, (schema.weight, schema.exposure))]
     known = set(sample.column_names)  # which pyarrow makes anew each time it is asked
     there = [name for name in names if name in known]
     columns = sample.select(there)
@@ -155,6 +158,7 @@ def _check_names(names: list[str], wanted: Columns, source: str) -> None:
     roles: dict[str, list[str | None]] = {
         "target ": [wanted.target],
         "weight ": [wanted.weight],
+        "exposure ": [wanted.exposure],
         "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.text, *crossed],
     }
     there = set(names)

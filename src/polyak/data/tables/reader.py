@@ -57,6 +57,7 @@ class TableReader:
         self._roles = Roles(
             target=self._role(target, sample, "target "),
             weight=self._role(schema.weight, sample, "weight "),
+            exposure=self._role(schema.exposure, sample, "exposure "),
             keep=self._to_keep(sample),
             written=written,
         )
@@ -72,7 +73,7 @@ class TableReader:
         if schema.target is not None and schema.target.kind == "class":
             types[schema.target.name] = "string"
         types |= dict.fromkeys(roles.written, "string")
-        others = [name for name in (roles.target, roles.weight) if name is not None]
+        others = [n for n in (roles.target, roles.weight, roles.exposure) if n is not None]
         columns = [*(column.name for column in schema.columns), *others, *roles.keep]
         absent = set(self._absent)
         there = [name for name in dict.fromkeys(columns) if name not in absent]
