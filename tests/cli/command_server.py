@@ -1,0 +1,99 @@
+"""A process that has imported what commands need, and becomes each of them in a child of its own.
+
+To start Python and import NumPy and pyarrow takes half the time of a command on a small file, and
+the tests run thousands. Whoever tests how a command starts, or what it imports, starts it afresh.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from typing import Any
+
+REQUEST = 1 << 20
+
+
+class CommandServer:
+    """Runs commands; started with the first."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+
+    def run(
+        self, arguments: list[str], cwd: str, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, with nothing as standard input."""
+        if self._socket is None:
+            self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            words = [sys.executable, __file__, str(other.fileno())]
+            subprocess.Popen(words, pass_fds=[other.fileno()], cwd=os.sep)
+            other.close()
+        with (
+            open(os.devnull) as nothing,
+            tempfile.TemporaryFile("w+") as out,
+            tempfile.TemporaryFile("w+") as err,
+        ):
+            fds = array.array("i", [file.fileno() for file in (nothing, out, err)])
+            request = json.dumps([arguments, cwd, dict(os.environ)]).encode()
+            self._socket.settimeout(timeout)
+            self._socket.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+            answer = self._socket.recv(64)
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(arguments, int(answer), out.read(), err.read())
+
+
+def serve(connection: socket.socket) -> list[str] | None:
+    """Wait for commands; give its arguments to the child that is to become one."""
+    while True:
+        request, fds, _, _ = socket.recv_fds(connection, REQUEST, 3)
+        if not request:
+            return None
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            return _become(json.loads(request), fds)
+        for fd in fds:
+            os.close(fd)
+        status = os.waitpid(child, 0)[1]
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(request: Any, fds: list[int]) -> list[str]:
+    arguments, cwd, environment = request
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(cwd)
+    return list(map(str, arguments))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as commands do before they import NumPy
+    for name in (
+        "pyarrow.csv",
+        "pyarrow.parquet",
+        "pyarrow.compute",
+        "polyak.cli.commands.train",
+        "polyak.cli.commands.evaluate",
+        "polyak.cli.commands.predict",
+        "polyak.data.tables.reader",
+        "polyak.learn.learner",
+        "polyak.learn.newton.lane",
+        "polyak.training.in_memory",
+    ):
+        import_module(name)
+    words = serve(socket.socket(fileno=int(sys.argv[1])))
+    if words is not None:
+        sys.argv[1:] = words
+        from polyak.__main__ import main
+
+        main()
