@@ -249,7 +249,8 @@ class Parser : public LineParser<Rows<Index, Value>> {
 
   const char *bad_label(const char *label, const char *end) {
     if (is_not_finite(label)) return bad(label, "the label is not finite");
-    if (end && *end == ',') return bad(label, "several labels are read with multilabel=True");
+    if (end && *end == ',')
+      return bad(label, "several labels are for models that learn them (multilabel=True)");
     if (end && *end == ':') return bad(label, "the line does not begin with a label");
     return bad(label, "the label is not a number");
   }

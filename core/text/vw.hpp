@@ -231,7 +231,7 @@ class Parser : public LineParser<Rows<Value>> {
     while (!ends_name(*colon)) ++colon;
     if (*colon == ':') return bad(token, "a row may have one number as its label only");
     if (std::memchr(token, ',', static_cast<size_t>(colon - token)))
-      return bad(token, "several labels are read with multilabel=True");
+      return bad(token, "several labels are for models that learn them (multilabel=True)");
     return bad(token, "before the bar stand a label, an importance and a base, each a number");
   }
 

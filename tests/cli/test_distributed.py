@@ -45,6 +45,27 @@ def test_train_and_predict(source: Path, tmp_path: Path) -> None:
     assert model.read_bytes() == first  # the same data on as many workers: the same file
 
 
+def test_several_labels(tmp_path: Path) -> None:
+    """Workers find the labels in the first rows of every part."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(6000, 4)).round(3)
+    Y = X[:, :3] + random.logistic(size=(6000, 3)) > 0.5
+    text = "".join(
+        f"{','.join(map(str, np.flatnonzero(y)))} "
+        f"{' '.join(f'{j + 1}:{value}' for j, value in enumerate(x))}\n"
+        for x, y in zip(X.tolist(), Y, strict=True)
+    )
+    source, model = write(tmp_path / "rows.svm", text), tmp_path / "m.polyak"
+    start = ("train", source, "--multilabel", "-q", "-m", model, "--engine", "dask", "--workers", 2)
+    polyak(*start)
+    loaded = LinearModel.load(model)
+    assert loaded.multilabel
+    assert loaded.classes.tolist() == [0, 1, 2]
+    assert (loaded.predict(X) == Y).mean() > 0.65
+    sentence = fails(*start, "--classes", "0,1")
+    assert "has the label 2, which is not among 0, 1" in sentence
+
+
 def test_errors_are_a_sentence_and_leave_no_model(source: Path, tmp_path: Path) -> None:
     model = tmp_path / "none.polyak"
     start = ("train", source, "-m", model)

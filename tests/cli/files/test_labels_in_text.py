@@ -107,6 +107,15 @@ def test_evaluation_is_that_of_scikit_learn(model: Path, tmp_path: Path) -> None
     assert "How often each class was true" in page.read_text()
 
 
+def test_rows_for_other_programs_have_no_targets(model: Path, tmp_path: Path) -> None:
+    X, Y = problem(50, 1)
+    source = write(tmp_path / "new.svm", svmlight(X, Y))
+    polyak("convert", source, tmp_path / "rows.npz", "--for", model, "-q")
+    with np.load(tmp_path / "rows.npz") as rows:
+        assert rows["shape"].tolist() == [50, 6]
+        assert "y" not in rows
+
+
 def test_vw_text_leaves_rows_without_labels_out(tmp_path: Path) -> None:
     X, Y = problem(3000, 0)
     there = Y.any(axis=1)
@@ -180,8 +189,8 @@ class TestErrors:
         bar = "| " if suffix == "vw" else ""
         source = write(tmp_path / f"rows.{suffix}", f"1 {bar}1:1\n1,5 {bar}2:1\n")
         sentence = fails("train", source, "-m", tmp_path / "m")
-        expected = f"{source}, line 2: several labels are read with --multilabel: '1,5'"
-        assert sentence == f"polyak: error: {expected}"
+        why = "several labels are for models that learn them (--multilabel)"
+        assert sentence == f"polyak: error: {source}, line 2: {why}: '1,5'"
 
     @pytest.mark.parametrize(
         ("labels", "why"),

@@ -113,7 +113,7 @@ class TestWhatIsRefused:
         ("line", "message"),
         [
             ("a 1:1", "the label is not a number: 'a'"),
-            ("1,2 1:1", "several labels are read with multilabel=True: '1,2'"),
+            ("1,2 1:1", "several labels are for models that learn them (multilabel=True): '1,2'"),
             ("1:2 3:4", "the line does not begin with a label: '1:2'"),
             ("nan 1:1", "the label is not finite: 'nan'"),
             ("-inf 1:1", "the label is not finite: '-inf'"),

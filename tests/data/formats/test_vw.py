@@ -187,7 +187,7 @@ class TestWhatIsRefused:
             ("1 2:0.5 3:1", "there is no bar between label and features: '1 2:0.5 3:1'"),
             ("shared |user a", "examples of several lines, with shared features, cannot be read"),
             ("1:2:0.5 | a", "a row may have one number as its label only: '1:2:0.5'"),
-            ("1,2 | a", "several labels are read with multilabel=True: '1,2'"),
+            ("1,2 | a", "several labels are for models that learn them (multilabel=True): '1,2'"),
             ("yes | a", "before the bar stand a label, an importance and a base"),
             ("1 1 0 7 | a", "before the bar stand a label, an importance and a base"),
             ("1 'tag 7 | a", "before the bar stand a label, an importance and a base"),

@@ -108,12 +108,15 @@ def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> S
 
 
 def _targets(batch: Batch, model: LinearModel, path: str) -> Any:
-    """Give the targets of a batch; in text, classes that are words go by their place."""
+    """Give the targets of a batch; in text, classes that are words go by their place.
+
+    Files of converted rows have no room for several labels a row.
+    """
     import numpy as np
 
     from polyak.data.write.convert import format_of
 
-    targets = batch.targets
+    targets = None if model.multilabel else batch.targets
     if targets is None or model.classes is None or targets.dtype.kind in "biuf":
         return targets
     if format_of(path) != "svmlight":
