@@ -28,6 +28,24 @@ inline void count_scores(const double *scores, const bool *positive, const doubl
   }
 }
 
+// Adds numbers up and squares each: many sums side by side, since one would make the processor wait
+// for every addition.
+inline double sum_and_square(double *numbers, int64_t count) {
+  constexpr int64_t kSums = 8;
+  double sums[kSums] = {};
+  int64_t k = 0;
+  for (; k + kSums <= count; k += kSums)
+    for (int64_t j = 0; j < kSums; ++j) {
+      sums[j] += numbers[k + j];
+      numbers[k + j] *= numbers[k + j];
+    }
+  for (int64_t j = 0; k < count; ++k, ++j) {
+    sums[j] += numbers[k];
+    numbers[k] *= numbers[k];
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
 // Adds up, row after row, what a softmax of the scores of each group of classes would lose were
 // they multiplied by `first`, by twice that, by four times and so on: `losses` are groups x 2 x
 // scales, first of the row's own class, then of all classes alike. `small` is room for a group.
@@ -42,18 +60,15 @@ inline void add_softmax_losses(const double *scores, const bool *positive, const
     for (int64_t k = 1; k < classes; ++k) highest = s[k] > highest ? s[k] : highest;
     for (int64_t k = 0; k < classes; ++k) {
       small[k] = std::exp(first * (s[k] - highest));
-      mean += (highest - s[k]) / static_cast<double>(classes);
+      mean += highest - s[k];
       if (positive[g * classes + k]) mine = highest - s[k];
     }
+    mean /= static_cast<double>(classes);
     double scale = first;
     for (int64_t c = 0; c < scales; ++c, scale *= 2.0) {
-      double total = 0.0;
-      for (int64_t k = 0; k < classes; ++k) {
-        total += small[k];
-        small[k] *= small[k];  // the exponential of twice as much
-      }
-      own[c] += weight * (std::log(total) + scale * mine);
-      all[c] += weight * (std::log(total) + scale * mean);
+      const double total = std::log(sum_and_square(small, classes));  // then those of twice as much
+      own[c] += weight * (total + scale * mine);
+      all[c] += weight * (total + scale * mean);
     }
   }
 }

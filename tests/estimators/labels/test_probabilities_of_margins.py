@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, LinearModel
+from polyak.learn import calibration
 from polyak.learn.calibration import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -103,3 +104,27 @@ def test_parts_add_up_and_old_rows_are_forgotten() -> None:
         parts.add(scores[some], positive[some])
     np.testing.assert_array_equal(whole.losses, parts.losses)
     assert whole.losses[:, 0, 0, 0].max() < n  # not all rows, nor the oldest
+
+
+def test_of_many_classes_some_rows_tell_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them does not depend on batches, and they tell what all rows would."""
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(3000, 256))
+    chances = softmax(3.0 * scores).cumsum(axis=1)
+    own = (chances > random.random((3000, 1))).argmax(axis=1)[:, None] == np.arange(256)
+    weights = random.integers(1, 3, 3000).astype(float)
+
+    def counted(parts: int) -> ScoreHistogram:
+        counts = ScoreHistogram(256, classes=256)
+        for some in np.array_split(np.arange(3000), parts):
+            counts.add(scores[some], own[some], weights[some])
+        return counts
+
+    some = counted(1)
+    for parts in (7, 500):
+        np.testing.assert_array_equal(counted(parts).losses, some.losses)
+    monkeypatch.setattr(calibration, "MANY_CLASSES", 256)
+    every = counted(1)
+    assert every.losses[0, 0, 0, 0] == pytest.approx(some.losses[0, 0, 0, 0], rel=0.05)
+    assert not np.array_equal(every.losses, some.losses)
+    assert some.sigmoids()[0, 0] == pytest.approx(every.sigmoids()[0, 0], rel=0.03)
