@@ -21,7 +21,8 @@ pytestmark = [
 ]
 BATCH = 0.2722, 0.926
 """Log-loss and accuracy on the test rows of a multinomial batch fit with C = 1, by 280 steps of
-L-BFGS; scikit-learn's takes several times as long."""
+L-BFGS; scikit-learn's takes several times as long. With the best C on these rows, 0.1, they are
+0.2638 and 0.9258."""
 
 
 def digits(part: str) -> tuple[Any, Any]:
@@ -36,7 +37,8 @@ def digits(part: str) -> tuple[Any, Any]:
 
 def test_one_pass_is_as_good_as_a_multinomial_batch_fit() -> None:
     X, y = digits("t10k")
-    model = ASGDClassifier(random_state=0).fit(*digits("train"))
-    assert model.n_iter_ == 1
-    assert log_loss(y, model.predict_proba(X)) < 1.02 * BATCH[0]
-    assert model.score(X, y) > BATCH[1] - 0.004
+    rows = digits("train")
+    models = [ASGDClassifier(random_state=seed).fit(*rows) for seed in range(3)]
+    assert all(model.n_iter_ == 1 for model in models)
+    assert np.mean([log_loss(y, model.predict_proba(X)) for model in models]) < BATCH[0]
+    assert np.mean([model.score(X, y) for model in models]) > BATCH[1] - 0.0025
