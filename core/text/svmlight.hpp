@@ -54,7 +54,10 @@ class Parser : public LineParser<Rows<Index, Value>> {
   Outcome run(LineSource &source) {
     rows.begin(source.memory(),
                source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
-    Base::parse_lines(source, [this](const char *line) { return parse_row(line); });
+    if (options_.several_labels)
+      Base::parse_lines(source, [this](const char *line) { return parse_row<true>(line); });
+    else
+      Base::parse_lines(source, [this](const char *line) { return parse_row<false>(line); });
     return outcome_;
   }
 
@@ -83,14 +86,15 @@ class Parser : public LineParser<Rows<Index, Value>> {
   };
 
   // One line: returns where the next begins, or null if this one is bad.
+  template <bool kSeveralLabels>
   const char *parse_row(const char *p) {
     while (is_blank(*p)) ++p;
     if (*p == '\n') return p + 1;
     if (*p == '#') return newline(p) + 1;
 
-    const char *label = p;
+    [[maybe_unused]] const char *label = p;
     double target = 0;
-    if (options_.several_labels) {
+    if constexpr (kSeveralLabels) {
       if (!(p = read_labels(p, target))) return nullptr;
     } else {
       p = read_number(p, target);
