@@ -60,5 +60,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(check(text.data(), size, options, rows));
     require(rows.largest_index <= 100);
   }
+  options = Options();
+  options.skip_bad_lines = options.several_labels = true;
+  Rows<int64_t, float> labelled;
+  require(check(text.data(), size, options, labelled));
+  const auto sets = static_cast<double>(labelled.labels.sets().size());
+  for (double target : labelled.targets) require(target >= 0 && target < sets);
   return 0;
 }

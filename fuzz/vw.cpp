@@ -75,5 +75,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.names = bits < 31 ? std::make_shared<polyak::SlotNames>(bits, 3) : nullptr;
     check<float>(text.data(), size, options);
   }
+  options = Options();
+  options.skip_bad_lines = options.several_labels = true;
+  const Rows<float> several = check<float>(text.data(), size, options);
+  const auto sets = static_cast<double>(several.labels.sets().size());
+  for (double target : several.targets) require(target >= 0 && target < sets);
   return 0;
 }
