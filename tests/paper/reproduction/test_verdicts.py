@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction.claims import VERDICTS, Claim
-from polyak.paper.reproduction.experiments import schedules
+from polyak.paper.reproduction.claims import VERDICTS
+from polyak.paper.reproduction.experiments import asymptotics, schedules
 from polyak.paper.reproduction.experiments.benchmark_claims import share_decides
+from polyak.paper.reproduction.experiments.theory import overtaking
 from polyak.paper.reproduction.page import BEGIN, END, keep, made, with_run
 from polyak.paper.reproduction.paired import Difference, difference, mean_of
-from polyak.paper.reproduction.run import reproduce
+from polyak.paper.reproduction.run import EXPERIMENTS, reproduce
 from polyak.paper.reproduction.thresholds import THRESHOLDS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -50,11 +52,11 @@ def test_ties_leave_a_majority_undecided():
     assert share_decides(3, 1, 9, 0.5) is False
 
 
-def ratios_at(**means):
-    """Ratios to batch at a few marks, all alike in both objectives."""
-    rows = [1000, 10_000, 100_000, 1_000_000]
-    one = {n: [Difference(mean, 0.01) for mean in found] for n, found in means.items()}
-    return dict.fromkeys(schedules.OBJECTIVES, (rows, one))
+ROWS = [1000, 10_000, 100_000, 1_000_000]
+
+
+def differences(means):
+    return [Difference(mean, 0.01) for mean in means]
 
 
 @pytest.mark.parametrize(
@@ -67,32 +69,64 @@ def ratios_at(**means):
     ],
 )
 def test_a_few_thousands(asgd, verdict):
-    found = ratios_at(ASGD=asgd)
-    when = schedules.stays_within(*found["gradient 2A"][:1], found["gradient 2A"][1]["ASGD"], 2.0)
-    holds = schedules._within(found, "ASGD", THRESHOLDS["few thousands"].number, when)
-    assert Claim("", "", "", holds).verdict == verdict
+    assert VERDICTS[schedules.within(ROWS, differences(asgd))] == verdict
 
 
 @pytest.mark.parametrize(
-    ("bad", "verdict"),
+    ("bad", "asgd", "verdict"),
     [
-        ([50.0, 20.0, 5.0, 1.5], "holds"),
-        ([50.0, 20.0, 5.0, 3.0], "holds later or weaker"),
-        ([50.0, 1.5, 1.2, 1.1], "does not hold"),
+        ([50.0, 20.0, 5.0, 1.5], [1.0] * 4, "holds"),
+        ([50.0, 20.0, 5.0, 3.0], [1.0] * 4, "holds later or weaker"),
+        (
+            [50.0, 5.0, 1.5, 1.1],
+            [1.0] * 4,
+            "holds later or weaker",
+        ),  # fewer, yet far more than ASGD
+        ([50.0, 1.5, 1.2, 1.1], [5.0, 1.0, 1.0, 1.0], "does not hold"),
+        ([50.0, 20.0, 2.01, 1.1], [1.0] * 4, "undecided"),
     ],
 )
-def test_hundreds_of_thousands(bad, verdict):
-    found = ratios_at(ASGD_BAD=bad)
-    when = schedules.stays_within(*found["gradient 2A"][:1], found["gradient 2A"][1]["ASGD_BAD"], 2)
-    both = dict.fromkeys(schedules.OBJECTIVES, when)
-    holds = schedules._not_before(found, THRESHOLDS["hundreds of thousands"].number, both)
-    assert Claim("", "", "", holds).verdict == verdict
+def test_hundreds_of_thousands(bad, asgd, verdict):
+    values = {"ASGD": differences(asgd), "ASGD_BAD": differences(bad)}
+    when = schedules.reached(ROWS, values)
+    assert VERDICTS[schedules.not_before(ROWS, values["ASGD_BAD"], when)] == verdict
 
 
-def test_what_only_half_the_objective_shows_does_not_hold():
-    found = ratios_at(ASGD_BAD=[50.0, 20.0, 1.5, 1.1])
-    when = {"gradient 2A": 56_234, "gradient A": 749_894}
-    assert schedules._not_before(found, 100_000, when) is False
+@pytest.mark.parametrize(
+    ("sgd", "verdict"),
+    [
+        ([5.0, 9.0, 12.0, 20.0], "holds"),  # as late as ASGD may be close to batch
+        ([5.0, 12.0, 10.01, 20.0], "undecided"),
+        ([5.0, 12.0, 8.0, 20.0], "holds later or weaker"),
+        ([5.0, 12.0, 12.0, 8.0], "does not hold"),
+    ],
+)
+def test_more_than_ten_times(sgd, verdict):
+    ratios = dict(zip([1000, 10_000, 31_623, 1_000_000], differences(sgd), strict=True))
+    assert VERDICTS[asymptotics.remains(ratios)] == verdict
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "verdict"),
+    [
+        ([0.4, 0.04], [3.0, 9.0], "holds"),
+        ([0.4, 0.04], [320.0, None], "holds later or weaker"),
+        ([0.4, 20.0], [3.0, 9.0], "does not hold"),
+    ],
+)
+def test_when_the_average_overtakes(near, far, verdict):
+    assert VERDICTS[overtaking._in_time(near, far)] == verdict
+
+
+@pytest.mark.slow
+def test_every_claim_is_a_sentence_of_the_paper(tmp_path):
+    drawn = [name for name in EXPERIMENTS if name != "benchmarks"]
+    claims = reproduce(drawn, tmp_path, scale=1e-4)
+    assert len(claims) > 20
+    for claim in claims:
+        assert re.search("“.+”", claim.text), claim.text
+        assert claim.where.startswith(("section", "appendix")), claim.where
+        assert claim.figure
 
 
 def test_every_threshold_gives_its_words_and_its_reason():
@@ -120,9 +154,11 @@ def test_the_page_is_made_by_a_command(run, tmp_path):
     assert text.endswith("and after\n")
     assert "STALE" not in text
     assert "“it takes only a few thousands example" in text
-    assert "![schedules](paper/figures/schedules.png)" in text
+    assert "**Figure 1. ASGD with the proposed learning rate" in text
+    assert "(paper/figures/schedules.svg)" in text
     kept = tmp_path / "paper"
-    assert (kept / "figures" / "schedules.png").is_file()
+    for name in ("figures/schedules.svg", "figures/schedules.csv", "tables/schedules.csv"):
+        assert (kept / name).is_file()
     assert not (kept / "pieces").exists()
     assert with_run(text, tmp_path / "paper") == text  # once more changes nothing
 
@@ -141,6 +177,14 @@ def test_the_documentations_page_is_that_of_the_run_kept_beside_it():
     text = page.read_text("utf-8")
     assert with_run(text, page.with_suffix("")) == text
     assert any(f"## {v[0].upper()}{v[1:]}" in text for v in VERDICTS.values())
+
+
+def test_every_claim_of_the_page_is_linked_to_what_it_rests_on():
+    text = (DOCS / "reproduction.md").read_text("utf-8")
+    links = re.findall(r"\[((?:Figure|Table)[^\]]*)\]\(#([\w-]+)\) \|$", text, re.MULTILINE)
+    assert len(links) == sum(line.startswith("| “") and "](#" in line for line in text.splitlines())
+    for number, name in links:  # it goes where the number stands
+        assert f'<a id="{name}"></a>**{number}. ' in text
 
 
 def test_what_is_kept_says_nothing_of_whose_machine_it_was():

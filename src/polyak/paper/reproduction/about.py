@@ -13,12 +13,12 @@ from polyak.paper.reproduction.pieces import Piece
 from polyak.storage.container import write_bytes
 
 
-def write_about(folder: Path, pieces: Sequence[Piece], scale: float | None) -> None:
+def write_about(folder: Path, pieces: Sequence[Piece], sizes: str) -> None:
     """Write ``run.json``: what a reader must know of a run, and nothing of whose machine it was."""
     spent = [json.loads((folder / "pieces" / p.file_name).read_bytes())["seconds"] for p in pieces]
     about = {
         "polyak": version("polyak"),
-        "scale": "default" if scale is None else scale,
+        "sizes": sizes,
         "machine": machine(),
         "minutes of computing": round(sum(spent) / 60, 1),
     }

@@ -20,18 +20,8 @@ from polyak.storage.container import write_bytes
 
 BEGIN = "<!-- begin: made by python -m polyak.paper.reproduction.page; do not edit -->"
 END = "<!-- end -->"
-TABLES = {
-    "schedules": "Section 6.1: excess risk over batch's",
-    "asymptotics": "Section 6.2: excess risk, compared",
-    "asymptotics-times": "Section 6.2: time a row",
-    "benchmarks-sets": "Section 6.3: the data sets, here / in the paper",
-    "benchmarks-errors": "Section 6.3: test error after one pass, in per cent",
-    "benchmarks-paired": "Section 6.3: ASGD's error less the other's, in points",
-    "benchmarks-costs": "Section 6.3: test cost after one pass",
-    "benchmarks-seconds": "Section 6.3: seconds of learning for one pass",
-    "benchmarks-ranks": "Our own measurement: places by test cost",
-}
-"""Which tables the page shows, and under which words."""
+LONGEST_TABLE = 60
+"""Tables of more lines are linked only."""
 
 Lines = list[list[str]]
 
@@ -51,7 +41,11 @@ def main(arguments: list[str]) -> int:
 
 def keep(run: Path, kept: Path) -> None:
     """Copy what a run has to show; its pieces are not for reading."""
-    for folder, kinds in {".": ("json", "csv"), "tables": ("csv",), "figures": ("png",)}.items():
+    for folder, kinds in {
+        ".": ("json", "csv"),
+        "tables": ("csv",),
+        "figures": ("svg", "csv"),
+    }.items():
         (kept / folder).mkdir(parents=True, exist_ok=True)
         for kind in kinds:
             for old in (kept / folder).glob(f"*.{kind}"):
@@ -72,37 +66,38 @@ def made(kept: Path) -> str:
     about = json.loads((kept / "run.json").read_text("utf-8"))
     verdicts = [line[3] for line in claims[1:]]
     parts = [
-        f"{verdicts_in_words(verdicts)} Run with polyak {about['polyak']} at scale "
-        f"{about['scale']} on {about['machine']}; {about['minutes of computing']:g} minutes of "
-        "computing.",
-        *_claims(claims, kept),
+        f"{verdicts_in_words(verdicts)} {about['sizes']} Run with polyak {about['polyak']} on "
+        f"{about['machine']}; {about['minutes of computing']:g} minutes of computing.",
+        *_claims(claims),
         "## What the paper's words were taken to mean",
         _table(_read(kept / "tables" / "thresholds.csv")),
-        "## The numbers",
+        "## Figures and tables",
     ]
-    for name, title in TABLES.items():
-        path = kept / "tables" / f"{name}.csv"
-        if path.exists():
-            link = f"[CSV]({kept.name}/tables/{name}.csv)"
-            parts += [f'<a id="table-{name}"></a>**{title}** ({link})', _wide(_table(_read(path)))]
-    parts.append("## The figures")
-    for path in sorted((kept / "figures").glob("*.png")):
-        parts.append(f'<a id="{path.stem}"></a>![{path.stem}]({kept.name}/figures/{path.name})')
+    for name, number, title, caption in _read(kept / "shown.csv")[1:]:
+        table = name.removeprefix("table-")
+        parts.append(f'<a id="{name}"></a>**{number}. {title}**')
+        if table == name:
+            drawing = f"{kept.name}/figures/{name}"
+            parts += [
+                _wide(f"[![{title}]({drawing}.svg)]({drawing}.svg)"),
+                f"{caption} ([CSV]({drawing}.csv))",
+            ]
+            continue
+        lines = _read(kept / "tables" / f"{table}.csv")
+        parts.append(f"{caption} ([CSV]({kept.name}/tables/{table}.csv))")
+        parts += [_wide(_table(lines))] if len(lines) <= LONGEST_TABLE else []
     return "\n\n".join(parts) + "\n"
 
 
-def _claims(claims: Lines, kept: Path) -> list[str]:
+def _claims(claims: Lines) -> list[str]:
     parts = []
-    shown = {path.stem for path in (kept / "figures").glob("*.png")} | {
-        f"table-{name}" for name in TABLES
-    }
     for verdict in VERDICTS.values():
         chosen = [line for line in claims[1:] if line[3] == verdict]
         if not chosen:
             continue
         heads = ["the paper", "where", "measured here", "shown in"]
         lines = [
-            [text, where, measured, f"[{label}](#{name})" if name in shown else label]
+            [text, where, measured, f"[{label}](#{name})"]
             for text, where, measured, _, label, name in chosen
         ]
         parts += [f"## {verdict[0].upper()}{verdict[1:]}", _table([heads, *lines])]

@@ -31,6 +31,12 @@ WORKERS = 2
 WHOLE_FROM = 0.02
 """From this scale on experiments on drawn data are whole: they are cheap."""
 
+NARROW = 500
+"""Stand-ins of so many features at most have all of the paper's rows by default."""
+
+WIDE_SHARE = 0.05
+"""What share of the paper's rows wider ones have by default; from here on narrow ones are whole."""
+
 
 def share_of_drawn(scale: float) -> float:
     """Give the share of its size that an experiment on drawn data has at a scale.

@@ -32,7 +32,7 @@ class Chapter:
     tables: list[Table]
 
 
-def write_report(chapters: list[Chapter], folder: Path, scale: float | None) -> None:
+def write_report(chapters: list[Chapter], folder: Path, sizes: str) -> None:
     """Write ``report.html``; the figures must be in their folder already."""
     head = joined(
         element("meta", charset="utf-8"),
@@ -43,7 +43,7 @@ def write_report(chapters: list[Chapter], folder: Path, scale: float | None) -> 
     numbers = numbers_of(chapters)
     body = element(
         "main",
-        _opening(chapters, scale),
+        _opening(chapters, sizes),
         _claims(chapters, numbers),
         _thresholds(),
         *(_chapter(chapter, folder, numbers) for chapter in chapters),
@@ -56,24 +56,21 @@ def write_report(chapters: list[Chapter], folder: Path, scale: float | None) -> 
 
 
 def numbers_of(chapters: list[Chapter]) -> dict[str, str]:
-    """Give figures the paper's numbers; what it does not have is A1, A2 and so on."""
+    """Give figures and tables the paper's numbers; what it does not have is A1, A2 and so on."""
     found, more, tables = {}, 0, 0
     for chapter in chapters:
         for figure in chapter.figures:
             more += figure.paper is None
             found[figure.name] = figure.paper or f"Figure A{more}"
         for table in chapter.tables:
-            tables += 1
-            found[f"table-{table.name}"] = f"Table A{tables}"
+            tables += table.paper is None
+            found[f"table-{table.name}"] = table.paper or f"Table A{tables}"
     return found
 
 
-def _opening(chapters: list[Chapter], scale: float | None) -> Markup:
+def _opening(chapters: list[Chapter], sizes: str) -> Markup:
     claims = [claim for chapter in chapters for claim in chapter.claims]
     sentence = verdicts_in_words([claim.verdict for claim in claims])
-    size = "Run at the default sizes: all is the paper's but the wider stand-ins."
-    if scale is not None:
-        size = f"Run at scale {number(scale)}, where 1 means the paper's sizes."
     return element(
         "header",
         element("p", "polyak · reproduction", class_="kicker"),
@@ -83,7 +80,7 @@ def _opening(chapters: list[Chapter], scale: float | None) -> Markup:
             "Wei Xu's “Towards Optimal One Pass Large Scale Learning with Averaged Stochastic "
             "Gradient Descent” says that the average of the iterates of stochastic gradient "
             "descent (ASGD), with the right learning rate, is as good after one pass as the batch "
-            f"optimum. {sentence} {size}",
+            f"optimum. {sentence} {sizes}",
             class_="lead",
         ),
     )

@@ -11,7 +11,14 @@ from typing import Any
 from polyak.paper.reproduction.about import write_about
 from polyak.paper.reproduction.claims import Claim
 from polyak.paper.reproduction.figures import Figure
-from polyak.paper.reproduction.pieces import WORKERS, Piece, run_pieces
+from polyak.paper.reproduction.pieces import (
+    NARROW,
+    WHOLE_FROM,
+    WIDE_SHARE,
+    WORKERS,
+    Piece,
+    run_pieces,
+)
 from polyak.paper.reproduction.report import Chapter, numbers_of, write_report
 from polyak.paper.reproduction.tables import Table, as_csv
 from polyak.paper.reproduction.thresholds import thresholds_table
@@ -77,8 +84,9 @@ def reproduce(
         chapters.append(chapter)
     claims = [claim for chapter in chapters for claim in chapter.claims]
     _write_claims(claims, numbers_of(chapters), folder)
-    write_about(folder, everything, scale)
-    write_report(chapters, folder, scale)
+    _write_shown(chapters, folder)
+    write_about(folder, everything, sizes_in_words(scale))
+    write_report(chapters, folder, sizes_in_words(scale))
     return claims
 
 
@@ -95,6 +103,40 @@ def _pieces(
         )
         for name, module in modules.items()
     }
+
+
+def sizes_in_words(scale: float | None) -> str:
+    """Say how large a run was.
+
+    Examples
+    --------
+    >>> sizes_in_words(0.04)
+    "Run at scale 0.04: drawn data and real sets whole, stand-ins with 4% of the paper's rows."
+    """
+    share = WIDE_SHARE if scale is None else scale
+    at = "the default sizes" if scale is None else f"scale {scale:g}"
+    if share >= 1:
+        return f"Run at {at}: all of the paper's sizes."
+    drawn = "whole" if share >= WHOLE_FROM else f"with {share / WHOLE_FROM:.2g} of their rows"
+    narrow = f"stand-ins of up to {NARROW} features whole, wider ones "
+    if share < WIDE_SHARE:
+        narrow = "stand-ins "
+    return (
+        f"Run at {at}: drawn data and real sets {drawn}, {narrow}with {100 * share:.2g}% of the "
+        "paper's rows."
+    )
+
+
+def _write_shown(chapters: list[Chapter], folder: Path) -> None:
+    """List all figures and tables, in their order, with what stands above and below them."""
+    numbers = numbers_of(chapters)
+    every: dict[str, Figure | Table] = {}
+    for chapter in chapters:
+        every |= {figure.name: figure for figure in chapter.figures}
+        every |= {f"table-{table.name}": table for table in chapter.tables}
+    lines = [[name, numbers[name], one.title, one.caption] for name, one in every.items()]
+    text = as_csv(["name", "number", "title", "caption"], lines)
+    (folder / "shown.csv").write_text(text, "utf-8")
 
 
 def _write_claims(claims: list[Claim], numbers: dict[str, str], folder: Path) -> None:

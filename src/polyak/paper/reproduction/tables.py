@@ -14,7 +14,7 @@ from polyak.storage.container import write_bytes
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of words and numbers under their heads.
+    """Rows of words and numbers under their heads. ``paper`` says which of the paper's it is.
 
     Examples
     --------
@@ -29,6 +29,7 @@ class Table:
     caption: str
     heads: list[str]
     rows: list[list[Any]] = field(default_factory=list)
+    paper: str | None = None
 
     def write(self, folder: Path) -> None:
         """Write it as NAME.csv."""

@@ -197,7 +197,7 @@ def claims(results: dict[str, Result]) -> list[Claim]:
             f"SGD's excess risk over ASGD's: {_at(sgd['ASGD'])}, more than ten times from "
             f"{_ten_from(sgd['ASGD'])}; averaging from row 0: {_at(sgd[FROM_ROW_0])}, from "
             f"{_ten_from(sgd[FROM_ROW_0])}",
-            _remains(sgd["ASGD"]) if enough else None,
+            remains(sgd["ASGD"]) if enough else None,
             "asymptotics",
         ),
         _faster(results),
@@ -216,16 +216,13 @@ def _ten_from(ratio: dict[int, Difference]) -> str:
     return f"{rows[0]:,} rows on" if rows else "nowhere on"
 
 
-def _remains(ratio: dict[int, Difference]) -> Holds:
-    """Judge all marks from about 10⁴ rows on: 10,000 itself, and half a power of ten later."""
+def remains(ratio: dict[int, Difference]) -> Holds:
+    """Judge all marks from the rows on that “about 10⁴” means: of the same rows ASGD is close."""
     ten = number("ten times")
-    states = {t: r.below(ten) for t, r in ratio.items() if t >= 10_000}
-    if True not in states.values():
-        return True if "undecided" not in states.values() else "undecided"
-    late = [state for t, state in states.items() if t >= number("about 10^4")]
-    if True not in late:
-        return "weaker"
-    return "weaker" if late[-1] is False else False
+    states = [r.below(ten) for t, r in ratio.items() if t >= number("about 10^4")]
+    if True not in states:
+        return True if "undecided" not in states else "undecided"
+    return "weaker" if states[-1] is False else False
 
 
 def _faster(results: dict[str, Result]) -> Claim:

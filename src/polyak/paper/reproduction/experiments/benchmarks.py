@@ -28,7 +28,7 @@ from polyak.paper.reproduction.experiments.contest import (
     describe,
     time_a_pass,
 )
-from polyak.paper.reproduction.pieces import Piece, Result, share_of_drawn
+from polyak.paper.reproduction.pieces import NARROW, WIDE_SHARE, Piece, Result, share_of_drawn
 
 __all__ = ["ABOUT", "TITLE", "claims", "figures", "pieces", "tables"]
 
@@ -51,10 +51,6 @@ ABOUT = (
 
 DETAILED = ("covtype", "delta", "rcv1", "mnist9")
 """The sets of the paper's Figure 3, in its order."""
-NARROW = 500
-"""Stand-ins of so many features at most have all of the paper's rows by default."""
-WIDE_SHARE = 0.05
-"""What share of the paper's rows wider ones have by default; from here on narrow ones are whole."""
 ORDERS, ORDERS_OF_STAND_INS = 5, 3
 TIMED_ROWS = 50_000
 

@@ -60,8 +60,9 @@ def claims(results: dict[str, Result]) -> list[Claim]:
     above = min(d for share, d in distances.items() if share > 2)
     return [
         Claim(
-            "Least squares diverges if the learning rate is above 2/M.",
-            "LemmaMaxGamma",
+            "“assuming all ‖x‖² are M, then (EqSGD) will diverge if learning rate is greater than "
+            "2/M”",
+            "appendix, LemmaMaxGamma",
             f"after {found['rows'][-1]:,} rows the distance is below {below:.2g} up to 1.9/M, and "
             f"above {above:.2g} from 2.1/M on",
             below < 10 and above > 1e6,

@@ -79,8 +79,9 @@ def claims(results: dict[str, Result]) -> list[Claim]:
     shares = [share for result in settings.values() for share in _shares(result)]
     return [
         Claim(
-            "The error of the average never exceeds the bound.",
-            "Theorem 1 (ThmLinearAvg)",
+            "“If γ₀λ₁ ≤ 1 and (2c−1)a < λ₀, then the estimator θ̄_t … satisfies: t E(‖θ̄_t−θ*‖_A²) ≤ "
+            "tr(A⁻¹S) + (2c₀+c₀²)(1+aγ₀t)^(c−1)/c · tr(A⁻¹S) + (1+c₀)²/(γ₀²t) · ‖θ₀−θ*‖²_(A⁻¹)”",
+            "section 2, Theorem 1 (ThmLinearAvg)",
             f"{len(settings)} settings drawn at random, {len(shares)} measurements: the simulated "
             f"error is at most {max(shares):.3g} of the bound",
             max(shares) <= 1,
