@@ -13,7 +13,7 @@ VERDICTS = {
     None: "cannot be told",
 }
 """Every verdict there is. "undecided" hangs on less than two standard errors; "cannot be told" says
-that the run was too small."""
+that the run was too small, or that the rows the claim speaks of are not at hand."""
 
 Holds = bool | Literal["weaker", "undecided"] | None
 
@@ -32,7 +32,8 @@ class Claim:
         What was measured, with its numbers.
     holds : bool, "weaker", "undecided" or None
         "weaker" if it holds only later, or for less, than the paper says; "undecided" if it hangs
-        on less than two standard errors; None if this run was scaled down too far to tell.
+        on less than two standard errors; None if this run was scaled down too far to tell, or had
+        not the rows.
     figure : str or None
         The name of the figure or table that shows it.
 

@@ -75,6 +75,7 @@ def made(kept: Path) -> str:
     ]
     for name, number, title, caption in _read(kept / "shown.csv")[1:]:
         table = name.removeprefix("table-")
+        title, caption = _plain(title), _plain(caption)
         parts.append(f'<a id="{name}"></a>**{number}. {title}**')
         if table == name:
             drawing = f"{kept.name}/figures/{name}"
@@ -115,6 +116,11 @@ def _table(lines: Lines) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def _plain(words: str) -> str:
+    """Keep θ* and θ_t from being read as emphasis."""
+    return words.replace("*", "\\*").replace("_", "\\_")
+
+
 def _wide(table: str) -> str:
     return f'<div class="wide" markdown>\n\n{table}\n\n</div>'
 
@@ -124,7 +130,7 @@ def _cell(cell: str) -> str:
     try:
         value = float(cell)
     except ValueError:
-        return cell.replace("|", "\\|")
+        return _plain(cell).replace("|", "\\|")
     return f"{int(value):,}" if value == int(value) and abs(value) >= 1 else f"{value:.4g}"
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from polyak.paper.datasets import PAPER_SETS
 from polyak.paper.reproduction.experiments.contest import PAPERS
 from polyak.paper.reproduction.paired import Difference, difference
 from polyak.paper.reproduction.pieces import Result
+from polyak.paper.reproduction.thresholds import number
 
 RIVALS = PAPERS[1:]
+ASKED_OFTEN = tuple(name for name in PAPERS if name != "LIBLINEAR")
+"""Those that are measured within passes; LIBLINEAR can be asked after whole ones only."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,34 @@ class Contest:
     def against(self, rival: str, what: str = "error", ours: str = "ASGD") -> Difference:
         """Compare after one pass: negative is better."""
         return difference(self.values(ours, what), self.values(rival, what))
+
+    def movement(self, name: str) -> float | None:
+        """Give how much errors move from one measurement to the next, from half a pass on."""
+        steps = []
+        for run in self.found["orders"]:
+            curve = run[name]
+            points = zip(curve["passes"], curve["error"], strict=True)
+            errors = [error for at, error in points if at >= 0.5]
+            if None in errors:
+                return None
+            steps += [abs(b - a) for a, b in pairwise(errors)]
+        return float(np.mean(steps))
+
+    def near_the_best_of(self, rival: str) -> tuple[float | None, float | None] | None:
+        """Give the seconds that ASGD and a rival take to come near the rival's lowest error.
+
+        None if the rival never has an error.
+        """
+        errors = self.found["curves"][rival]["error"]
+        lowest = min((error for error in errors if error is not None), default=None)
+        if lowest is None:
+            return None
+        goal = number("similar performance") * lowest
+        return self._seconds_to("ASGD", goal), self._seconds_to(rival, goal)
+
+    def _seconds_to(self, name: str, goal: float) -> float | None:
+        points = zip(self.found["curves"][name]["error"], self.seconds[name], strict=True)
+        return next((s for error, s in points if error is not None and error <= goal), None)
 
     def lowest(self) -> float:
         """Give the lowest median error that any of the six reaches in two passes."""

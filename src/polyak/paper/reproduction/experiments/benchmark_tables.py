@@ -17,6 +17,7 @@ from polyak.paper.reproduction.pieces import Result
 from polyak.paper.reproduction.tables import Table
 
 KNOWN = {**PAPER_SETS, **MORE_SETS}
+STREAMING = [name for name in ALGORITHMS if name != "LIBLINEAR"]
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
@@ -53,7 +54,9 @@ def tables(results: dict[str, Result]) -> list[Table]:
             [_line(contest, "cost", 1.0) for contest in contests],
         ),
         _ranks(contests),
+        _movement(contests),
         _seconds(results),
+        _sooner(contests),
     ]
 
 
@@ -158,6 +161,43 @@ def _ranks(contests: list[Contest]) -> Table:
         ["set", "loss", "ASGD", NEAR, "auto", "lowest of all", "its cost"],
         rows,
     )
+
+
+def _movement(contests: list[Contest]) -> Table:
+    rows: list[list[Any]] = []
+    for contest in contests:
+        moves = [contest.movement(name) for name in STREAMING]
+        cells = ["diverged" if m is None else float(f"{100 * m:.3g}") for m in moves]
+        rows.append([contest.title, LOSS_TITLES[contest.loss], *cells])
+    return Table(
+        "benchmarks-movement",
+        "How much test errors move, in points",
+        "The mean change between measurements a quarter of a pass apart, from half a pass on, over "
+        "all orders of the rows. LIBLINEAR can be asked after whole passes only.",
+        ["set", "loss", *STREAMING],
+        rows,
+    )
+
+
+def _sooner(contests: list[Contest]) -> Table:
+    rows = []
+    for contest in contests:
+        found = [contest.near_the_best_of(name) for name in STREAMING[1:]]
+        cells = ["diverged" if pair is None else " / ".join(map(_time, pair)) for pair in found]
+        rows.append([contest.title, LOSS_TITLES[contest.loss], *cells])
+    return Table(
+        "benchmarks-sooner",
+        "Seconds until the test error is near another's lowest: ASGD's / the other's",
+        "Near is at most 1.05 times the lowest median error that the other reaches in two passes; "
+        "the processor's time for learning, from medians over the orders. A dash: not in two "
+        "passes.",
+        ["set", "loss", *STREAMING[1:]],
+        rows,
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.2g}"
 
 
 def _seconds(results: dict[str, Result]) -> Table:

@@ -65,7 +65,7 @@ def claims(results: dict[str, Result]) -> list[Claim]:
         Claim(
             "“The above bound … is the best possible asymptotic convergence rate that can be "
             "achieved by any algorithms”",
-            "section 2, of CoralloryLinearAymptoticConvergence",
+            "section 2, after the first corollary",
             f"with a = λ₀ the bound of Theorem 1 is {tight:.3g} times the simulated error after "
             f"{last:,} rows, and that is {matched['simulated'][-1] / limit:.3g} times tr(A⁻¹S)",
             tight <= 2 if last >= 30_000 else None,
