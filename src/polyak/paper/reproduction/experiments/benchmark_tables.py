@@ -76,11 +76,11 @@ def _sets(ordered: list[Result]) -> Table:
                 _both(about["test_rows"], None if mine else paper.n_test),
                 _both(about["features"], None if mine else paper.n_features),
                 paper.alpha,
-                _both(float(f"{longest:.3g}"), None if mine else paper.longest),
+                _both(_rounded(longest), None if mine else paper.longest),
                 _both(found["start"], paper.start),
-                found["lambda0"],
-                longest / (paper.alpha * n),
-                longest / (found["lambda0"] * n),
+                _rounded(found["lambda0"]),
+                _rounded(longest / (paper.alpha * n)),
+                _rounded(longest / (found["lambda0"] * n)),
             ]
         )
     return Table(
@@ -98,6 +98,10 @@ def _sets(ordered: list[Result]) -> Table:
     )
 
 
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
 def _left_out(contests: list[Contest]) -> str:
     """Say why there are dashes."""
     words = ["LIBLINEAR's dual coordinate descent has no logistic loss (–)."]
@@ -110,7 +114,7 @@ def _left_out(contests: list[Contest]) -> str:
 
 
 def _both(here: Any, paper: Any) -> str:
-    words = [f"{value:,.6g}" if value is not None else "–" for value in (here, paper)]
+    words = [f"{value:,.7g}" if value is not None else "–" for value in (here, paper)]
     return words[0] if paper is None else " / ".join(words)
 
 
