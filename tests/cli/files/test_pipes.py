@@ -98,8 +98,7 @@ def standard_input(rows: Path, part: int | None, folder: Path) -> Iterator[tuple
 @contextmanager
 def named_pipe(rows: Path, part: int | None, folder: Path) -> Iterator[tuple[str, list[str]]]:
     pipe = folder / "pipe"
-    if not pipe.exists():
-        os.mkfifo(pipe)
+    os.mkfifo(pipe)
     writer = subprocess.Popen(
         ["sh", "-c", f"exec 3> {pipe}; {feeding(rows, part, '>&3')}"],
         start_new_session=True, stderr=subprocess.DEVNULL,
@@ -109,6 +108,7 @@ def named_pipe(rows: Path, part: int | None, folder: Path) -> Iterator[tuple[str
     finally:
         os.killpg(writer.pid, signal.SIGKILL)
         writer.wait()
+        pipe.unlink()  # what a child of the shell's, that is still dying, has written goes with it
 
 
 def feeding(rows: Path, part: int | None, to: str = "") -> str:
