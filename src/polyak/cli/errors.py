@@ -12,17 +12,8 @@ from typing import Any
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
 _OF_TABLES = (
-    *(
-        "target",
-        "positive",
-        "weight",
-        "exposure",
-        "drop",
-        "only",
-        "categorical",
-        "text",
-        "interact",
-    ),
+    *("target", "positive", "weight", "exposure", "drop", "only"),
+    *("categorical", "text", "interact"),
     *("ngrams", "delimiter", "encoding", "decimal", "missing", "comment", "dates"),
 )
 # How the options are called in Python, where most sentences come from, and how here.
