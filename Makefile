@@ -80,9 +80,10 @@ tsan: .venv-tsan/.installed
 # Needs clang with its runtime (Debian: clang libclang-rt-14-dev); `make fuzz FUZZ_SECONDS=600`.
 FUZZ_SECONDS ?= 30
 FUZZ_OPTIONS = -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1
-fuzz: build/fuzz-svmlight build/fuzz-vw $(VENV)/.installed-fuzz
+fuzz: build/fuzz-svmlight build/fuzz-vw build/fuzz-csv $(VENV)/.installed-fuzz
 	build/fuzz-svmlight -max_len=400 -dict=fuzz/svmlight.dict $(FUZZ_OPTIONS)
 	build/fuzz-vw -max_len=400 -dict=fuzz/vw.dict $(FUZZ_OPTIONS)
+	build/fuzz-csv -max_len=400 -dict=fuzz/csv.dict $(FUZZ_OPTIONS)
 	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
 FUZZ_BUILD = clang++ -std=c++17 -Icore -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
