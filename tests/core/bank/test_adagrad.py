@@ -51,6 +51,7 @@ def bank_of(loss, rates, p, alpha=0.0, **more):
     )
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "hinge", "modified_huber"])
 @pytest.mark.parametrize("p", [0.5, 0.625, 0.4])
 @pytest.mark.parametrize("sparse", [False, True])

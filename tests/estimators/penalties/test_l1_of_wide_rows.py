@@ -150,7 +150,7 @@ def test_a_class_that_comes_late_has_zeros_too() -> None:
     assert (weights != 0).any(axis=0).all()
 
 
-@pytest.mark.parametrize("asked", [{"alpha": 0.003}, {}])
+@pytest.mark.parametrize("asked", [{"alpha": 0.003}, pytest.param({}, marks=pytest.mark.slow)])
 def test_features_may_become_too_many_for_a_matrix_later(asked: Any) -> None:
     X, y = labelled()
     late = sparse.vstack([X[:1500].multiply(np.arange(3000) < 500), X[1500:]]).tocsr()
