@@ -43,7 +43,8 @@ def parquet_writer(
                     "a feature beyond 2^31 comes after others were written as 32-bit numbers; an "
                     ".npz file can hold both"
                 )
-            sink(table.cast(schema))
+            arrays = [a.cast(field.type) for a, field in zip(table.columns, schema, strict=True)]
+            sink(type(table).from_arrays(arrays, schema=schema))
 
         yield write
 

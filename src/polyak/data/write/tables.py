@@ -84,4 +84,4 @@ class ColumnReader:
                     f"{file}: the column {mine.name} holds {mine.type}, but it was {first.type} "
                     "before"
                 )
-        return table.cast(self._schema)
+        return type(table).from_arrays(table.columns, schema=self._schema)
