@@ -1,4 +1,4 @@
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,23 +48,21 @@ class _Text:
     @property
     def base(self) -> int: ...
 
+class _Reading(TypedDict):
+    file: int
+    offset: int
+    bytes_before: int
+    block_bytes: int
+    longest_line: int
+    threads: int
+    head_start: int
+    float64: bool
+    skip_bad_lines: bool
+    several_labels: bool
+
 class SvmlightText(_Text):
     def __init__(
-        self,
-        paths: list[str],
-        *,
-        file: int,
-        offset: int,
-        bytes_before: int,
-        block_bytes: int,
-        longest_line: int,
-        threads: int,
-        head_start: int,
-        float64: bool,
-        base: int,
-        largest_index: int,
-        skip_bad_lines: bool,
-        several_labels: bool,
+        self, paths: list[str], *, base: int, largest_index: int, **reading: Unpack[_Reading]
     ) -> None: ...
 
 class VwText(_Text):
@@ -72,22 +70,13 @@ class VwText(_Text):
         self,
         paths: list[str],
         *,
-        file: int,
-        offset: int,
-        bytes_before: int,
-        block_bytes: int,
-        longest_line: int,
-        threads: int,
-        head_start: int,
-        float64: bool,
         bits: int,
         need_labels: bool,
-        skip_bad_lines: bool,
-        several_labels: bool,
         names: int,
         with_tags: bool,
         crossed: list[list[str]],
         dropped: list[str],
+        **reading: Unpack[_Reading],
     ) -> None: ...
 
 # ---- core/python/bind_print.cpp

@@ -29,7 +29,7 @@ def needed(module: str, extra: str) -> Any:
         ) from error
 
 
-_are_frames_to_come = True
+_is_pandas_to_be_hidden = False
 
 
 def expect_no_frames() -> None:
@@ -39,8 +39,8 @@ def expect_no_frames() -> None:
     that takes half as long again as a small table. Where pandas is imported already nothing
     changes, and elsewhere it can still be imported.
     """
-    global _are_frames_to_come
-    _are_frames_to_come = False
+    global _is_pandas_to_be_hidden
+    _is_pandas_to_be_hidden = True
 
 
 class _NoPandas:
@@ -52,15 +52,15 @@ class _NoPandas:
 
 def pyarrow() -> Any:
     """Import pyarrow, which is not installed for those who need no tables."""
-    global _are_frames_to_come
+    global _is_pandas_to_be_hidden
     try:
         import pyarrow
     except ImportError as error:
         raise DataError(
             "to read tables, install the packages they need: pip install 'polyak[tables]'"
         ) from error
-    if not _are_frames_to_come and "pandas" not in sys.modules:
-        _are_frames_to_come = True
+    if _is_pandas_to_be_hidden and "pandas" not in sys.modules:
+        _is_pandas_to_be_hidden = False
         sys.meta_path.insert(0, _NoPandas)
         try:
             pyarrow.array([])  # it looks for pandas once

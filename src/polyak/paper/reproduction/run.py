@@ -77,9 +77,8 @@ def reproduce(
     results = run_pieces(everything, folder / "pieces", done, workers)
     chapters = []
     for name, module in modules.items():
-        chapter = _chapter(
-            name, module, {piece.name: results[piece.name] for piece in pieces[name]}
-        )
+        own = {piece.name: results[piece.name] for piece in pieces[name]}
+        chapter = _chapter(name, module, own)
         _write(chapter.figures, chapter.tables, folder)
         chapters.append(chapter)
     claims = [claim for chapter in chapters for claim in chapter.claims]
