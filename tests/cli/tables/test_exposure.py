@@ -114,3 +114,12 @@ def test_what_has_no_exposure(tmp_path: Path) -> None:
     (tmp_path / "rows.svm").write_text("1 1:1\n2 1:2\n")
     rows = ("train", tmp_path / "rows.svm", "-m", tmp_path / "m", "--loss", "poisson")
     assert "--exposure is for tables" in fails(*rows, "--exposure", "years")
+
+
+@pytest.mark.parametrize("role", ["weight", "exposure"])
+def test_words_are_named_where_a_number_should_stand(role: str, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("place,y,x\n" + "here,1,2\nthere,2,3\n" * 20)
+    options = ("--target", "y", "--loss", "poisson", f"--{role}", "place")
+    said = fails("train", table, *options, "-m", tmp_path / "m")
+    assert f"t.csv, line 2: the {role} is 'here', which is no number" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
-from polyak.data.tables.arrow_types import core_form, is_core_form, stored_as
+from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, is_core_form, stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.source import Piece, Source
 from polyak.data.tables.targets import numbers_of, read_targets
@@ -217,10 +217,7 @@ class PieceEncoder:
         weights = numbers_of(array)
         wrong = ~(np.isfinite(weights) & (weights >= 0))
         if wrong.any():
-            row = int(np.argmax(wrong))
-            file, number, unit = self._source.where(piece, row)
-            what = "missing" if np.isnan(weights[row]) else label_text(weights[row])
-            raise DataError(f"{file}, {unit} {number}: the weight is {what}")
+            self._refuse("weight", array, weights, int(np.argmax(wrong)), piece)
         return weights
 
     def _exposures(self, array: Any, piece: Piece, chosen: NDArray[np.int64]) -> Any:
@@ -228,11 +225,19 @@ class PieceEncoder:
         right = np.isfinite(exposures) & (exposures > 0)
         if not right[chosen].all():
             row = int(chosen[np.argmin(right[chosen])])
-            file, number, unit = self._source.where(piece, row)
-            missing = np.isnan(exposures[row])
-            what = "missing" if missing else f"{label_text(exposures[row])}, not above zero"
-            raise DataError(f"{file}, {unit} {number}: the exposure is {what}")
+            self._refuse("exposure", array, exposures, row, piece)
         return np.where(right, exposures, 1.0)
+
+    def _refuse(self, role: str, array: Any, numbers: Any, row: int, piece: Piece) -> NoReturn:
+        """Say what stands where a number of this role should."""
+        file, line, unit = self._source.where(piece, row)
+        value, what = array[row].as_py(), label_text(numbers[row])
+        if np.isnan(numbers[row]):
+            is_word = isinstance(value, str) and value not in MISSING_WORDS
+            what = f"{value!r}, which is no number" if is_word else "missing"
+        elif role == "exposure":
+            what += ", not above zero"
+        raise DataError(f"{file}, {unit} {line}: the {role} is {what}")
 
 
 def _in_words(column: Column) -> str:
