@@ -4,7 +4,8 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE_FILES := $(wildcard $(addprefix core/,*/*.cpp */*.hpp */*/*.cpp */*/*.hpp))
 CORE := $(CORE_FILES) CMakeLists.txt pyproject.toml
-BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11"
+# setuptools: LIBLINEAR, a peer of the benchmarks, comes as source where there is no wheel.
+BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11" "setuptools>=70.1"
 
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
