@@ -3,8 +3,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "kernels/halves.hpp"
+#include "kernels/kernel_choice.hpp"
+#include "learn/newton/block_kernels.hpp"
 #include "learn/newton/block_sums.hpp"
 #include "learn/newton/coordinate_descent.hpp"
 #include "python/rows/any_rows.hpp"
@@ -64,9 +69,14 @@ void check_size(size_t size, size_t wanted) {
   if (size != wanted) throw nb::value_error("the rows and the columns differ in size");
 }
 
+// From so many numbers on, two threads gain more than the 20 us or so that it takes to start one.
+bool worth_two_threads(size_t numbers, int threads) {
+  return threads > 1 && numbers >= size_t{1} << 17;
+}
+
 int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
                       AnyArray values, std::optional<Integers> order, Integers features,
-                      Column centre, Column per_unit, Block out) {
+                      Column centre, Column per_unit, Block out, int threads) {
   const AnyRows any{indptr, indices, values};
   const size_t columns = features.shape(0);
   check_size(centre.shape(0), columns);
@@ -81,7 +91,8 @@ int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> in
   return visit_block(out, [&](auto *at, int64_t stride) {
     using Out = std::remove_pointer_t<decltype(at)>;
     return any.visit([&](const auto &rows) {
-      return fill_rows(rows, taken, count, units, Room<Out>{at, stride});
+      return fill_rows(rows, taken, count, units, Room<Out>{at, stride},
+                       worth_two_threads(out.shape(0) * columns, threads));
     });
   });
 }
@@ -110,6 +121,81 @@ double row_norms(ReadBlock Z, Weights norms) {
   return visit_rows(Z, [&](const auto &rows) { return squared_norms(rows, norms.data()); });
 }
 
+// Scores of rows by weights in the rows' own precision, a row a model.
+NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
+  const size_t rows = Z.shape(0), columns = Z.shape(1), models = W.shape(0);
+  check_size(W.shape(1), columns);
+  if (W.dtype() != Z.dtype() || (models > 1 && W.stride(0) != int64_t(columns)))
+    throw nb::type_error("weights are contiguous, and as precise as the rows");
+  auto scores = new_array<double>({rows, models});
+  nb::gil_scoped_release release;
+  const bool two = worth_two_threads(rows * columns * models / 8, threads);  // little to do each
+  visit_rows(Z, [&](const auto &some) {
+    using Value = std::remove_cv_t<std::remove_pointer_t<decltype(some.values)>>;
+    const auto *weights = static_cast<const Value *>(W.data());
+    by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
+      const BlockRows<Value> half{some[begin], end - begin, some.columns, some.stride};
+      double *own = scores.data() + begin * int64_t(models);
+      POLYAK_CALL(score_rows(half, weights, int64_t(models), own));
+    });
+  });
+  return scores;
+}
+
+// Sums of both halves of the rows, each model's loss first, then their gradients.
+template <class Value>
+std::vector<double> look_by_halves(const LogisticBlock<Value> &block, const double *move,
+                                   double *scores, bool two_threads) {
+  const int64_t models = block.models, size = models * (block.rows.columns + 1);
+  std::vector<double> sums(static_cast<size_t>(2 * size));
+  by_halves(block.rows.count, two_threads, [&](int half, int64_t begin, int64_t end) {
+    double *own = sums.data() + half * size;
+    const LogisticLook look{begin, end, move, scores, own, own + models};
+    POLYAK_CALL(look_at(block, look));
+  });
+  for (int64_t k = 0; k < size; ++k) sums[k] += sums[size + k];
+  return sums;
+}
+
+nb::tuple logistic_look(ReadBlock Z, Column targets, std::optional<Column> weights, Matrix scores,
+                        std::optional<Matrix> move, int threads) {
+  const size_t rows = Z.shape(0), columns = Z.shape(1), models = scores.shape(1);
+  for (const size_t size : {targets.shape(0), scores.shape(0), weights ? weights->shape(0) : rows})
+    check_size(size, rows);
+  check_size(move ? move->shape(0) : models, models);
+  check_size(move ? move->shape(1) : columns, columns);
+  auto found = new_array<double>({rows, models}), values = new_array<double>({models}),
+       gradient = new_array<double>({models, columns});
+  const double *step = move ? move->data() : nullptr, *own = weights ? weights->data() : nullptr;
+  {
+    nb::gil_scoped_release release;
+    std::copy_n(scores.data(), rows * models, found.data());
+    const bool two = worth_two_threads(rows * columns * models, threads);
+    const auto sums = visit_rows(Z, [&](const auto &some) {
+      const LogisticBlock block{some, targets.data(), own, static_cast<int64_t>(models)};
+      return look_by_halves(block, step, found.data(), two);
+    });
+    std::copy_n(sums.begin(), models, values.data());
+    std::copy_n(sums.begin() + models, models * columns, gradient.data());
+  }
+  return nb::make_tuple(found, values, gradient);
+}
+
+NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double most) {
+  const size_t rows = scores.shape(0), models = scores.shape(1);
+  check_size(targets.shape(0), rows);
+  check_size(weights.shape(0), rows);
+  auto sums = new_array<double>({4, models});
+  nb::gil_scoped_release release;
+  double *at = sums.data();
+  std::fill_n(at, 4 * models, 0.0);
+  const LogisticBlock<double> block{
+      {nullptr, int64_t(rows), 0, 0}, targets.data(), weights.data(), int64_t(models)};
+  POLYAK_CALL(add_up(block, scores.data(),
+                     LogisticSums{most, at, at + models, at + 2 * models, at + 3 * models}));
+  return sums;
+}
+
 }  // namespace
 
 void bind_newton(nb::module_ &m) {
@@ -118,7 +204,7 @@ void bind_newton(nb::module_ &m) {
         "Move v to the minimum of a quadratic with an L1 penalty and lower bounds.");
   m.def("fill_standard", fill_standard, nb::arg("indptr").none(), nb::arg("indices").none(),
         nb::arg("values"), nb::arg("order").none(), nb::arg("features"), nb::arg("centre"),
-        nb::arg("per_unit"), nb::arg("out"),
+        nb::arg("per_unit"), nb::arg("out"), nb::arg("threads") = 1,
         "Write rows in standard units; say how many values had no column.");
   m.def("sparse_gram", sparse_gram, nb::arg("Z"), nb::arg("h").none(), nb::arg("most"),
         "Add up h z z' over rows, unless more than such a share of their numbers is not zero.");
@@ -126,4 +212,12 @@ void bind_newton(nb::module_ &m) {
         nb::arg("varied"), "Add to the squares of columns and to how many are not zero.");
   m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"),
         "Give the squared norms of rows; the largest is returned.");
+  m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),
+        "Score rows by weights, a row a model; a row's scores do not depend on the others.");
+  m.def("logistic_look", logistic_look, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
+        nb::arg("scores"), nb::arg("move").none(), nb::arg("threads"),
+        "Lower scores by those of a step; give them, the logistic losses, and their gradient.");
+  m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
+        nb::arg("most"),
+        "Add up logistic losses, their squares, errors, and losses up to a bound.");
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/halves.hpp"
 #include "rows/check.hpp"
 #include "rows/rows.hpp"
 
@@ -66,42 +67,45 @@ constexpr int64_t kAhead = 16;
 
 template <class Wide, class In, class Out>
 void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                const StandardUnits &units, Room<Out> out) {
+                const StandardUnits &units, Room<Out> out, bool two_threads) {
   const std::vector<Wide> centre(units.centre, units.centre + units.columns);
   const std::vector<Wide> per_unit(units.per_unit, units.per_unit + units.columns);
-  for (int64_t i = 0; i < count; ++i, out.at += out.stride) {
-    const In *x = rows[row_number(order, i, rows.count)].value;
+  for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);  // or none is written
+  by_halves(count, two_threads, [&](int, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const In *x = rows[order ? order[i] : i].value;
 #if defined(__GNUC__)
-    if (order && i + kAhead < count)  // the next rows are anywhere
-      for (int64_t j = 0; j < units.columns; j += 64 / int64_t(sizeof(In)))
-        __builtin_prefetch(rows.values + order[i + kAhead] * rows.stride + j);
+      if (order && i + kAhead < end)  // the next rows are anywhere
+        for (int64_t j = 0; j < units.columns; j += 64 / int64_t(sizeof(In)))
+          __builtin_prefetch(rows.values + order[i + kAhead] * rows.stride + j);
 #endif
-    Out *z = out.at;
-    const Wide *c = centre.data(), *u = per_unit.data();
-    for (int64_t j = 0; j < units.columns; ++j)
-      z[j] = static_cast<Out>(static_cast<Out>(static_cast<Wide>(x[j]) - c[j]) * u[j]);
-  }
+      Out *z = out.at + i * out.stride;
+      const Wide *c = centre.data(), *u = per_unit.data();
+      for (int64_t j = 0; j < units.columns; ++j)
+        z[j] = static_cast<Out>(static_cast<Out>(static_cast<Wide>(x[j]) - c[j]) * u[j]);
+    }
+  });
 }
 
 // Gives how many values had no column.
 template <class In, class Out>
 int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out) {
+                  const StandardUnits &units, Room<Out> out, bool two_threads) {
   if (rows.features != units.columns) refuse("dense rows have a column for every feature");
   // What is rounded once is rounded alike in the rows' own precision.
   if constexpr (sizeof(In) == 4 && sizeof(Out) == 4)
     if (std::all_of(units.centre, units.centre + units.columns,
                     [](double c) { return c == static_cast<double>(static_cast<float>(c)); })) {
-      fill_dense<float>(rows, order, count, units, out);
+      fill_dense<float>(rows, order, count, units, out, two_threads);
       return 0;
     }
-  fill_dense<double>(rows, order, count, units, out);
+  fill_dense<double>(rows, order, count, units, out, two_threads);
   return 0;
 }
 
 template <class In, class Index, class Out>
 int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out) {
+                  const StandardUnits &units, Room<Out> out, bool) {
   check_offsets(rows);
   const ColumnOf column_of(units.features, units.columns);
   std::vector<Out> zeros(static_cast<size_t>(units.columns));

@@ -3,6 +3,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 # ---- core/python/bind_text.hpp
 
 class LineTooLong(ValueError): ...  # noqa: N818  (it says which file)
@@ -19,8 +21,8 @@ class TextBlock:
     file: int
     end: int
     bytes_read: int
-    targets: NDArray[np.float64]  # NaN where there is no label
-    weights: NDArray[np.float64] | None  # if they are not all one
+    targets: Floats  # NaN where there is no label
+    weights: Floats | None  # if they are not all one
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[Any]
@@ -82,12 +84,9 @@ class VwText(_Text):
 # ---- core/python/bind_print.cpp
 
 def print_svmlight(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: NDArray[np.float64],
+    indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any], targets: Floats
 ) -> bytes: ...
-def print_lines(table: NDArray[np.float64]) -> bytes: ...
+def print_lines(table: Floats) -> bytes: ...
 
 # ---- core/python/bind_records.cpp
 
@@ -136,12 +135,12 @@ def hash_name(name: str | bytes) -> int: ...
 # ---- core/python/bind_newton.cpp
 
 def coordinate_descent(
-    H: NDArray[np.float64],
-    c: NDArray[np.float64],
-    ridge: NDArray[np.float64],
-    threshold: NDArray[np.float64],
-    lowest: NDArray[np.float64],
-    v: NDArray[np.float64],
+    H: Floats,
+    c: Floats,
+    ridge: Floats,
+    threshold: Floats,
+    lowest: Floats,
+    v: Floats,
     enough: float,
     rounds: int,
 ) -> bool: ...
@@ -151,17 +150,24 @@ def fill_standard(
     values: NDArray[Any],
     order: NDArray[np.int64] | None,
     features: NDArray[np.int64],
-    centre: NDArray[np.float64],
-    per_unit: NDArray[np.float64],
+    centre: Floats,
+    per_unit: Floats,
     out: NDArray[Any],
+    threads: int = 1,
 ) -> int: ...
-def sparse_gram(
-    Z: NDArray[Any], h: NDArray[np.float64] | None, most: float
-) -> NDArray[np.float64] | None: ...
-def column_sizes(
-    Z: NDArray[Any], limit: float, squares: NDArray[np.float64], varied: NDArray[np.float64]
-) -> None: ...
-def block_norms(Z: NDArray[Any], norms: NDArray[np.float64]) -> float: ...
+def sparse_gram(Z: NDArray[Any], h: Floats | None, most: float) -> Floats | None: ...
+def column_sizes(Z: NDArray[Any], limit: float, squares: Floats, varied: Floats) -> None: ...
+def block_norms(Z: NDArray[Any], norms: Floats) -> float: ...
+def block_scores(Z: NDArray[Any], W: NDArray[Any], threads: int) -> Floats: ...
+def logistic_look(
+    Z: NDArray[Any],
+    targets: Floats,
+    weights: Floats | None,
+    scores: Floats,
+    move: Floats | None,
+    threads: int,
+) -> tuple[Floats, Floats, Floats]: ...
+def logistic_sums(scores: Floats, targets: Floats, weights: Floats, most: float) -> Floats: ...
 
 # ---- core/python/bind_bank.cpp
 
@@ -207,27 +213,20 @@ class _Bank:
         parameter: list[float],
     ) -> None: ...
     # The first arguments of both are rows: CheckedRows, or indptr, indices and values.
-    def learn(
-        self, *rows_targets_classes_weights_order_scores_stops: Any
-    ) -> NDArray[np.float64]: ...
+    def learn(self, *rows_targets_classes_weights_order_scores_stops: Any) -> Floats: ...
     def check(self, *rows_targets_weights: Any) -> CheckedRows: ...
     def warm_up(
         self, indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
     ) -> None: ...
     def grow(self, features: int, /) -> None: ...
     def weights(self, last: bool, begin: int = 0, end: int | None = None) -> NDArray[Any]: ...
-    def intercepts(self, last: bool) -> NDArray[np.float64]: ...
+    def intercepts(self, last: bool) -> Floats: ...
     def state(self) -> dict[str, Any]: ...
     def set_state(
-        self,
-        lines: NDArray[Any],
-        squares: NDArray[np.float64],
-        models: NDArray[np.float64],
-        clock: int,
-        looked: int,
+        self, lines: NDArray[Any], squares: Floats, models: Floats, clock: int, looked: int
     ) -> None: ...
-    def models(self) -> NDArray[np.float64]: ...
-    def set_models(self, models: NDArray[np.float64]) -> None: ...
+    def models(self) -> Floats: ...
+    def set_models(self, models: Floats) -> None: ...
     @property
     def clock(self) -> int: ...
     @property
@@ -244,26 +243,23 @@ def score_rows(
 ) -> NDArray[Any]: ...
 def squared_norms(
     indptr: NDArray[Any] | None, indices: NDArray[Any] | None, values: NDArray[Any]
-) -> NDArray[np.float64]: ...
+) -> Floats: ...
 def shift_rows(
     indptr: NDArray[Any] | None,
     indices: NDArray[Any] | None,
     values: NDArray[Any],
     features: NDArray[np.int64],
-    means: NDArray[np.float64],
+    means: Floats,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]: ...
 def count_scores(
-    scores: NDArray[np.float64],
-    positive: NDArray[np.bool_],
-    weights: NDArray[np.float64] | None,
-    counts: NDArray[np.float64],
+    scores: Floats, positive: NDArray[np.bool_], weights: Floats | None, counts: Floats
 ) -> None: ...
 def add_softmax_losses(
-    scores: NDArray[np.float64],
+    scores: Floats,
     positive: NDArray[np.bool_],
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     first: float,
-    losses: NDArray[np.float64],
+    losses: Floats,
 ) -> None: ...
 def replica_weight(seed: int, row: int, replica: int) -> float: ...
 
@@ -299,10 +295,10 @@ class _Rivals(Protocol):
         indptr: NDArray[Any] | None,
         indices: NDArray[Any] | None,
         values: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: Floats,
         loss: str,
-        weights: NDArray[np.float64],
-        state: NDArray[np.float64],
+        weights: Floats,
+        state: Floats,
         *,
         alpha: float,
         gamma0: float,
@@ -314,10 +310,10 @@ class _Rivals(Protocol):
         indptr: NDArray[Any] | None,
         indices: NDArray[Any] | None,
         values: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: Floats,
         loss: str,
-        weights: NDArray[np.float64],
-        state: NDArray[np.float64],
+        weights: Floats,
+        state: Floats,
         *,
         alpha: float,
         radius: float,
@@ -329,12 +325,12 @@ class _Rivals(Protocol):
         indptr: NDArray[Any] | None,
         indices: NDArray[Any] | None,
         values: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: Floats,
         loss: str,
-        weights: NDArray[np.float64],
-        gains: NDArray[np.float64],
-        before: NDArray[np.float64],
-        state: NDArray[np.float64],
+        weights: Floats,
+        gains: Floats,
+        before: Floats,
+        state: Floats,
         *,
         alpha: float,
         t0: float,
@@ -346,12 +342,12 @@ class _Rivals(Protocol):
         indptr: NDArray[Any] | None,
         indices: NDArray[Any] | None,
         values: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: Floats,
         loss: str,
-        weights: NDArray[np.float64],
-        moves: NDArray[np.float64],
-        changes: NDArray[np.float64],
-        state: NDArray[np.float64],
+        weights: Floats,
+        moves: Floats,
+        changes: Floats,
+        state: Floats,
         *,
         alpha: float,
         eta0: float,
@@ -383,14 +379,14 @@ class TableEncoder:
     ]: ...
     def names(self) -> _Names: ...
 
-def number_matrix(schema: Any, array: Any) -> NDArray[np.float64]: ...
-def column_numbers(schema: Any, array: Any) -> tuple[NDArray[np.float64], bool, bool]: ...
+def number_matrix(schema: Any, array: Any) -> Floats: ...
+def column_numbers(schema: Any, array: Any) -> tuple[Floats, bool, bool]: ...
 
 # ---- core/python/bind_written.cpp
 
 def written_numbers(
     schema: Any, array: Any, decimal: str, thousands: str, missing: list[str]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+) -> tuple[Floats, NDArray[np.int64]]: ...
 def written_dates(
     schema: Any, array: Any, order: str, missing: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]: ...

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+ROWS_AT_A_TIME = 1 << 12
+
 
 class Means(NamedTuple):
     """The sums of all columns so far, and over how many rows."""
@@ -21,7 +23,10 @@ class Means(NamedTuple):
         if sparse.issparse(X):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = X.sum(axis=0, dtype=np.float64)
+            sums = np.zeros(X.shape[1])
+            for begin in range(0, len(X), ROWS_AT_A_TIME):  # a product takes a quarter of the time
+                some = X[begin : begin + ROWS_AT_A_TIME]
+                sums += np.ones(len(some), X.dtype) @ some
         return (
             cls(sums, len(X)) if before is None else cls(before.sums + sums, before.rows + len(X))
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, definite, gram
+from polyak.learn.newton.block.algebra import WIDE, definite, gram, times_transposed
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
@@ -57,7 +57,7 @@ def fit_exactly(
     Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
     weighted = targets if weights is None else targets * weights[:, None]
     G = before.G[0] + gram(Z, weights, threads)
-    b = before.P[:, 0] + Z.T @ weighted
+    b = before.P[:, 0] + times_transposed(Z, weighted, threads)
     W = before.W
     if due:
         W = penalty.nearly(G, b, W, lead, within=WITHIN, most=REPETITIONS)
@@ -92,21 +92,25 @@ def newton_steps(
     held: HeldRows,
     before: Information,
     penalty: Ridge,
+    start: Floats | None,
     lead: int,
     rows: int,
     threads: int,
     every: int,
     keep: bool,
 ) -> list[tuple[Block, Past]]:
-    """Take Newton's steps, one output after the other; ``rows`` are there with those before."""
+    """Take Newton's steps, one output after the other; ``rows`` are there with those before.
+
+    ``start`` are the held rows' scores by the weights before, where they are known already.
+    """
     Z, weights, found = held.rows(len(before)), held.weights(), []
     for k in range(before.W.shape[2]):
         block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        found.append(
-            (block, learn_block(loss.of_output(k), block, past, penalty, lead, rows, keep=keep))
-        )
+        scores = None if start is None else start[..., k]
+        how = (loss.of_output(k), block, past, penalty, lead, rows)
+        found.append((block, learn_block(*how, scores=scores, keep=keep)))
     return found
 
 

@@ -23,7 +23,11 @@ Up to a few thousand, the more rows a block has the better; in time it makes lit
 """
 LONG_BLOCK = 16384
 """Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
-with few blocks the sum of them is closer to that of the last weights."""
+with few blocks the sum of them is closer to that of the last weights. Elsewhere blocks grow to it.
+"""
+BLOCKS_BEFORE, MOST_NUMBERS = 16, 1 << 20
+"""A block grows once there are so many of its size before it, as long as it has no more numbers: it
+is fitted in little more time than a shorter one, and no weights are older by much."""
 UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
@@ -57,12 +61,15 @@ class HeldRows:
         rows, others = self._Z[: self.count], self._targets[: self.count]
         return int(rows.nbytes + others.nbytes)
 
-    def make_room(self, features: int, most: int) -> None:
-        """Have room for a block of rows with so many features, of which there may be ``most``."""
+    def make_room(self, features: int, most: int, before: int) -> None:
+        """Have room for a block of rows with so many features, of which there may be ``most``.
+
+        ``before`` says how many rows came before the block.
+        """
         width = self.first + features
         dtype = self._Z.dtype
         if not self.count:
-            self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
+            self._begin(width, before)
             dtype = np.dtype(np.float32 if width > WIDE and not self.exact else np.float64)
         rows, columns = self._Z.shape
         if rows >= self.block and columns >= width and dtype == self._Z.dtype:
@@ -73,6 +80,19 @@ class HeldRows:
         wider[: self.count, :columns] = self._Z[: self.count]
         self._Z = wider
 
+    def _begin(self, width: int, before: int) -> None:
+        """Say how many rows the next block has."""
+        self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
+        most = min(LONG_BLOCK, MOST_NUMBERS // max(width, 1), before // BLOCKS_BEFORE)
+        while 2 * self.block <= most:
+            self.block *= 2
+        if len(self._targets) < self.block:
+            self._have_targets(self.block)
+
+    def _have_targets(self, rows: int) -> None:
+        self._targets = np.zeros((rows, self._targets.shape[1]))
+        self._weights, self._fresh = np.ones((2, rows))
+
     def add(
         self,
         rows: SomeRows,
@@ -81,12 +101,14 @@ class HeldRows:
         standard: Standard,
         *,
         fresh: bool,
+        threads: int = 1,
     ) -> int:
         """Take rows in; say how often a feature was left out, being no column."""
         place = slice(self.count, self.count + len(rows))
         self._weighed = None
         self._Z[place, : self.first] = 1.0
-        others = standard.fill(rows, self._Z[place, self.first : self.first + len(standard)])
+        room = self._Z[place, self.first : self.first + len(standard)]
+        others = standard.fill(rows, room, threads)
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
         self._fresh[place] = float(fresh)
@@ -161,6 +183,8 @@ class HeldRows:
         rows = arrays["held.rows"]
         self.count, self.block, self._weighed = len(rows), block, None
         self._Z = np.zeros((block, rows.shape[1]), rows.dtype)
+        if len(self._targets) < block:
+            self._have_targets(block)
         self._Z[: self.count] = rows
         self._targets[: self.count] = arrays["held.targets"]
         self._weights[: self.count] = arrays["held.weights"]

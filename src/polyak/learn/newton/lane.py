@@ -222,7 +222,8 @@ class NewtonLane(BlockLearning):
             return block.hessian(self.loss, scores[..., 0], safe=False)
         Z, W = self._held.rows(len(self._known)), self._known.W[:, self.lead, output]
         loss = self._newton_loss(self.clock).of_output(output)
-        bend = curvature(loss, times(Z, W), self._held.targets()[:, output])
+        scores = times(Z, W[:, None])[:, 0]
+        bend = curvature(loss, scores, self._held.targets()[:, output])
         return gram(Z, bend, self.threads)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:

@@ -35,7 +35,7 @@ from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, WIDEST, most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import remembered
-from polyak.learn.newton.scoring import BlockScoring
+from polyak.learn.newton.scoring import BlockScoring, Scored
 from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
@@ -89,6 +89,7 @@ class BlockLearning(BlockScoring):
         self._counted = 0  # held rows that are in the sums
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
         self._lately: Floats = np.zeros(len(self.penalties))
+        self._scored = Scored(np.empty(0), 0, [])
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         self.standard: Standard
         self._held: HeldRows
@@ -99,7 +100,7 @@ class BlockLearning(BlockScoring):
             return
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
-        self._held.make_room(len(self.standard), self.widest)
+        self._make_room()
 
     def _chose_features(self, first_rows: Rows) -> bool:
         """Make columns of the features of the first rows, or of some; not if they are too many."""
@@ -239,17 +240,12 @@ class BlockLearning(BlockScoring):
             rows, targets = rows[:take], targets[:take]
             weights = None if weights is None else weights[:take]
             self._has_room(rows)
-        self._held.make_room(len(self.standard), self.widest)
-        signs = self._signs(targets)
-        self._left_out += self._held.add(rows, signs, weights, self.standard, fresh=not again)
+        self._make_room()
+        own, fresh = (rows, self._signs(targets), weights), not again
+        self._left_out += self._held.add(*own, self.standard, fresh=fresh, threads=self.threads)
         self.clock += take
         self._learned_again += take if again else 0
         return take
-
-    def _signs(self, targets: NDArray[Any]) -> Floats:
-        if self.one_vs_rest:
-            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
-        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _advance(self, scores: Floats | None) -> None:
         held = self._held.count
@@ -281,7 +277,7 @@ class BlockLearning(BlockScoring):
         self._known = without_others(self._known.padded(self._columns), columns)
         self.standard = self.standard.kept(places)
         self._known = Information.added([self._known], [1.0], self._penalty(self.standard))
-        self._held.make_room(len(self.standard), self.widest)
+        self._make_room()
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -324,16 +320,17 @@ class BlockLearning(BlockScoring):
         if provisional and held.count < len(before) and dense and not self.softmax:
             few = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
-        blocks_before = (rows - held.count) // held.block
+        blocks_before = (rows - held.count) // held.longest
         every = rows_of_matrix(self.standard, blocks_before, before.outputs_each) if dense else 1
         if self.softmax:
             sizes = self.penalties, lead, rows, self.threads, every
             return learn_classes(held, before, shrink, *sizes, provisional=provisional)
+        start = self._block_scores()
         if self.sparsity is not None and self.sparsity.positive:
-            before = before.moved_to(self._not_negative(before.W))
+            before, start = before.moved_to(self._not_negative(before.W)), None
         how = (self._newton_loss(rows), held, before, penalty)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
-        steps = newton_steps(*how, lead, rows, self.threads, every, keep)
+        steps = newton_steps(*how, start, lead, rows, self.threads, every, keep)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
     def _newton_loss(self, rows: float) -> Loss:  # the loss, or one without corners
@@ -359,7 +356,7 @@ class BlockLearning(BlockScoring):
         self._counted = self._solved = 0
         self._first_block = False
         self._left_out = 0
-        self._held.make_room(len(self.standard), self.widest)
+        self._make_room()
 
     def _move_centres(self, mean: Floats, variance: Floats) -> Floats:
         """Move the centres that rows have left behind, where cancellation would eat their digits.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
 from polyak.learn.newton.block.curvature import value_and_slope
 from polyak.losses import get_loss
 
@@ -40,6 +41,12 @@ def progressive_sums(
            [0. ]]), array([2.5]))
     """
     rows, penalties, outputs = scores.shape
+    sums = np.zeros((len(SUMS), penalties * outputs))
+    sums[0] = weights.sum()
+    if loss == "log_loss" and outputs == 1:  # by far the most frequent, and in one go
+        most, flat = get_loss(loss).largest_loss, np.ascontiguousarray(scores[:, :, 0])
+        *sums[1:4], capped = _core.logistic_sums(flat, targets[:, 0], weights, most)
+        return sums, capped
     own = targets[:, None, :]
     values, slopes = value_and_slope(loss, scores, own)
     kind = get_loss(loss)
@@ -52,8 +59,6 @@ def progressive_sums(
     if together:
         values = np.where(own > 0, values, 0.0)
     flat = values.reshape(rows, -1)
-    sums = np.zeros((len(SUMS), penalties * outputs))
-    sums[0] = weights.sum()
     sums[1] = weights @ flat
     sums[2] = weights @ np.square(flat)
     sums[3] = weights @ error.reshape(rows, -1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,10 +19,22 @@ from polyak.losses.softmax import normalised_odds
 
 Floats = NDArray[np.float64]
 
-SEGMENT, WIDE_SEGMENT, PRODUCT = 2048, 512, 512
+SEGMENT, WIDE_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
 """So many rows are added up at a time, counted from the last change of weights; fewer of those with
-many columns, which are scored anew for every look in between. A product has rows of its own number,
-always the same ones: its bits may depend on it."""
+many columns, or of many models, whose scores would take too much memory."""
+
+
+class Scored(NamedTuple):
+    """Scores of held rows by some weights, from one row on; each is worked out once."""
+
+    W: Floats
+    first: int
+    scores: list[Floats]
+
+    @property
+    def end(self) -> int:
+        """The first row without a score."""
+        return self.first + sum(map(len, self.scores))
 
 
 class BlockScoring:
@@ -35,6 +49,8 @@ class BlockScoring:
     softmax: bool
     together: bool
     clock: int
+    threads: int
+    widest: int
     standard: Standard
     _held: HeldRows
     _known: Information
@@ -43,6 +59,7 @@ class BlockScoring:
     _counted: int
     _totals: Floats
     _lately: Floats
+    _scored: Scored
 
     @property
     def smallest(self) -> int:
@@ -51,8 +68,22 @@ class BlockScoring:
 
     def _segment_end(self) -> int:
         """Give the next number of held rows at which they are scored, or learned."""
-        rows = WIDE_SEGMENT if len(self._known) > WIDE else SEGMENT
-        return min(self._counted + rows, self._block_end())
+        return min(self._counted + self._segment, self._block_end())
+
+    @property
+    def _segment(self) -> int:
+        wide, each = len(self._known) > WIDE, len(self.penalties) * self.outputs
+        return WIDE_SEGMENT if wide else min(SEGMENT, max(MOST_SCORES // each, WIDE_SEGMENT))
+
+    def _make_room(self) -> None:
+        """Have room for a row more, and if none is held, for a block."""
+        before = self.clock - self._held.count
+        self._held.make_room(len(self.standard), self.widest, before)
+
+    def _signs(self, targets: NDArray[Any]) -> Floats:
+        if self.one_vs_rest:
+            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
+        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _block_end(self) -> int:
         """Give the number of held rows at which weights are found, at every doubling at first.
@@ -72,23 +103,35 @@ class BlockScoring:
 
         The weights are those of the columns there were at the last fit: others have none.
         """
-        columns, end = len(self._known), self._segment_end()
+        known, count = self._scored, self._held.count
+        if known.W is not self._known.W or not known.first <= begin <= known.end <= count:
+            known = self._scored = Scored(self._known.W, begin, [])
+        if known.end < count:
+            known.scores.append(self._products(known.end, count))
+        if known.first < begin or len(known.scores) > 1:
+            joined = np.concatenate(known.scores)
+            self._scored = known._replace(scores=[joined])
+            return joined[begin - known.first :]
+        return known.scores[0] if known.scores else np.empty((0, len(self._totals[0])))
+
+    def _products(self, begin: int, end: int) -> Floats:
+        columns = len(self._known)
         W = self._class_weights(self._known.W).reshape(columns, -1)
-        first = begin - (begin - self._counted) % PRODUCT
-        parts = [
-            times(self._held.part(place, min(place + PRODUCT, end), columns), W)
-            for place in range(first, self._held.count, PRODUCT)
-        ]
-        scores = np.concatenate(parts)[begin - first : self._held.count - first]
+        scores = times(self._held.part(begin, end, columns), W, self.threads)
         return odds_of_classes(scores, self.outputs) if self.softmax else scores
+
+    def _block_scores(self) -> Floats | None:
+        """Give the held rows' scores by the weights before their block, for a step from there."""
+        if self._first_block or self.softmax:
+            return None
+        return self._scores(0).reshape(self._held.count, -1, self.outputs)
 
     def _class_weights(self, W: Floats) -> Floats:
         """Give weights with a column an output, the last axis."""
         return of_classes(W) if self.softmax else W
 
-    def _segment_sums(self, scores: Floats | None = None) -> tuple[Floats, Floats]:
+    def _segment_sums(self, scores: Floats) -> tuple[Floats, Floats]:
         """Add up what the held rows that are not in the sums would add to them."""
-        scores = self._scores(self._counted) if scores is None else scores
         scores = scores.reshape(-1, len(self.penalties), self.outputs)
         if self.together and not self.softmax:
             scores = normalised_odds(scores)
@@ -102,6 +145,7 @@ class BlockScoring:
         )
 
     def _count_segment(self, scores: Floats | None = None) -> None:
+        scores = self._scores(self._counted) if scores is None else scores
         sums, lately = self._segment_sums(scores)
         self._totals = self._totals + sums
         # A row counts as often as there are rows before it: later weights are more to the point.
@@ -114,7 +158,7 @@ class BlockScoring:
         if self._held.count == self._counted:
             return self._totals.copy()
         with one_blas_thread():
-            return self._totals + self._segment_sums()[0]
+            return self._totals + self._segment_sums(self._scores(self._counted))[0]
 
     @property
     def lead(self) -> int:

@@ -110,9 +110,9 @@ class ClassesBlock(Block):
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
         """
         if safe:
-            bound = self.gram(np.full(len(self.Z), 0.5))
+            bound = self.gram(np.full(len(self.Z[self.of_matrix]), 0.5))
             return np.asarray(np.kron(np.eye(self.classes - 1), bound), dtype=np.float64)
-        chance, columns = softmax(scores), self.Z.shape[1]
+        chance, columns = softmax(scores[self.of_matrix]), self.Z.shape[1]
         some, others = np.triu_indices(self.classes, 1)
         grams = [self.gram(chance[:, c] * chance[:, k]) for c, k in zip(some, others, strict=True)]
         apart = basis(self.classes)[some] - basis(self.classes)[others]

@@ -155,14 +155,14 @@ class Standard:
 
     # -- there and back ------------------------------------------------------------------------
 
-    def fill(self, rows: SomeRows, out: NDArray[Any]) -> int:
+    def fill(self, rows: SomeRows, out: NDArray[Any], threads: int = 1) -> int:
         """Write rows in standard units; say how often a feature was no column, and left out."""
         per_unit, order = 1.0 / self.units, None
         if isinstance(rows, TakenRows):
             order, rows = rows.order, rows.rows
         if isinstance(rows, SparseRows) or (rows.shape[1] == len(self) and self._in_order):
             of_rows, units = core_arrays(rows), (self.features, self.centre, per_unit)
-            return _core.fill_standard(*of_rows, order, *units, out)
+            return _core.fill_standard(*of_rows, order, *units, out, threads)
         out[:] = -self.centre * per_unit
         rows = rows if order is None else rows[order]
         column = self.places(np.arange(rows.shape[1]))

@@ -20,7 +20,7 @@ GRAM_ROWS, GRAM_ELEMENTS = 1024, 1 << 17
 processor's cache; with many, it is the products that must not be added up too often."""
 FEW_NONZEROS = 0.12
 """Where a smaller share of the numbers is not zero, products of those alone take less time."""
-HALVED = 1 << 20
+HALVED = 1 << 18
 """A product with so many numbers of rows is worth two threads."""
 WIDE = 256
 """With more columns than so many, 32 bits will do where what they leave undone is mended."""
@@ -32,10 +32,8 @@ SMALL = 48
 
 
 def times(Z: Rows, W: Floats, threads: int = 1) -> Floats:
-    """Multiply rows by columns of weights, without a copy of the rows."""
-    W = W.astype(Z.dtype, copy=False)
-    parts = _of_halves(Z, lambda some: Z[some] @ W, threads)
-    return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts), dtype=np.float64)
+    """Multiply rows by columns of weights; what a row gives does not depend on the others."""
+    return _core.block_scores(Z, np.ascontiguousarray(W.T, dtype=Z.dtype), threads)
 
 
 def times_transposed(Z: Rows, S: Floats, threads: int = 1) -> Floats:
@@ -75,7 +73,7 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
             return few
     root = None if h is None else np.sqrt(h).astype(Z.dtype)[:, None]
     step = max(GRAM_ELEMENTS // max(Z.shape[1], 1), GRAM_ROWS)
-    middle = len(Z) // 2 // step * step
+    middle = len(Z) // 2 if Z.size >= HALVED else len(Z) // 2 // step * step
 
     def half(ends: tuple[int, int]) -> Floats:
         total = np.zeros((Z.shape[1], Z.shape[1]))
@@ -203,7 +201,7 @@ class Equations:
 
     def _by_factor(self, columns: Floats) -> Floats:
         assert self.inverse is not None
-        return times(self.inverse.T, times(self.inverse, columns))
+        return times_transposed(self.inverse, times(self.inverse, columns))
 
 
 def _each_definite(matrix: Floats, shrink: Floats) -> Floats | None:

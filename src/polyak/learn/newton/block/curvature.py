@@ -20,5 +20,10 @@ def curvature(loss: str | Loss, scores: Floats, targets: Floats, *, safe: bool =
     return _loss(loss).curvature_at(scores, targets, safe=safe)
 
 
+def is_logistic(loss: str | Loss) -> bool:
+    """Tell whether it is the logistic loss of one score."""
+    return _loss(loss).name == "log_loss"
+
+
 def _loss(loss: str | Loss) -> Loss:
     return get_loss(loss) if isinstance(loss, str) else loss

@@ -13,13 +13,14 @@ the leading one: it is the matrix product that costs, and a line search makes up
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
 from polyak.learn.newton.block.algebra import gram, inner, times, times_transposed
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.curvature import curvature, is_logistic, value_and_slope
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.losses import Loss
 
@@ -40,6 +41,8 @@ MUCH_LESS = 0.25
 MOVED = 0.01
 """After a step that promised more than this share of all loss, curvature is no longer what it was:
 the block is remembered by a matrix of where its weights ended."""
+NARROW = 256
+"""Rows of fewer numbers are looked at by the core; from there on, products by BLAS gain more."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
 
@@ -54,6 +57,14 @@ class Past:
     G: Floats | None
     P: Floats
     W: Floats
+
+
+class Look(NamedTuple):
+    """What rows say of weights: scores, each penalty's loss of the block, and its gradient."""
+
+    scores: Floats
+    values: Floats
+    gradient: Floats
 
 
 @dataclass(frozen=True)
@@ -85,16 +96,36 @@ class Block:
         values, slopes = value_and_slope(loss, scores, self.targets[:, None])
         return self.weighted(values).sum(axis=0), self.weighted(slopes)
 
+    def look(self, loss: str | Loss, scores: Floats, move: Floats | None) -> Look:
+        """Look at weights by which rows have these scores, or at those that far below them.
+
+        At most blocks it is the logistic loss, for which the core does all of it in one go.
+        """
+        if self.targets.ndim == 1 and len(self.Z[0]) < NARROW and is_logistic(loss):
+            step = None if move is None else np.ascontiguousarray(move.T)
+            own = (self.targets, self.weights, np.ascontiguousarray(scores), step, self.threads)
+            found, values, gradient = _core.logistic_look(self.Z, *own)
+            return Look(found, values, gradient.T)
+        if move is not None:
+            scores = scores - self.scores(move)
+        values, slopes = self.losses(loss, scores)
+        return Look(scores, values, self.gradient(slopes))
+
     def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores."""
-        return self.gram(curvature(loss, scores, self.targets, safe=safe))
+        some = self.of_matrix
+        return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
+
+    @property
+    def of_matrix(self) -> slice:
+        """The rows that give the matrix."""
+        return slice(None, None, self.every)
 
     def gram(self, h: Floats) -> Floats:
-        """Add up ``h z z'`` over the rows that give the matrix."""
-        h = self.weighted(h)
-        if self.every > 1:
-            return gram(self.Z[:: self.every], self.every * h[:: self.every], self.threads)
-        return gram(self.Z, h, self.threads)
+        """Add up ``h z z'`` over the rows that give the matrix, which have a number each."""
+        some = self.of_matrix
+        h = h if self.weights is None else h * self.weights[some]
+        return gram(self.Z[some], self.every * h, self.threads)
 
 
 def learn_block(
@@ -105,18 +136,19 @@ def learn_block(
     lead: int,
     rows: int,
     *,
+    scores: Floats | None = None,
     keep: bool = True,
 ) -> Past:
     """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
 
     ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
-    past and the block's.
+    past and the block's; ``scores`` are those by the past's weights, if they are known.
     """
     G, W = past.G, past.W
     GD = np.zeros_like(W)  # G (w - w0)
-    S = block.scores(W)
-    values, slopes = block.losses(loss, S)
-    gradient = block.gradient(slopes)
+    S = block.scores(W) if scores is None else scores
+    at = block.look(loss, S, None)
+    values, gradient = at.values, at.gradient
     flat = not isinstance(loss, str) and loss.is_flat_far_away
     safe, good, far = flat and G is None, False, G is None
     promised = np.full(W.shape[1], np.inf)
@@ -131,10 +163,10 @@ def learn_block(
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
         line = _Line(penalty, W, D, pull, GD_step, inner(gradient + pull, D))
-        length, S, values, slopes = _search(loss, block, S, block.scores(D), values, line)
+        length, at = _search(loss, block, S, D, values, line)
+        S, values, gradient = at.scores, at.values, at.gradient
         W = W - length * D
         GD = GD - length * GD_step
-        gradient = block.gradient(slopes)
         whole = values * rows / len(block.Z)  # about what all rows lose
         enough = ENOUGH * (BY_AN_OLD_MATRIX if good else 1.0)
         if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
@@ -187,24 +219,17 @@ class _Line:
 
 
 def _search(
-    loss: str | Loss,
-    block: Block,
-    S: Floats,
-    move: Floats,
-    values: Floats,
-    line: _Line,
-) -> tuple[Floats, Floats, Floats, Floats]:
+    loss: str | Loss, block: Block, S: Floats, D: Floats, values: Floats, line: _Line
+) -> tuple[Floats, Look]:
     """Go the whole step, or half of it, or a quarter ..., until what is minimised has fallen."""
-    length = np.ones(len(line.linear))
-    slack = 1e-12 * np.abs(values)
+    length, slack = np.ones(len(line.linear)), 1e-12 * np.abs(values)
+    at = block.look(loss, S, D)
     for _ in range(40):
-        there = S - length * move
-        new_values, new_slopes = block.losses(loss, there)
-        fallen = values - new_values + line.fallen(length)
+        fallen = values - at.values + line.fallen(length)
         fails = ~(fallen >= 1e-4 * length * line.promised - slack) & (length > 0)
         if not fails.any():
-            return length, there, new_values, new_slopes
+            return length, at
         length = np.where(fails, 0.5 * length, length)
+        at = block.look(loss, S, length * D)
     length = np.where(fails, 0.0, length)
-    there = S - length * move
-    return length, there, *block.losses(loss, there)
+    return length, block.look(loss, S, length * D)

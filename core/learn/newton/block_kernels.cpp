@@ -1,0 +1,219 @@
+#include "learn/newton/block_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "kernels/kernel_namespace.hpp"
+
+namespace polyak {
+namespace POLYAK_KERNELS {
+namespace {
+
+constexpr int64_t kChunk = 64;  // rows at a time: loops over so many become vectors
+
+// e^x for x below zero, to the last bit or two: 2^k e^r with |r| at most half of log 2, and
+// Taylor's series of r. There is no branch in it, so that a loop over it becomes vectors.
+inline double exp_of_negative(double x) {
+  constexpr double per_log2 = 1.4426950408889634, high = 6.93147180369123816490e-01,
+                   low = 1.90821492927058770002e-10, shift = 6755399441055744.0;
+  x = x < -708.0 ? -708.0 : x;
+  const double rounded = x * per_log2 + shift;  // the integer is in the last bits
+  const double k = rounded - shift, r = (x - k * high) - k * low;
+  double p = 1.0 / 479001600;
+  for (const double c : {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                         1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
+    p = p * r + c;
+  uint64_t power, bits;
+  std::memcpy(&power, &rounded, 8);
+  std::memcpy(&bits, &p, 8);
+  bits += power << 52;
+  std::memcpy(&p, &bits, 8);
+  return p;
+}
+
+// log(1 + e) for e from zero to one: twice the series of the inverse hyperbolic tangent of e/(2+e).
+inline double log_of_one_and(double e) {
+  const double z = e / (2.0 + e), q = z * z;
+  double p = 1.0 / 33;
+  for (int k = 31; k >= 1; k -= 2) p = p * q + 1.0 / k;
+  return 2.0 * z * p;
+}
+
+constexpr int64_t kLanes = 8, kTogether = 256;
+
+// The inner product of a row and weights: so many numbers at a time in the precision of both, which
+// is then added up in 64 bits.
+template <class Value, class Weight>
+double inner(const Value *row, const Weight *weights, int64_t columns) {
+  using Sum = decltype(Value{} * Weight{});
+  double total = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, columns);
+    Sum lane[kLanes] = {};
+    int64_t j = begin;
+    for (; j + kLanes <= end; j += kLanes)
+      for (int64_t k = 0; k < kLanes; ++k) lane[k] += Sum(row[j + k]) * Sum(weights[j + k]);
+    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += Sum(row[j]) * Sum(weights[j]);
+    for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
+    total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
+  }
+  return total;
+}
+
+constexpr int64_t kRows = 4, kModels = 4;
+
+// The inner products of four rows with the weights of four models, which stand feature by feature:
+// what is read once serves four times, and no sum across a register is needed.
+template <class Value>
+void inner_of_few(const Value *const *row, const Value *weights, int64_t columns,
+                  double found[kRows][kModels]) {
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t m = 0; m < kModels; ++m) found[r][m] = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, columns);
+    Value sum[kRows][kModels] = {};
+    for (int64_t j = begin; j < end; ++j) {
+      const Value *w = weights + j * kModels;
+      POLYAK_UNROLL
+      for (int64_t r = 0; r < kRows; ++r) {
+        const Value x = row[r][j];
+        POLYAK_UNROLL
+        for (int64_t m = 0; m < kModels; ++m) sum[r][m] += x * w[m];
+      }
+    }
+    for (int64_t r = 0; r < kRows; ++r)
+      for (int64_t m = 0; m < kModels; ++m) found[r][m] += double(sum[r][m]);
+  }
+}
+
+// Adds slopes times rows, four rows at a time: the sum is read and written a quarter as often.
+template <class Value>
+void add_rows(const BlockRows<Value> &rows, int64_t first, const double *slopes, int64_t count,
+              double *sum) {
+  const int64_t columns = rows.columns;
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const Value *a = rows[first + i], *b = rows[first + i + 1], *c = rows[first + i + 2],
+                *d = rows[first + i + 3];
+    const double g[4] = {slopes[i], slopes[i + 1], slopes[i + 2], slopes[i + 3]};
+    for (int64_t j = 0; j < columns; ++j)
+      sum[j] +=
+          (g[0] * double(a[j]) + g[1] * double(b[j])) + (g[2] * double(c[j]) + g[3] * double(d[j]));
+  }
+  for (; i < count; ++i)
+    for (int64_t j = 0; j < columns; ++j) sum[j] += slopes[i] * double(rows[first + i][j]);
+}
+
+// The slopes of so many rows' losses, and the sum of the losses. A sum of logarithms is that of a
+// product, which is kept as its distance from one: so the smallest losses keep all their digits.
+double slopes_and_loss(const double *scores, const double *targets, int64_t count, double *slopes) {
+  double small[kChunk], below = 0.0, product = 0.0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double margin = targets[i] * scores[i], e = exp_of_negative(-std::fabs(margin));
+    small[i] = e;
+    slopes[i] = -targets[i] * (margin > 0.0 ? e : 1.0) / (1.0 + e);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const double margin = targets[i] * scores[i];
+    below += margin < 0.0 ? margin : 0.0;
+    product += small[i] + product * small[i];
+  }
+  return std::log1p(product) - below;
+}
+
+void losses_of(const double *scores, const double *targets, int64_t count, double *losses) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double margin = targets[i] * scores[i];
+    losses[i] = log_of_one_and(exp_of_negative(-std::fabs(margin))) - (margin < 0.0 ? margin : 0.0);
+  }
+}
+
+}  // namespace
+
+template <class Value>
+void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,
+                double *scores) {
+  if (models == 1) {
+    for (int64_t i = 0; i < rows.count; ++i) scores[i] = inner(rows[i], weights, rows.columns);
+    return;
+  }
+  std::vector<Value> packed(static_cast<size_t>(kModels * rows.columns));
+  for (int64_t m = 0; m < models; m += kModels) {
+    const int64_t some = std::min(kModels, models - m);
+    for (int64_t j = 0; j < rows.columns; ++j)
+      for (int64_t k = 0; k < some; ++k)
+        packed[j * kModels + k] = weights[(m + k) * rows.columns + j];
+    int64_t i = 0;
+    double found[kRows][kModels];
+    for (; i < rows.count; i += kRows) {
+      const int64_t count = std::min(kRows, rows.count - i);
+      const Value *row[kRows];  // the last one again where there are no more
+      for (int64_t r = 0; r < kRows; ++r) row[r] = rows[i + std::min(r, count - 1)];
+      inner_of_few(row, packed.data(), rows.columns, found);
+      for (int64_t r = 0; r < count; ++r)
+        for (int64_t k = 0; k < some; ++k) scores[(i + r) * models + m + k] = found[r][k];
+    }
+  }
+}
+template void score_rows(const BlockRows<float> &, const float *, int64_t, double *);
+template void score_rows(const BlockRows<double> &, const double *, int64_t, double *);
+
+template <class Value>
+void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
+  const int64_t columns = block.rows.columns;
+  double scores[kChunk], slopes[kChunk], losses[kChunk];
+  for (int64_t first = look.begin; first < look.end; first += kChunk) {
+    const int64_t count = std::min(kChunk, look.end - first);
+    const double *targets = block.targets + first;
+    for (int64_t m = 0; m < block.models; ++m) {
+      double *own = look.scores + first * block.models + m;
+      for (int64_t i = 0; i < count; ++i) {
+        double &score = own[i * block.models];
+        if (look.move) score -= inner(block.rows[first + i], look.move + m * columns, columns);
+        scores[i] = score;
+      }
+      double loss = slopes_and_loss(scores, targets, count, slopes);
+      if (block.weights) {
+        const double *weights = block.weights + first;
+        losses_of(scores, targets, count, losses);
+        loss = 0.0;
+        for (int64_t i = 0; i < count; ++i) {
+          loss += weights[i] == 0.0 ? 0.0 : weights[i] * losses[i];
+          slopes[i] = weights[i] == 0.0 ? 0.0 : weights[i] * slopes[i];
+        }
+      }
+      look.values[m] += loss;
+      add_rows(block.rows, first, slopes, count, look.gradient + m * columns);
+    }
+  }
+}
+template void look_at(const LogisticBlock<float> &, const LogisticLook &);
+template void look_at(const LogisticBlock<double> &, const LogisticLook &);
+
+void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums) {
+  double own[kChunk], losses[kChunk];
+  for (int64_t first = 0; first < block.rows.count; first += kChunk) {
+    const int64_t count = std::min(kChunk, block.rows.count - first);
+    const double *targets = block.targets + first, *weights = block.weights + first;
+    for (int64_t m = 0; m < block.models; ++m) {
+      for (int64_t i = 0; i < count; ++i) own[i] = scores[(first + i) * block.models + m];
+      losses_of(own, targets, count, losses);
+      double loss = 0.0, square = 0.0, error = 0.0, capped = 0.0;
+      for (int64_t i = 0; i < count; ++i) {
+        loss += weights[i] * losses[i];
+        square += weights[i] * losses[i] * losses[i];
+        error += (own[i] > 0.0) != (targets[i] > 0.0) ? weights[i] : 0.0;
+        capped += weights[i] * std::min(losses[i], sums.most);
+      }
+      sums.losses[m] += loss;
+      sums.squares[m] += square;
+      sums.errors[m] += error;
+      sums.capped[m] += capped;
+    }
+  }
+}
+
+}  // namespace POLYAK_KERNELS
+}  // namespace polyak

@@ -1,0 +1,52 @@
+// What Newton's steps ask of a block of rows: scores, and for the logistic loss all there is to
+// know of weights that are tried, in one go over rows that stay in the cache. NumPy would make a
+// dozen passes over as many arrays, and a product with few columns is what BLAS is slow at.
+#pragma once
+
+#include <cstdint>
+
+#include "learn/newton/block_sums.hpp"
+
+namespace polyak {
+
+// Rows with targets of -1 or +1, a column of scores for each of `models`, and weights, if any.
+template <class Value>
+struct LogisticBlock {
+  BlockRows<Value> rows;
+  const double *targets, *weights;
+  int64_t models;
+};
+template <class Value>
+LogisticBlock(BlockRows<Value>, const double *, const double *, int64_t) -> LogisticBlock<Value>;
+
+// What rows from `begin` to `end` say of weights: scores, which are lowered by those that `move`, a
+// row a model, stands for, if there is one; the losses and their gradient, a row a model, are added
+// to what is there.
+struct LogisticLook {
+  int64_t begin, end;
+  const double *move;
+  double *scores, *values, *gradient;
+};
+
+// Sums of weights times something, a number a model each: losses, their squares, wrong signs, and
+// losses of no more than `most`.
+struct LogisticSums {
+  double most;
+  double *losses, *squares, *errors, *capped;
+};
+
+#define POLYAK_DECLARE(build)                                                               \
+  namespace build {                                                                         \
+  template <class Value>                                                                    \
+  void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,       \
+                  double *scores);                                                          \
+  template <class Value>                                                                    \
+  void look_at(const LogisticBlock<Value> &block, const LogisticLook &look);                \
+  void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums); \
+  }
+POLYAK_DECLARE(portable)
+POLYAK_DECLARE(avx2)
+POLYAK_DECLARE(scalar)
+#undef POLYAK_DECLARE
+
+}  // namespace polyak

@@ -1,0 +1,108 @@
+"""What the core works out for blocks of rows, against the same in NumPy, in every build."""
+
+import numpy as np
+import pytest
+
+from polyak import _core
+from polyak.learn.newton.block.algebra import times
+from polyak.learn.newton.progressive import SUMS, progressive_sums
+from polyak.losses import get_loss
+
+
+@pytest.fixture(params=_core.kernel_builds)
+def build(request):
+    usual = _core.kernels
+    _core.use_kernels(request.param)
+    yield request.param
+    _core.use_kernels(usual)
+
+
+def a_block(rng, rows, columns, models, dtype, scale=1.0):
+    room = rng.normal(size=(rows, columns + 3)).astype(dtype)
+    Z = room[:, 1 : columns + 1]  # rows that do not follow each other at once
+    W = scale * rng.normal(size=(columns, models)) / np.sqrt(columns)
+    return Z, np.where(rng.normal(size=rows) > 0, 1.0, -1.0), W
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("rows", "columns", "models"), [(7, 1, 1), (130, 31, 1), (131, 300, 6)])
+def test_scores(build, rows, columns, models, dtype):
+    Z, _, W = a_block(np.random.default_rng(0), rows, columns, models, dtype)
+    scores = times(Z, W)
+    close = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(scores, Z.astype(float) @ W, rtol=0, atol=close)
+    for begin, end in ((0, 1), (2, 5), (5, rows)):  # whatever rows it is among
+        np.testing.assert_array_equal(times(Z[begin:end], W), scores[begin:end])
+
+
+def test_scores_by_two_threads_are_the_same():
+    Z, _, W = a_block(np.random.default_rng(0), 20_001, 60, 4, np.float64)
+    np.testing.assert_array_equal(times(Z, W, threads=2), times(Z, W))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1e3])
+def test_a_look_at_the_logistic_loss(build, dtype, scale, weighted):
+    rng = np.random.default_rng(1)
+    Z, targets, W = a_block(rng, 203, 30, 3, dtype, scale)
+    D, S = 0.3 * W, Z.astype(float) @ W
+    weights = rng.integers(0, 3, len(Z)).astype(float) if weighted else None
+    own = np.ones(len(Z)) if weights is None else weights
+    for move, there in ((None, S), (D, S - Z.astype(float) @ D)):
+        step = None if move is None else np.ascontiguousarray(move.T)
+        scores, values, gradient = _core.logistic_look(Z, targets, weights, S, step, 1)
+        expected, slopes = get_loss("log_loss").value_and_slope(there, targets[:, None])
+        np.testing.assert_allclose(scores, there, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(values, own @ expected, rtol=1e-12)
+        slopes *= own[:, None]
+        np.testing.assert_allclose(gradient, slopes.T @ Z, rtol=1e-9, atol=1e-9)
+
+
+def test_a_look_by_two_threads_is_the_same():
+    Z, targets, W = a_block(np.random.default_rng(1), 9_001, 30, 1, np.float64)
+    given = (Z, targets, None, Z @ W, np.ascontiguousarray(W.T))
+    for one, other in zip(
+        _core.logistic_look(*given, 1), _core.logistic_look(*given, 2), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_smallest_losses_keep_their_digits(build):
+    scores = np.array([[40.0], [200.0], [-3.0], [0.0]])
+    for row, target in ((0, 1.0), (1, 1.0), (2, -1.0), (3, 1.0)):
+        own, goal = scores[row : row + 1], np.array([target])
+        values = _core.logistic_look(np.ones((1, 1)), goal, None, own, None, 1)[1]
+        np.testing.assert_allclose(values, np.log1p(np.exp(-goal * own[0])), rtol=1e-14)
+    missing = _core.logistic_look(np.ones((1, 1)), goal, None, np.full((1, 1), np.nan), None, 1)
+    assert np.isnan(missing[1]).all()
+
+
+def test_what_scores_add_up_to(build):
+    rng = np.random.default_rng(2)
+    scores, targets = (
+        30.0 * rng.normal(size=(150, 4)),
+        np.where(rng.normal(size=150) > 0, 1.0, -1.0),
+    )
+    weights = rng.uniform(size=150)
+    sums, capped = progressive_sums(
+        "log_loss", scores[:, :, None], targets[:, None], weights, one_vs_rest=False
+    )
+    losses = get_loss("log_loss").value(scores, targets[:, None])
+    wrong = (scores > 0) != (targets > 0)[:, None]
+    expected = [np.full(4, weights.sum()), weights @ losses, weights @ losses**2, weights @ wrong]
+    for name, found, sure in zip(SUMS, sums, expected, strict=False):
+        np.testing.assert_allclose(found, sure, rtol=1e-12, err_msg=name)
+    np.testing.assert_allclose(capped, weights @ np.minimum(losses, 20.0), rtol=1e-12)
+
+
+def test_what_does_not_fit_is_refused():
+    Z, targets, W = a_block(np.random.default_rng(3), 5, 2, 1, np.float64)
+    with pytest.raises(ValueError, match="differ in size"):
+        _core.block_scores(Z, np.ones((1, 3)), 1)
+    with pytest.raises(TypeError, match="as precise as the rows"):
+        _core.block_scores(Z, np.ones((1, 2), np.float32), 1)
+    with pytest.raises(ValueError, match="differ in size"):
+        _core.logistic_look(Z, targets[:4], None, Z @ W, None, 1)
+    with pytest.raises(ValueError, match="differ in size"):
+        _core.logistic_sums(Z @ W, targets, np.ones(4), 20.0)
