@@ -32,6 +32,12 @@ def main() -> None:
     # A pipe has no width of its own; eighty columns would fold every label.
     console = Console(width=None if sys.stdout.isatty() else 150)
     record = {"date": time.strftime("%Y-%m-%d %H:%M:%S"), **machine.describe(), "scenarios": {}}
+    kind = record["machine"]
+    console.print(
+        f"{kind['processor']} ({kind['architecture']}), {kind['cores']} cores, "
+        f"{record['date']}, commit {record['commit']}\n",
+        highlight=False,
+    )
     for name in options.scenarios or (QUICK if options.quick else NAMES):
         contests = []
         for contest in import_module(module_of(name)).contests(name, options.quick):

@@ -32,7 +32,9 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    if not any(line.startswith("model name") for line in lines):  # as on ARM, which has numbers
+        lines = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.lower().startswith("model n")]
     return names[0] if names else platform.processor()
 
 

@@ -27,6 +27,8 @@ NAMES = (
     "dask",
     "newton-cost",
     "newton-quality",
+    "batch",
+    "cores",
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
 """Those that say most in two minutes."""

@@ -1,0 +1,141 @@
+"""``fit`` beside scikit-learn's batch solvers, which people would use instead, on two cores.
+
+The work is all of `fit`, from arrays to the model. The small tables, which cross-validation fits by
+the hundred, are learned several times in a row, and the time is that of one fit.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from benchmarks.contestant import Job
+from benchmarks.runner import Contest, Figures, Result, Target, in_process
+from benchmarks.scenarios.in_memory.newton import _simulated
+
+OURS, LOGISTIC, RIDGE = "polyak", "LogisticRegression", "Ridge"
+GAUSSIAN = {  # rows, features: promised times the time of LogisticRegression, and of Ridge
+    (1_000_000, 30): (1.0, 1.3),
+    (500_000, 100): (1.0, 1.3),
+    (60_000, 784): (1.0, None),
+}
+REAL = {"covtype": 0.4, "mnist": 0.4}
+SMALL = {"iris": None, "breast_cancer": 0.333, "digits": 0.333}
+IRIS = 0.015  # seconds
+WITHIN = 1.001  # of the batch solver's test loss
+FITS = 5
+
+
+def contests(name: str, quick: bool) -> list[Contest]:
+    found = []
+    for (rows, width), (logistic, ridge) in GAUSSIAN.items():
+        rows //= 10 if quick else 1
+        size = {"rows": rows, "width": width}
+        title = f"{rows:,} × {width} Gaussian float32"
+        found.append(_contest(f"{title}, log-loss", LOGISTIC, "batch:gaussian", size, logistic))
+        found.append(_contest(f"{title}, squares", RIDGE, "batch:gaussian", size, ridge))
+    sets = REAL if "POLYAK_DATA" in os.environ and not quick else {}
+    for data, most in sets.items():
+        found.append(_contest(data, LOGISTIC, "batch:real", {"data": data}, most))
+    for data, most in SMALL.items():
+        found.append(_contest(data, LOGISTIC, "batch:small", {"data": data}, most))
+    found[-3].targets.append(Target("seconds", lambda results: results[OURS].best, at_most=IRIS))
+    return found
+
+
+def _contest(
+    title: str, rival: str, job: str, given: dict[str, Any], most: float | None
+) -> Contest:
+    def times(results: dict[str, Result]) -> float:
+        return results[OURS].best / results[rival].best
+
+    def loss(results: dict[str, Result]) -> float:
+        return results[OURS].figures["test loss"] / results[rival].figures["test loss"]
+
+    targets = [] if most is None else [Target(f"times {rival}'s time", times, at_most=most)]
+    if job != "batch:small":
+        targets.append(Target(f"times {rival}'s test loss", loss, at_most=WITHIN))
+    return Contest(
+        title=f"fit beside a batch solver, {title}, two cores",
+        contestants=[
+            in_process(OURS, job, **given, solver=f"ours {rival}"),
+            in_process(rival, job, **given, solver=rival),
+        ],
+        reference=rival,
+        cores=2,
+        repeats=3,
+        targets=targets,
+    )
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+def _solver(name: str) -> Any:
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    from polyak import ASGDClassifier, ASGDRegressor
+
+    return {
+        LOGISTIC: LogisticRegression,
+        RIDGE: Ridge,
+        f"ours {LOGISTIC}": lambda: ASGDClassifier(loss="log_loss"),
+        f"ours {RIDGE}": ASGDRegressor,
+    }[name]()
+
+
+def _judge(model: Any, X: Any, y: Any) -> Figures:
+    import numpy as np
+    from sklearn.metrics import log_loss
+
+    if hasattr(model, "predict_proba"):
+        return {"test loss": log_loss(y, model.predict_proba(X))}
+    return {"test loss": float(np.mean(np.square(model.predict(X) - y)) / 2)}
+
+
+def _job(solver: str, train: tuple[Any, Any], test: tuple[Any, Any]) -> Job:
+    model = _solver(solver)
+    _solver(solver).fit(train[0][:1000], train[1][:1000])
+    return lambda: model.fit(*train), lambda: _judge(model, *test)
+
+
+def gaussian(rows: int, width: int, solver: str) -> Job:
+    import numpy as np
+
+    X, scores = _simulated(rows + 100_000, width)
+    y = scores + np.random.default_rng(1).logistic(size=len(X))
+    if RIDGE not in solver:
+        y = (y > 0).astype(int)
+    return _job(solver, (X[:rows], y[:rows]), (X[rows:], y[rows:]))
+
+
+def real(data: str, solver: str) -> Job:
+    """Take covtype, standardised, or the nines of mnist: numbers between 0 and 1 as they are."""
+    import numpy as np
+
+    from polyak.paper.datasets import load
+
+    (X, y), (X_test, y_test) = load(data)
+    X, X_test = (part.toarray().astype(np.float32) for part in (X, X_test))
+    if data == "covtype":
+        mean, spread = X.mean(axis=0), X.std(axis=0)
+        X, X_test = (X - mean) / spread, (X_test - mean) / spread
+    return _job(solver, (X, y), (X_test, y_test))
+
+
+def small(data: str, solver: str) -> Job:
+    from sklearn import datasets
+
+    X, y = getattr(datasets, f"load_{data}")(return_X_y=True)
+
+    def one() -> Any:
+        model = _solver(solver)
+        return (model.set_params(max_iter=1000) if solver == LOGISTIC else model).fit(X, y)
+
+    one()
+
+    def work() -> None:
+        for _ in range(FITS):
+            one()
+
+    return work, lambda: {"scale": 1 / FITS}
