@@ -32,8 +32,8 @@ def contests(name: str, quick: bool) -> list[Contest]:
         Contest(
             title=f"text to scores, {rows:,} rows, two cores, start-up included",
             contestants=[
-                Contestant(OURS, predict_ours(ours, train, MODELS / "ours.scores")),
-                Contestant(VW, predict_vw(vw, train.with_suffix(".vw"), MODELS / "vw.scores")),
+                Contestant(OURS, predict_ours(ours, train, MODELS / "ours.scores.txt")),
+                Contestant(VW, predict_vw(vw, train.with_suffix(".vw"), MODELS / "vw.scores.txt")),
             ],
             reference=OURS,
             cores=2,

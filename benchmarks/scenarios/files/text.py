@@ -92,12 +92,12 @@ def _liblinear(train: Path) -> tuple[tuple[str, ...], str]:
 
 
 def judge_ours(model: str, test: str) -> Job:
-    return judge_scores(predict_ours(Path(model), Path(test), Path(model + ".scores")), test)
+    return judge_scores(predict_ours(Path(model), Path(test), Path(model + ".scores.txt")), test)
 
 
 def judge_vw(model: str, test: str) -> Job:
     data = Path(test).with_suffix(".vw")
-    return judge_scores(predict_vw(Path(model), data, Path(model + ".scores")), test)
+    return judge_scores(predict_vw(Path(model), data, Path(model + ".scores.txt")), test)
 
 
 def judge_liblinear(model: str, test: str) -> Job:

@@ -56,4 +56,4 @@ def contests(name: str, quick: bool) -> list[Contest]:
 def judge_ours(model: str, test: str) -> Job:
     """Measure the error on the test file's rows as VW text."""
     data = Path(test).with_suffix(".vw")
-    return judge_scores(predict_ours(Path(model), data, Path(model + ".scores")), test)
+    return judge_scores(predict_ours(Path(model), data, Path(model + ".scores.txt")), test)
