@@ -1,6 +1,6 @@
 // A few numbers that move through the processor together. With GCC and Clang a pack is a vector
-// register (or two, where registers are narrow); elsewhere, and in the build that the others are
-// compared with, it is a plain array.
+// register, or two halves where registers are narrower; elsewhere, and in the build that the others
+// are compared with, it is a plain array.
 #pragma once
 
 #include "kernels/kernel_namespace.hpp"
@@ -9,7 +9,17 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-template <class W, int N>
+// How many bytes a register holds. A pack that is wider is cut in two: left to itself, GCC sends a
+// vector that has no register through memory, and dense rows take three times as long on ARM.
+#if !defined(POLYAK_VECTORS)
+constexpr int kRegister = 1 << 20;
+#elif defined(__AVX__)
+constexpr int kRegister = 32;
+#else
+constexpr int kRegister = 16;
+#endif
+
+template <class W, int N, bool Fits = (N * int(sizeof(W)) <= kRegister)>
 struct Pack {
 #if defined(POLYAK_VECTORS)
   typedef W Lanes __attribute__((vector_size(N * sizeof(W))));
@@ -22,6 +32,8 @@ struct Pack {
   };
 #endif
   Lanes lanes;
+
+  POLYAK_INLINE W operator[](int i) const { return lanes[i]; }
 
   POLYAK_INLINE static Pack zero() {
     Pack p;
@@ -88,6 +100,42 @@ struct Pack {
     Pack p;
     for (int i = 0; i < N; ++i) p.lanes[i] = lanes[(upper ? N / 2 : 0) + i / 2];
     return p;
+  }
+};
+
+template <class W, int N>
+struct Pack<W, N, false> {
+  using Half = Pack<W, N / 2>;
+  Half low, high;
+
+  POLYAK_INLINE W operator[](int i) const { return i < N / 2 ? low[i] : high[i - N / 2]; }
+
+  POLYAK_INLINE static Pack zero() { return {Half::zero(), Half::zero()}; }
+  POLYAK_INLINE static Pack all(W x) { return {Half::all(x), Half::all(x)}; }
+  template <class Other>
+  POLYAK_INLINE static Pack load(const Other *from) {
+    return {Half::load(from), Half::load(from + N / 2)};
+  }
+  POLYAK_INLINE void store(W *to) const {
+    low.store(to);
+    high.store(to + N / 2);
+  }
+  POLYAK_INLINE W sum() const {
+    W total = 0;
+    for (int i = 0; i < N; ++i) total += (*this)[i];
+    return total;
+  }
+  POLYAK_INLINE void add(const Pack &x) {
+    low.add(x.low);
+    high.add(x.high);
+  }
+  POLYAK_INLINE void add_product(const Pack &x, const Pack &y) {
+    low.add_product(x.low, y.low);
+    high.add_product(x.high, y.high);
+  }
+  POLYAK_INLINE Pack doubled(bool upper) const {
+    const Half &half = upper ? high : low;
+    return {half.doubled(false), half.doubled(true)};
   }
 };
 

@@ -147,9 +147,9 @@ bool learn_row(Bank &bank, const DenseRow<Value> &row, const DenseRow<Value> &ne
   return learn_row<Loss>(bank, nonzeros.of(row), {nullptr, nullptr, 0}, checked);
 }
 
-template <class Loss, class Count, class W, class Rows>
-int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
-  BankKernel<W, Count> bank(view);
+template <class Loss, class Bank, class Rows>
+int64_t learn_rows(Bank &bank, const Rows &rows, const Task &task) {
+  auto &view = bank.view;
   Nonzeros<typename Rows::Number> nonzeros;
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
@@ -168,6 +168,17 @@ int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
     if constexpr (!IsProximal<Loss>::value) bank.settle();
   }
   return all_learned;
+}
+
+template <class Loss, class Count, class W, class Rows>
+int64_t learn_with(BankArgs<W> &view, const Rows &rows, const Task &task) {
+  BankKernel<W, Count> bank(view);
+  if constexpr (Rows::Row::dense && std::is_same_v<Count, One>) {
+    const ColumnsApart<W> apart(bank.lines, rows.features, task.count);
+    return learn_rows<Loss>(bank, rows, task);
+  } else {
+    return learn_rows<Loss>(bank, rows, task);
+  }
 }
 
 }  // namespace

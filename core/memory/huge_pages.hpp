@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 
 #if defined(__linux__)
@@ -23,17 +22,19 @@ struct HugePages {
     const size_t bytes = count * sizeof(T);
 #if defined(__linux__)
     if (bytes >= worthwhile) {
-      void *memory = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-      if (!memory) throw std::bad_alloc();
+      void *memory = ::operator new((bytes + page - 1) / page * page, std::align_val_t(page));
       madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: without it all is as before
       return static_cast<T *>(memory);
     }
 #endif
-    void *memory = std::malloc(bytes);
-    if (!memory) throw std::bad_alloc();
-    return static_cast<T *>(memory);
+    return static_cast<T *>(::operator new(bytes, std::align_val_t(piece)));
   }
-  void deallocate(T *memory, size_t) { std::free(memory); }
+  void deallocate(T *memory, [[maybe_unused]] size_t count) {
+#if defined(__linux__)
+    if (count * sizeof(T) >= worthwhile) return ::operator delete(memory, std::align_val_t(page));
+#endif
+    ::operator delete(memory, std::align_val_t(piece));
+  }
 
   template <class Other>
   bool operator==(const HugePages<Other> &) const {
@@ -45,6 +46,9 @@ struct HugePages {
   }
 
  private:
+  // What the processor fetches at a time. The line of eight models is as long, and takes two where
+  // it does not begin with one: a fifth of the time on ARM.
+  static constexpr size_t piece = 64;
   static constexpr size_t page = size_t(1) << 21;
   static constexpr size_t worthwhile = size_t(1) << 23;
 };

@@ -22,15 +22,18 @@ namespace POLYAK_KERNELS {
 template <class Index>
 POLYAK_INLINE bool falls(const Index *nine) {
 #if defined(POLYAK_VECTORS)  // which would not find the vector by itself
-  using Eight = Pack<Index, 8>;
-  const auto fallen = Eight::load(nine).lanes >= Eight::load(nine + 1).lanes;
+  constexpr int N = kRegister / int(sizeof(Index)) < 8 ? kRegister / int(sizeof(Index)) : 8;
+  using Some = Pack<Index, N>;
+  auto fallen = Some::load(nine).lanes >= Some::load(nine + 1).lanes;
+  for (int i = N; i < 8; i += N)
+    fallen |= Some::load(nine + i).lanes >= Some::load(nine + i + 1).lanes;
 #if defined(__AVX2__)
-  if constexpr (sizeof fallen == 32) return !_mm256_testz_si256((__m256i)fallen, (__m256i)fallen);
-#endif
-  uint64_t words[sizeof fallen / 8], any = 0;
+  return !_mm256_testz_si256((__m256i)fallen, (__m256i)fallen);
+#else
+  uint64_t words[2];
   std::memcpy(words, &fallen, sizeof fallen);
-  for (uint64_t word : words) any |= word;
-  return any != 0;
+  return (words[0] | words[1]) != 0;
+#endif
 #else
   bool any = false;
   for (int u = 0; u < 8; ++u) any |= nine[u] >= nine[u + 1];
