@@ -50,6 +50,11 @@ $(VENV)/.installed: $(VENV)/.tools $(CORE)
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[$*]"
 	@touch $@
+# Where atheris comes as source, as on ARM, it is built by pybind11.
+$(VENV)/.installed-fuzz: $(VENV)/.installed
+	$(PIP) install "pybind11>=2.12"
+	$(PIP) install --no-build-isolation -e ".[fuzz]"
+	@touch $@
 
 # The core's tests against a core built with the sanitizers, in an environment of its own. Nothing is
 # captured: what a sanitizer says as it ends the process would be lost.

@@ -24,18 +24,16 @@ def open_stream(
     begun: HeadStart | None = None,
     **choices: Any,
 ) -> Stream:
-    r"""Open files or arrays as a stream of batches.
+    r"""Open files or arrays as a stream of batches; a DataError names the file and the line.
 
     Parameters
     ----------
     source : path, list of paths, pattern, "-", URL, binary file object, frame, or arrays
         ``-`` is standard input. The matches of a pattern are read in the order of their names.
-        A folder is all files in it, and folders called ``key=value`` give their rows a column. A
-        URL is opened by pyarrow. Files may be compressed by gzip, bzip2, xz or zstandard. Tables
-        in memory are pandas and polars frames and whatever else has Arrow's interface, alone or
-        with ``y`` as a tuple. Arrays are a matrix ``X``, or a
-        tuple ``(X, y)`` or ``(X, y, weights)``, where ``X`` is two-dimensional, scipy's sparse,
-        or `polyak.rows.sparse.SparseRows`.
+        A folder is all files in it, and folders called ``key=value`` give their rows a column.
+        Files may be compressed by gzip, bzip2, xz or zstandard. A frame, or a tuple of one and
+        ``y``, is pandas', polars' or has Arrow's interface. Arrays are ``X``, ``(X, y)`` or
+        ``(X, y, weights)``; ``X`` is two-dimensional, scipy's sparse or ``SparseRows``.
     options : ReadOptions, optional
         How to read.
     target : str, optional
@@ -47,17 +45,7 @@ def open_stream(
     begun : HeadStart, optional
         What has been read of the source already: gone on with, if it was begun as it is opened.
     **choices
-        Attributes of `polyak.data.options.ReadOptions`, such as ``format="vw"`` or
-        ``skip_bad_lines=True``, that are to be other than in ``options``.
-
-    Returns
-    -------
-    Stream
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read; the message names the file and the line.
+        Options by their names, such as ``format="vw"``, where they are not as in ``options``.
 
     Examples
     --------
@@ -71,31 +59,28 @@ def open_stream(
     options = replace(options or ReadOptions(), **choices)
     if target is not None:
         options = replace(options, columns=replace(options.columns, target=target))
-    if names_files(source):
-        reader: Reader = open_files(find_files(source), options)
-        if begun is not None:
-            _hand_over(begun, reader)
-    else:
-        from polyak.data.tables.frames import is_frame, open_frame
-
-        if is_frame(source):
-            reader = open_frame(source, options)
-        elif isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
-            reader = open_frame(source[0], replace(options, y=source[1]))
-        else:
-            from polyak.data.formats.arrays import open_arrays
-
-            reader = open_arrays(source, options)
-    buffer = options.shuffle_buffer
+    reader, buffer = _open(source, options, begun), options.shuffle_buffer
     if options.random_order:
         reader, buffer = in_random_order(reader, options)
-    return Stream(
-        reader,
-        shuffle_buffer=buffer,
-        seed=seed,
-        start=start,
-        warn_if_sorted=options.warn_if_sorted,
-    )
+    warn = options.warn_if_sorted
+    return Stream(reader, shuffle_buffer=buffer, seed=seed, start=start, warn_if_sorted=warn)
+
+
+def _open(source: Any, options: ReadOptions, begun: HeadStart | None) -> Reader:
+    if names_files(source):
+        reader = open_files(find_files(source), options)
+        if begun is not None:
+            _hand_over(begun, reader)
+        return reader
+    from polyak.data.tables.frames import is_frame, open_frame
+
+    if is_frame(source):
+        return open_frame(source, options)
+    if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
+        return open_frame(source[0], replace(options, y=source[1]))
+    from polyak.data.formats.arrays import open_arrays
+
+    return open_arrays(source, options)
 
 
 def _hand_over(begun: HeadStart, reader: Reader) -> None:

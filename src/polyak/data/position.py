@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 Position = dict[str, Any]
 """Where a batch ended: what JSON can hold, and only the reader that made it understands."""
@@ -29,3 +29,10 @@ class Cursor(NamedTuple):
     bytes_read: int = 0
     bad_lines: int = 0
     first_bad_lines: tuple[BadLine, ...] = ()
+
+    @classmethod
+    def at(cls, position: Position) -> Self:
+        """Stand where an earlier reading did, and know what it had counted."""
+        read, bad = position.get("bytes_read", 0), position.get("bad_lines", 0)
+        first = tuple(BadLine(*line) for line in position.get("first_bad_lines", ()))
+        return cls(position, position["rows"], read, bad, first)

@@ -41,6 +41,37 @@ def crosses(
         yield slot, value
 
 
+def parse_head(head: bytes) -> tuple[float | None, float]:
+    """The label and the weight that stand before the first bar; the tag is left out."""
+    words = [word for word in head.split(b" ") if word]
+    if words and (not head.endswith(b" ") or words[-1].startswith(b"'")):
+        words.pop()  # the tag
+    label, weight, base = [*map(number, words), *[None, 1.0, 0.0][len(words) :]]
+    if weight < 0 or base != 0:
+        raise ValueError
+    return label, weight
+
+
+def parse_namespace(space: bytes, dtype: type) -> Iterator[tuple[bytes, int, float]]:
+    """The features of a namespace: its name, the hash of the feature's name, the value."""
+    title, *features = space.split(b" ")
+    name, colon, scale_text = title.partition(b":")
+    if colon and not name:
+        raise ValueError
+    scale = number(scale_text) if colon else 1.0
+    prefix = name + b"^" if name else b""
+    unnamed = 0
+    for feature in filter(None, features):
+        word, colon, text = feature.partition(b":")
+        with np.errstate(over="ignore"):
+            value = float(dtype((number(text) if colon else 1.0) * scale))
+        if not math.isfinite(value):
+            raise ValueError
+        if not word:
+            word, unnamed = str(unnamed).encode(), unnamed + 1
+        yield name, xxhash.xxh64_intdigest(prefix + word), value
+
+
 def parse_line(
     line: bytes,
     bits: int,
@@ -55,33 +86,14 @@ def parse_line(
     head, bar, body = line.partition(b"|")
     if not bar:
         raise ValueError
-    words = [word for word in head.split(b" ") if word]
-    if words and (not head.endswith(b" ") or words[-1].startswith(b"'")):
-        words.pop()  # the tag
-    label, weight, base = [*map(number, words), *[None, 1.0, 0.0][len(words) :]]
-    if weight < 0 or base != 0:
-        raise ValueError
+    label, weight = parse_head(head)
     found: dict[bytes, list[tuple[int, float]]] = {}
-    features_in_order: list[tuple[bytes, int, float]] = []
+    every: list[tuple[int, float]] = []
     for space in body.split(b"|"):
-        title, *features = space.split(b" ")
-        name, colon, scale_text = title.partition(b":")
-        if colon and not name:
-            raise ValueError
-        scale = number(scale_text) if colon else 1.0
-        prefix = name + b"^" if name else b""
-        unnamed = 0
-        for feature in filter(None, features):
-            word, colon, text = feature.partition(b":")
-            with np.errstate(over="ignore"):
-                value = float(dtype((number(text) if colon else 1.0) * scale))
-            if not math.isfinite(value):
-                raise ValueError
-            if not word:
-                word, unnamed = str(unnamed).encode(), unnamed + 1
-            found.setdefault(name, []).append((xxhash.xxh64_intdigest(prefix + word), value))
-            features_in_order.append((name, *found[name][-1]))
-    every = [feature[1:] for feature in features_in_order if feature[0] not in (dropped or ())]
+        for name, *feature in parse_namespace(space, dtype):
+            found.setdefault(name, []).append(tuple(feature))
+            if name not in (dropped or ()):
+                every.append(tuple(feature))
     every += [feature for names in crossed or () for feature in crosses(found, names)]
     sums: dict[int, float] = {}
     for slot, value in every:

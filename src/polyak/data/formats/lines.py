@@ -16,7 +16,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.sources.blocks import LongLineError
-from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, total_size
+from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
 from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -39,7 +39,7 @@ class LineReader:
     """What somebody has begun to read already."""
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
-        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.name = name_of_all(files)
         self.bytes_total = total_size(files)
         self.n_features = options.n_features
         self._files = files
@@ -74,10 +74,7 @@ class LineReader:
             return Cursor(position | self.first)
         if start.get("format") != self.format or start["file"] >= len(self._files):
             raise DataError(f"the place to go on from is not one in {self.name}")
-        bad = tuple(BadLine(*line) for line in start.get("first_bad_lines", ()))
-        return Cursor(
-            start, start["rows"], start.get("bytes_read", 0), start.get("bad_lines", 0), bad
-        )
+        return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""

@@ -22,7 +22,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
-from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
@@ -45,7 +45,7 @@ class RowParquetReader:
     format = "parquet"
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
-        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.name = name_of_all(files)
         self.bytes_total = total_size(files)
         self.n_features = options.n_features
         self._files = files
@@ -67,7 +67,7 @@ class RowParquetReader:
             return Cursor(self._position(0, 0, 0, 0))
         if start.get("format") != self.format or "row" not in start:
             raise DataError(f"the place to go on from is not one in {self.name}")
-        return Cursor(start, start["rows"], start.get("bytes_read", 0))
+        return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, BinaryIO, cast
 
 from polyak.data.sources.compression import (
@@ -291,6 +291,11 @@ def _read_head(file: Any) -> bytes:
             break
         head += data
     return head
+
+
+def name_of_all(files: Sequence[File | Pipe]) -> str:
+    """Say which files they are, by the first one's name."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
 
 
 def total_size(files: Iterable[File | Pipe]) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
-from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import key_types, with_keys
@@ -34,7 +34,7 @@ class BinarySource:
         if any(isinstance(file, Pipe) for file in files):
             raise DataError(f"{format} files cannot be read from a pipe")
         self.format = format
-        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.name = name_of_all(files)
         self.bytes_total = total_size(files)
         self._files = files
         self._options = options

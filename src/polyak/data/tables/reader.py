@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine, Cursor, Position
+from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.bad_values import without_odd_text
@@ -105,10 +105,7 @@ class TableReader:
             return Cursor({"format": self.format, "rows": 0, "without_target": 0, "place": {}})
         if start.get("format") != self.format or "place" not in start:
             raise DataError(f"the place to go on from is not one in {self.name}")
-        bad = tuple(BadLine(*line) for line in start.get("first_bad_lines", ()))
-        return Cursor(
-            start, start["rows"], start.get("bytes_read", 0), start.get("bad_lines", 0), bad
-        )
+        return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""

@@ -11,7 +11,6 @@ from polyak._core import column_numbers
 from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
 from polyak.model.schema import Target
 from polyak.optional_imports import pyarrow
-from polyak.rows.labels import label_text
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
@@ -60,8 +59,3 @@ def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.b
         return np.where(there, words, "").astype(str), there
     numbers = numbers_of(array)
     return numbers, ~np.isnan(numbers)
-
-
-def target_text(value: Any) -> str:
-    """Write a target for a sentence."""
-    return label_text(value)

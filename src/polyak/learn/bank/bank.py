@@ -13,6 +13,7 @@ from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import checks
 from polyak.learn.bank.merging import SUMS, merged_state
+from polyak.learn.bank.settings import Step, each_model, how_to_step
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows, core_arrays, core_rows
@@ -89,7 +90,7 @@ class Bank:
         alpha: float | Sequence[float] | Floats,
         schedule: Polynomial | Sequence[Polynomial],
         averaging: Averaging | None = None,
-        step: checks.Step = "explicit",
+        step: Step = "explicit",
         precondition: float = 0.0,
         adagrad: float | None = None,
         capped: bool = True,
@@ -108,37 +109,28 @@ class Bank:
         positive: bool = False,
     ) -> None:
         self.averaging = averaging or Averaging()
-        schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
-        both = [s.gamma0 for s in schedules], [s.a for s in schedules]
-        columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
-        self.alpha, gamma0, decay = (np.array(c, float) for c in columns[:3])
-        self.outputs, self.replicas = (np.array(c, np.int64) for c in columns[3:])
-        checks.check_choices(step, dtype, precondition, n_features, group)
-        checks.check_penalties(self.alpha, gamma0, step)
+        stepping = how_to_step(step, precondition, adagrad, capped, l1_ratio, positive)
+        own = each_model(alpha, schedule, outputs, replicas, step)
+        self.alpha, self.outputs, self.replicas = own.alpha, own.outputs, own.replicas
+        checks.check_choices(dtype, n_features, group)
         checks.check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
         self.loss, self.dtype = get_loss(loss), np.dtype(dtype)
         self.one_vs_rest, self.softmax = one_vs_rest, softmax
         self._settings: dict[str, Any] = {
             "loss": self.loss.name,
             "limit": n_features,
-            "power": checks.shared_power(schedules),
+            "power": own.power,
             "average_power": float(self.averaging.power),
-            "precondition": float(precondition),
-            "adagrad": adagrad,
             "intercept": fit_intercept,
-            "implicit": step == "implicit",
-            "capped": capped,
             "progressive": progressive,
             "group": group,
             "softmax": softmax,
-            "proximal": step == "proximal",
-            "l1_ratio": l1_ratio,
-            "positive": positive,
             "seed": seed,
+            **stepping,
         }
         self._make_core()
         self._core.grow((n_features or 0) if width is None else width)
-        self._set_out(alpha=self.alpha, gamma0=gamma0, decay=decay)
+        self._set_out(alpha=own.alpha, gamma0=own.gamma0, decay=own.decay)
 
     def _set_out(self, **own: Floats) -> None:
         start = self.averaging.first_start  # the detector's average begins with the zero model
@@ -184,28 +176,21 @@ class Bank:
 
         Returns
         -------
-        notes : array of shape (stops, fields, models), or None without stops
-            What ``fields`` would have given at each stop.
+        notes : array of shape (stops, fields, models), what ``fields`` gave; None without stops
 
         Raises
         ------
         ValueError
-            For anything that cannot be learned from, with the row and the value; the bank is then
-            as it was before the call.
+            For what cannot be learned from, with row and value; the bank is as it was then.
         DivergenceError
             If the weights overflow, which takes a learning rate far too large.
         """
         noted = _NO_STOPS if stops is None else stops
         progressive = {name: self.field(name) for name in SUMS} if again else {}
-        given = (
-            *core_rows(X),
-            None if self.one_vs_rest else checks.array(y, np.float64),
-            checks.class_numbers(y) if self.one_vs_rest else None,
-            checks.array(sample_weight, np.float64),
-            checks.array(order, np.int64),
-        )
+        given = (*core_rows(X), *checks.targets(y, classes=self.one_vs_rest))
+        weights, which = checks.array(sample_weight, np.float64), checks.array(order, np.int64)
         try:
-            notes = self._core.learn(*given, scores, noted)
+            notes = self._core.learn(*given, weights, which, scores, noted)
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from error
         if again:

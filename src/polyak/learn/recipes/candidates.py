@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank.checks import Step
+from polyak.learn.bank.settings import Step
 from polyak.learn.schedules import Polynomial
 
 MOST_BYTES = 1 << 26

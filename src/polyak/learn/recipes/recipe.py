@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging, averaging_of
-from polyak.learn.bank.checks import Step
 from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
+from polyak.learn.bank.settings import Step
 from polyak.learn.newton.frequent import features_seen, frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.newton.sparse.asking import check, is_sparse

@@ -12,7 +12,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
 from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
-from polyak.data.sources.files import File, Pipe, fingerprint, total_size
+from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.sources.line_pieces import (
     LinePiece,
     LinePieces,
@@ -59,7 +59,7 @@ class TextSource:
         self, files: Sequence[File | Pipe], text: CsvFormat | JsonFormat, options: ReadOptions
     ) -> None:
         self.format = text.name
-        self.name = files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+        self.name = name_of_all(files)
         self.bytes_total = total_size(files)
         encoding = options.whole_dialect().encoding
         is_json = self.format == "jsonl"

@@ -1,0 +1,88 @@
+"""What the models of a bank have of their own, and how they step: checked, for the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyak.learn.schedules import Polynomial
+
+Floats = NDArray[np.float64]
+Step = Literal["explicit", "implicit", "proximal"]
+
+
+class Models(NamedTuple):
+    """What each model has of its own, an entry a model, and the power that all share."""
+
+    alpha: Floats
+    gamma0: Floats
+    decay: Floats
+    outputs: NDArray[np.int64]
+    replicas: NDArray[np.int64]
+    power: float
+
+
+def each_model(
+    alpha: ArrayLike,
+    schedule: Polynomial | Sequence[Polynomial],
+    outputs: ArrayLike,
+    replicas: ArrayLike,
+    step: Step,
+) -> Models:
+    """Give every model its own of what is one for all, or a sequence with an entry a model."""
+    schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
+    both = [s.gamma0 for s in schedules], [s.a for s in schedules]
+    columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
+    own, gamma0, decay = (np.array(column, float) for column in columns[:3])
+    output, replica = (np.array(column, np.int64) for column in columns[3:])
+    _check_penalties(own, gamma0, step)
+    return Models(own, gamma0, decay, output, replica, _shared_power(schedules))
+
+
+def how_to_step(
+    step: Step,
+    precondition: float,
+    adagrad: float | None,
+    capped: bool,
+    l1_ratio: float,
+    positive: bool,
+) -> dict[str, Any]:
+    """Give the settings of the core that say how a model steps."""
+    if step not in get_args(Step):
+        raise ValueError(f"a step is {', '.join(get_args(Step))}, not {step!r}")
+    if not (np.isfinite(precondition) and precondition >= 0):
+        raise ValueError(f"precondition must be at least zero, not {precondition}")
+    return {
+        "implicit": step == "implicit",
+        "proximal": step == "proximal",
+        "precondition": float(precondition),
+        "adagrad": adagrad,
+        "capped": capped,
+        "l1_ratio": l1_ratio,
+        "positive": positive,
+    }
+
+
+def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
+    """Refuse penalties below zero, and those that make explicit steps overshoot."""
+    for a in alpha:
+        if not (np.isfinite(a) and a >= 0):
+            raise ValueError(f"alpha must be finite and at least zero, not {a}")
+    if step != "explicit":
+        return  # an implicit penalty shrinks the weights by 1 / (1 + alpha gamma), never past zero
+    for a, g in zip(alpha, gamma0, strict=True):
+        if a * g >= 1:
+            raise ValueError(
+                f"alpha * gamma0 must be below 1 for explicit steps, but alpha = {a} and "
+                f"gamma0 = {g}: the penalty alone would push the weights past zero"
+            )
+
+
+def _shared_power(schedules: Sequence[Polynomial]) -> float:
+    powers = {schedule.c for schedule in schedules}
+    if len(powers) != 1:
+        raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")
+    return powers.pop()
