@@ -154,11 +154,7 @@ class BlockLearning(BlockScoring):
         again : bool
             The rows were learned before, so they are not scored.
         stops : array of int, optional
-            After how many of the rows to note the sums.
-
-        Returns
-        -------
-        notes : array of shape (stops, sums, models), or None without stops
+            After how many of the rows to note the sums, which are given: (stops, sums, models).
         """
         rows, targets = as_rows(X), np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

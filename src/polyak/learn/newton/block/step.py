@@ -58,6 +58,10 @@ class Past:
     P: Floats
     W: Floats
 
+    def and_of(self, hessian: Floats) -> Floats:
+        """Give the matrix of these rows and of a block."""
+        return hessian if self.G is None else hessian + self.G
+
 
 class Look(NamedTuple):
     """What rows say of weights: scores, each penalty's loss of the block, and its gradient."""
@@ -146,25 +150,20 @@ def learn_block(
     """
     G, W = past.G, past.W
     GD = np.zeros_like(W)  # G (w - w0)
-    S = block.scores(W) if scores is None else scores
-    at = block.look(loss, S, None)
-    values, gradient = at.values, at.gradient
+    S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
     flat = not isinstance(loss, str) and loss.is_flat_far_away
     safe, good, far = flat and G is None, False, G is None
     promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
         if not good:
-            matrix = block.hessian(loss, S[..., lead], safe=safe)
-            if G is not None:
-                matrix += G
+            matrix = past.and_of(block.hessian(loss, S[..., lead], safe=safe))
             step = penalty.steps(matrix, lead)
         pull = GD + past.P + penalty.shrink * W
         D = step(gradient + pull, W)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         GD_step = np.zeros_like(D) if G is None else G @ D
         line = _Line(penalty, W, D, pull, GD_step, inner(gradient + pull, D))
-        length, at = _search(loss, block, S, D, values, line)
-        S, values, gradient = at.scores, at.values, at.gradient
+        length, (S, values, gradient) = _search(loss, block, S, D, values, line)
         W = W - length * D
         GD = GD - length * GD_step
         whole = values * rows / len(block.Z)  # about what all rows lose
@@ -180,7 +179,7 @@ def learn_block(
     P = past.P + GD + gradient
     _bring_back_the_lost(loss, block, values, lead, (W, P))
     if far and keep:
-        matrix = block.hessian(loss, S[..., lead], safe=False) + (0.0 if G is None else G)
+        matrix = past.and_of(block.hessian(loss, S[..., lead], safe=False))
     return Past(matrix, P, W)
 
 
