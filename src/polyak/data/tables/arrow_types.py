@@ -153,3 +153,23 @@ def single_column(array: Any) -> tuple[Any, Any]:
     batch = pa.RecordBatch.from_arrays([array], names=["column"])
     schema, data = batch.__arrow_c_array__()
     return schema, data
+
+
+def with_column(table: Any, place: int, name: str, column: Any) -> Any:
+    """Put a column in place of another, or behind all: batches of pyarrow 15 cannot by themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> batch = pa.RecordBatch.from_pydict({"a": [1, 2]})
+    >>> with_column(with_column(batch, 0, "a", pa.array([3, 4])), 1, "b", pa.nulls(2)).to_pydict()
+    {'a': [3, 4], 'b': [None, None]}
+    """
+    pa = pyarrow()
+    if isinstance(table, pa.RecordBatch):
+        arrays, names = table.columns, table.schema.names
+        arrays[place : place + 1], names[place : place + 1] = [column], [name]
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+    if place == table.num_columns:
+        return table.append_column(name, column)
+    return table.set_column(place, name, column)

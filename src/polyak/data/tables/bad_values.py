@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import odd_numbers
+from polyak.data.tables.arrow_types import with_column
 from polyak.optional_imports import pyarrow
 
 
@@ -97,7 +98,7 @@ def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
             if not len(rows) and (words is None or not len(not_utf8(words))):
                 continue
             odd |= {row: odd.get(row, name) for row in rows.tolist()}
-            table = table.set_column(number, name, _with_holes(chunk, rows))
+            table = with_column(table, number, name, _with_holes(chunk, rows))
     return table, odd
 
 

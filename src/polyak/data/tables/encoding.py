@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
-from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, is_core_form, stored_as
+from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
+    core_form,
+    is_core_form,
+    stored_as,
+    with_column,
+)
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.source import Piece, Source
 from polyak.data.tables.targets import numbers_of, read_targets
@@ -156,7 +162,7 @@ class PieceEncoder:
         """Give the features' columns in the types that the core reads."""
         columns = self._schema.columns
         for name in self._absent:
-            table = table.append_column(name, pyarrow().nulls(table.num_rows))
+            table = with_column(table, table.num_columns, name, pyarrow().nulls(table.num_rows))
         chosen = table.select([column.name for column in columns])
         # There may be thousands of columns, but not of types.
         types = dict.fromkeys(

@@ -54,6 +54,8 @@ def as_table(frame: Any, schema: Schema | None = None) -> Any:
             return _of_pandas(frame.rename(columns=str), words)
         if any(str(kind) == "Object" for kind in getattr(frame, "dtypes", ())):
             return _of_polars(frame)
+        if hasattr(frame, "to_arrow") and not hasattr(pa.types, "is_string_view"):
+            return frame.to_arrow()  # by itself polars gives views, which pyarrow 15 cannot read
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         what = "; ".join(map(str, error.args)).split("\n")[0]

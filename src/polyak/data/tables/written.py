@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers, written_dates, written_numbers
 from polyak.data.position import BadLine
-from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
+from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
+    core_form,
+    single_column,
+    stored_as,
+    with_column,
+)
 from polyak.data.tables.bad_values import short
 from polyak.errors import DataError
 from polyak.model.dialect import DATES, NUMBERS, TRUTHS, Dialect
@@ -200,7 +206,7 @@ def with_plain_values(table: Any, written: dict[str, str], words: Any = None) ->
         if stored_as(column.type) != "string":
             column = words([name]).column(name)
             table = table.slice(0, len(column))  # of several files, those of the first
-        table = table.set_column(place, name, plain_values(whole(column), how)[0])
+        table = with_column(table, place, name, plain_values(whole(column), how)[0])
     return table
 
 
@@ -222,7 +228,7 @@ class Plain:
                 continue
             words = table.column(place)
             values, wrong = plain_values(words, written)
-            table = table.set_column(place, name, values)
+            table = with_column(table, place, name, values)
             for row in wrong.tolist():
                 odd.setdefault(row, (name, words[row].as_py()))
         for row, (name, value) in sorted(odd.items()):
@@ -246,7 +252,7 @@ def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
     """Make values missing that somebody said stand for such."""
     for place, name in enumerate(table.schema.names if missing else ()):
         column = table.column(place)
-        table = table.set_column(place, name, without_words(column, missing))
+        table = with_column(table, place, name, without_words(column, missing))
     return table
 
 
