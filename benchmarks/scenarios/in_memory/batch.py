@@ -7,6 +7,7 @@ the hundred, are learned several times in a row, and the time is that of one fit
 from __future__ import annotations
 
 import os
+from math import nan
 from typing import Any
 
 from benchmarks.contestant import Job
@@ -50,7 +51,8 @@ def _contest(
         return results[OURS].best / results[rival].best
 
     def loss(results: dict[str, Result]) -> float:
-        return results[OURS].figures["test loss"] / results[rival].figures["test loss"]
+        ours, theirs = (results[label].figures.get("test loss", nan) for label in (OURS, rival))
+        return ours / theirs
 
     targets = [] if most is None else [Target(f"times {rival}'s time", times, at_most=most)]
     if job != "batch:small":
@@ -112,11 +114,15 @@ def gaussian(rows: int, width: int, solver: str) -> Job:
 def real(data: str, solver: str) -> Job:
     """Take covtype, standardised, or the nines of mnist: numbers between 0 and 1 as they are."""
     import numpy as np
+    from scipy import sparse
 
     from polyak.paper.datasets import load
 
     (X, y), (X_test, y_test) = load(data)
-    X, X_test = (part.toarray().astype(np.float32) for part in (X, X_test))
+    X, X_test = (
+        (part.toarray() if sparse.issparse(part) else part).astype(np.float32)
+        for part in (X, X_test)
+    )
     if data == "covtype":
         mean, spread = X.mean(axis=0), X.std(axis=0)
         X, X_test = (X - mean) / spread, (X_test - mean) / spread

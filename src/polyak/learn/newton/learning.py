@@ -35,7 +35,7 @@ from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, WIDEST, most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import remembered
-from polyak.learn.newton.scoring import BlockScoring, Scored
+from polyak.learn.newton.scoring import NOT_SCORED, BlockScoring
 from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
@@ -89,7 +89,6 @@ class BlockLearning(BlockScoring):
         self._counted = 0  # held rows that are in the sums
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
         self._lately: Floats = np.zeros(len(self.penalties))
-        self._scored = Scored(np.empty(0), 0, [])
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         self.standard: Standard
         self._held: HeldRows
@@ -349,6 +348,7 @@ class BlockLearning(BlockScoring):
 
     def _begin_block(self) -> None:
         self._held.forget()
+        self._scored = NOT_SCORED
         self._counted = self._solved = 0
         self._first_block = False
         self._left_out = 0
@@ -378,6 +378,7 @@ class BlockLearning(BlockScoring):
         self._forget_everything()
 
     def _forget_everything(self) -> None:
+        self._scored = NOT_SCORED
         self.standard = Standard(fit_intercept=self.fit_intercept)
         longest = BLOCK if self.exact or self.sparsity is None else LONG_BLOCK
         self._held = HeldRows(

@@ -29,12 +29,15 @@ class Scored(NamedTuple):
 
     W: Floats
     first: int
-    scores: list[Floats]
+    scores: tuple[Floats, ...]
 
     @property
     def end(self) -> int:
         """The first row without a score."""
         return self.first + sum(map(len, self.scores))
+
+
+NOT_SCORED = Scored(np.empty(0), 0, ())
 
 
 class BlockScoring:
@@ -105,14 +108,15 @@ class BlockScoring:
         """
         known, count = self._scored, self._held.count
         if known.W is not self._known.W or not known.first <= begin <= known.end <= count:
-            known = self._scored = Scored(self._known.W, begin, [])
+            known = Scored(self._known.W, begin, ())
         if known.end < count:
-            known.scores.append(self._products(known.end, count))
-        if known.first < begin or len(known.scores) > 1:
-            joined = np.concatenate(known.scores)
-            self._scored = known._replace(scores=[joined])
-            return joined[begin - known.first :]
-        return known.scores[0] if known.scores else np.empty((0, len(self._totals[0])))
+            known = known._replace(scores=(*known.scores, self._products(known.end, count)))
+        if len(known.scores) > 1:
+            known = known._replace(scores=(np.concatenate(known.scores),))
+        self._scored = known
+        return (
+            known.scores[0][begin - known.first :] if known.scores else self._products(begin, count)
+        )
 
     def _products(self, begin: int, end: int) -> Floats:
         columns = len(self._known)
