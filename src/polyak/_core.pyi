@@ -168,6 +168,14 @@ def logistic_look(
     threads: int,
 ) -> tuple[Floats, Floats, Floats]: ...
 def logistic_sums(scores: Floats, targets: Floats, weights: Floats, most: float) -> Floats: ...
+def fit_classes(
+    Z: Floats,
+    own: NDArray[np.int64],
+    weights: Floats | None,
+    shrink: Floats,
+    W: Floats,
+    threads: int,
+) -> tuple[Floats, Floats]: ...
 
 # ---- core/python/bind_bank.cpp
 

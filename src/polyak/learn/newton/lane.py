@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,55 +127,71 @@ class NewtonLane(BlockLearning):
         return np.asarray(self._shrink(self._finished().standard)[:, 0] / self.penalties[0])
 
     def can_leave_out(self, rows: int) -> bool:
-        """Tell whether to ask for `losses_left_out`, were there so many rows."""
+        """Tell whether to ask for `leaving_out`, were there so many rows."""
         if self.softmax:
             return is_cheap(rows, (self.outputs - 1) * len(self.standard), len(self.penalties))
         return is_cheap(rows, min(rows, len(self.standard)), len(self))
 
-    def losses_left_out(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> Floats:
-        """Give what each of the rows, all that were learned, loses by weights found without it.
+    def leaving_out(
+        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Give what tells, of a penalty's place, what each row loses by weights found without it.
 
-        There is a row each and a column a penalty; the outputs' losses are added up.
+        The rows are all that were learned; the outputs' losses are added up.
         """
         done = self._finished()
         first, shrink = int(self.fit_intercept), done._shrink(done.standard)
         Z = np.ones((len(X), done._columns))
         done.standard.fill(X, Z[:, first:])
-        targets = self._signs(np.asarray(y))
-        found = np.zeros((len(X), len(self.penalties)))
-        with one_blas_thread():
-            if self.sparsity is not None:
-                return done._sparse_left_out(Z, targets, sample_weight)
-            if self.softmax:
-                return classes_left_out(Z, targets, sample_weight, done._known.W, shrink)
-            W = [done._known.W[:, :, k] for k in range(self.outputs)]
-            if len(Z) < Z.shape[1]:  # less work, and the same
-                few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
-                W = [few.inward(own) for own in W]
-                Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
+        given = (self._signs(np.asarray(y)), sample_weight)
+        if self.sparsity is not None:
+            return partial(done._sparse_left_out, Z, *given)
+        if self.softmax:
+            return partial(classes_left_out, Z, *given, done._known.W, shrink)
+        W = [done._known.W[:, :, k] for k in range(self.outputs)]
+        if len(Z) < Z.shape[1]:  # less work, and the same
+            few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
+            W = [few.inward(own) for own in W]
+            Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
+        matrix = gram(Z, sample_weight) if self.exact else None
+        return partial(done._outputs_left_out, Z, *given, W, shrink, matrix)
+
+    def _outputs_left_out(
+        self,
+        Z: Floats,
+        targets: Floats,
+        weights: Floats | None,
+        W: list[Floats],
+        shrink: Floats,
+        matrix: Floats | None,
+        place: int,
+    ) -> Floats:
+        found = np.zeros(len(Z))
+        left = []
+        for k, own in enumerate(W):
+            loss = self.loss if self.together else self._newton_loss(len(Z)).of_output(k)
+            given = (loss, Z, targets[:, k], weights, own[:, [place]], shrink[:, [place]])
             if self.together:
-                left = [
-                    scores_left_out(self.loss, Z, targets[:, k], sample_weight, own, shrink)
-                    for k, own in enumerate(W)
-                ]
-                odds = normalised_odds(np.stack(left, axis=-1))
-                found = own_class_losses(odds, targets[:, None, :])
-                return found if sample_weight is None else found * sample_weight[:, None]
-            for k, own in enumerate(W):
-                loss = self._newton_loss(len(X)).of_output(k)
-                found += losses_left_out(loss, Z, targets[:, k], sample_weight, own, shrink)
+                left.append(scores_left_out(*given)[:, 0])
+            else:
+                found += losses_left_out(*given, matrix)[:, 0]
+        if self.together:
+            found = own_class_losses(normalised_odds(np.stack(left, axis=-1)), targets)
+            return found if weights is None else found * weights
         return found
 
-    def _sparse_left_out(self, Z: Floats, targets: Floats, weights: Floats | None) -> Floats:
+    def _sparse_left_out(
+        self, Z: Floats, targets: Floats, weights: Floats | None, place: int
+    ) -> Floats:
         """Leave rows out as if which weights are zero did not depend on any single one."""
-        found = np.zeros((len(Z), len(self.penalties)))
+        found = np.zeros(len(Z))
         shrink = np.maximum(self._penalty(self.standard).shrink, INTERCEPT)
-        for t, k in np.ndindex(self._known.W.shape[1:]):
-            W = self._known.W[:, [t], k]
+        for k in range(self._known.W.shape[2]):
+            W = self._known.W[:, [place], k]
             there = np.flatnonzero(W)
             loss = self._newton_loss(len(Z)).of_output(k)
-            own = (Z[:, there], targets[:, k], weights, W[there], shrink[there][:, [t]])
-            found[:, t] += losses_left_out(loss, *own)[:, 0]
+            own = (Z[:, there], targets[:, k], weights, W[there], shrink[there][:, [place]])
+            found += losses_left_out(loss, *own)[:, 0]
         return found
 
     def sandwich(self) -> Sandwich:

@@ -17,9 +17,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
 from polyak.learn.newton.block.algebra import (
     definite,
-    inner,
+    forms,
+    grams,
     inverse_of_factor,
     times,
     times_transposed,
@@ -34,6 +36,9 @@ from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax, own_class_losses, softmax
 
 Floats = NDArray[np.float64]
+
+NARROW = 128
+"""With up to so many columns, the core finds the optimum of the first rows; BLAS with more."""
 
 
 @cache
@@ -114,10 +119,12 @@ class ClassesBlock(Block):
             return np.asarray(np.kron(np.eye(self.classes - 1), bound), dtype=np.float64)
         chance, columns = softmax(scores[self.of_matrix]), self.Z.shape[1]
         some, others = np.triu_indices(self.classes, 1)
-        grams = [self.gram(chance[:, c] * chance[:, k]) for c, k in zip(some, others, strict=True)]
+        pairs = self.every * chance[:, some] * chance[:, others]
+        if self.weights is not None:
+            pairs *= self.weights[self.of_matrix][:, None]
         apart = basis(self.classes)[some] - basis(self.classes)[others]
         between = np.einsum("na,nb->abn", apart, apart)
-        whole = between @ np.reshape(grams, (len(grams), -1))
+        whole = between @ grams(self.Z[self.of_matrix], pairs, self.threads)
         size = (self.classes - 1) * columns
         blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
         return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
@@ -140,9 +147,15 @@ def learn_classes(
     Where that is provisional nothing but the weights is new.
     """
     if provisional and held.count < len(before):
-        return _learn_few(held, before, shrink, penalties, lead)
+        return _learn_few(held, before, shrink, penalties, lead, threads)
     Z, classes = held.rows(len(before)), before.W.shape[2]
     block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
+    if len(Z) == rows and len(before) <= NARROW:
+        W, P = _optimum(block, before.W, shrink)
+        if provisional:
+            return before.with_weights(W)
+        scores = block.scores(flat(W[:, [lead]]))[..., 0]
+        return replace(before, W=W, P=P, G=[block.hessian("log_loss", scores, safe=False)])
     own = None if len(Z) == rows else before.G[0]
     past = Past(own, flat(before.P), flat(before.W))
     penalty = Ridge(np.tile(shrink, (classes, 1)))
@@ -155,56 +168,74 @@ def learn_classes(
 
 
 def _learn_few(
-    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, lead: int
+    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, lead: int, threads: int
 ) -> Information:
     """Find the optimum of the held rows alone, which are fewer than their columns."""
     W = before.W
     few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
     start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
-    block = ClassesBlock(few.rows, held.targets(), held.weights())
-    past = Past(None, np.zeros_like(flat(start)), flat(start))
-    penalty = Ridge(np.repeat(penalties[None], len(past.W), axis=0))
-    after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
-    found = few.outward(np.ascontiguousarray(unflat(after.W, W.shape[2])).reshape(len(start), -1))
+    block = ClassesBlock(few.rows, held.targets(), held.weights(), threads)
+    if len(start) <= NARROW:
+        V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
+    else:
+        past = Past(None, np.zeros_like(flat(start)), flat(start))
+        penalty = Ridge(np.repeat(penalties[None], len(past.W), axis=0))
+        after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
+        V = unflat(after.W, W.shape[2])
+    found = few.outward(np.ascontiguousarray(V).reshape(len(start), -1))
     return before.with_weights(found.reshape(W.shape))
 
 
+def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Floats]:
+    """Find the optimum of rows that none came before, from V on, and the gradient of their losses.
+
+    Each penalty goes by its own curvature; see ``core/learn/newton/softmax_fit.hpp``.
+    """
+    found, gradient = _core.fit_classes(
+        np.ascontiguousarray(block.Z, dtype=np.float64),
+        block.targets.argmax(axis=1),
+        block.weights,
+        np.ascontiguousarray(shrink.T),
+        np.ascontiguousarray(of_classes(V).transpose(1, 2, 0)),
+        block.threads,
+    )
+    B = basis(block.classes)
+    return np.asarray(found.transpose(2, 0, 1) @ B), np.asarray(gradient.transpose(2, 0, 1) @ B)
+
+
 def losses_left_out(
-    Z: Floats, targets: Floats, weights: Floats | None, V: Floats, shrink: Floats
+    Z: Floats, targets: Floats, weights: Floats | None, V: Floats, shrink: Floats, place: int
 ) -> Floats:
-    """Give the loss of every row by weights found without it, a column a penalty.
+    """Give the loss of every row by a penalty's weights found without it.
 
     As in `polyak.learn.newton.block.leave_one_out`, with matrices for numbers: where ``Q`` is a
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
     ``Q (1 - h Q)^-1 g``.
     """
-    found = np.empty((len(Z), V.shape[1]))
     block = ClassesBlock(Z, targets, weights)
-    for place, own in enumerate(shrink.T):
-        w = flat(V[:, [place]])
-        scores = block.scores(w)
-        _, slopes = block.losses("log_loss", scores)
-        matrix = block.hessian("log_loss", scores[..., 0], safe=False)
-        whole = definite(matrix, np.tile(own, V.shape[2]))
-        if whole is None:
-            found[:, place] = np.inf
-            continue
-        moves = _moves(block, scores[..., 0], slopes[..., 0], inverse_of_factor(whole))
-        left = odds_of_softmax(scores[..., 0] + moves)
-        found[:, place] = own_class_losses(left, targets)
-    return found if weights is None else found * weights[:, None]
+    scores = block.scores(flat(V[:, [place]]))
+    _, slopes = block.losses("log_loss", scores)
+    matrix = block.hessian("log_loss", scores[..., 0], safe=False)
+    whole = definite(matrix, np.tile(shrink[:, place], V.shape[2]))
+    if whole is None:
+        return np.full(len(Z), np.inf)
+    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse_of_factor(whole))
+    found = own_class_losses(odds_of_softmax(scores[..., 0] + moves), targets)
+    return found if weights is None else found * weights
 
 
 def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:
     """Say how each row's scores move where it is left out."""
     B, chance = basis(block.classes), softmax(scores)
-    bend = block.weighted(np.einsum("nk,ka,kb->nab", chance, B, B))
-    apart = block.weighted(chance @ B)
-    bend -= apart[:, :, None] * (chance @ B)[:, None, :]
-    covariance = (inverse.T @ inverse).reshape(B.shape[1], -1, B.shape[1], block.Z.shape[1])
+    one_less = B.shape[1]
+    bend = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
+    apart = chance @ B
+    bend = block.weighted(bend.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
+    covariance = (inverse.T @ inverse).reshape(one_less, -1, one_less, block.Z.shape[1])
+    some, others = np.triu_indices(one_less)
+    between = covariance.transpose(0, 2, 1, 3)[some, others]
     Q = np.empty_like(bend)
-    for a, b in zip(*np.triu_indices(B.shape[1]), strict=True):
-        Q[:, a, b] = Q[:, b, a] = inner((block.Z @ covariance[a, :, b]).T, block.Z.T)
-    left = np.eye(B.shape[1]) - MOST_LEVERAGE * (bend @ Q)
+    Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
+    left = np.eye(one_less) - MOST_LEVERAGE * (bend @ Q)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.past import proportionate
 from polyak.rows.sparse import Rows
+from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
@@ -21,16 +24,46 @@ def best_left_out(
     rows: Rows,
     targets: NDArray[Any],
     weights: Floats | None,
+    threads: int,
 ) -> int | None:
     """Give the number of the penalty, or the constant, that loses least on rows it does not know.
 
     The rows are all that were learned. None where nothing is a number any more.
     """
-    losses = newton.newton.losses_left_out(rows, targets, weights)
-    numbers = list(newton.numbers)
-    usual = proportionate(losses.min(axis=1))  # one absurd row must not decide
+    lane = newton.newton
+    with one_blas_thread():
+        losses_of = lane.leaving_out(rows, targets, weights)
+        path = [int(place) for place in np.argsort(lane.penalties)]
+        known = _around_the_best(losses_of, path, path.index(lane.lead), threads)
+    losses = np.stack(list(known.values()), axis=1)
+    numbers = [newton.numbers[place] for place in known]
     if constant is not None:
         alone = constant.losses_left_out(targets, weights)
-        losses, numbers = np.column_stack([alone, losses]), [*constant.numbers, *numbers]
-    means = losses[usual].mean(axis=0)
+        losses, numbers = np.column_stack([losses, alone]), [*numbers, *constant.numbers]
+    means = _means(losses)
     return numbers[int(np.nanargmin(means))] if np.isfinite(means).any() else None
+
+
+def _around_the_best(
+    losses_of: Callable[[int], Floats], path: list[int], start: int, threads: int
+) -> dict[int, Floats]:
+    """Give what rows lose by penalties from one on, on both sides until the best has neighbours.
+
+    Along the path of penalties what is lost falls and rises again, so there is no need to leave
+    rows out at either end of it.
+    """
+    known: dict[int, Floats] = {}
+    best = start
+    while new := [p for p in path[max(best - 1, 0) : best + 2] if p not in known]:
+        known |= zip(new, on_threads(losses_of, new, threads), strict=True)
+        means = np.full(len(path), np.inf)
+        found = _means(np.stack(list(known.values()), axis=1))
+        means[[path.index(place) for place in known]] = np.where(np.isnan(found), np.inf, found)
+        best = int(np.argmin(means)) if np.isfinite(means).any() else min(best + 1, len(path) - 1)
+    return known
+
+
+def _means(losses: Floats) -> Floats:
+    """Give the mean loss of each column; one absurd row must not decide."""
+    usual = proportionate(losses.min(axis=1))
+    return np.asarray(losses[usual].mean(axis=0))

@@ -363,7 +363,8 @@ class Race:
         newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
         constants = (lane for lane in self.lanes if isinstance(lane, ConstantLane))
         constant = next(constants, None) if self.constant_may_win else None
-        self.preferred = best_left_out(newton, constant, rows, targets, weights)
+        threads = self.threads or processors()
+        self.preferred = best_left_out(newton, constant, rows, targets, weights, threads)
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
         """Give weights and their covariance, where a lane that ran to the end has them."""

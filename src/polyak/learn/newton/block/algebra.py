@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,58 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
     first, second = on_threads(half, [(0, middle), (middle, len(Z))], threads)
     first += second
     return first
+
+
+def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
+    """Add up ``h z z'`` over rows for each column h, a row of so many numbers each.
+
+    What all of them have in common, the products of columns, is worked out once.
+    """
+    columns = Z.shape[1]
+    if columns >= SMALL and _core.sparse_gram(Z[:1024], None, FEW_NONZEROS) is not None:
+        return np.stack([gram(Z, h, threads).ravel() for h in H.T])
+    H = H.astype(Z.dtype, copy=False)
+
+    def half(rows: slice) -> Floats:
+        total = np.zeros((H.shape[1], columns * (columns + 1) // 2))
+        with one_blas_thread():
+            for some, products in _products_of_columns(Z, rows):
+                total += H[some].T @ products
+        return total
+
+    middle = len(Z) // 2
+    halves = [slice(0, len(Z))]
+    if Z.size * H.shape[1] >= HALVED:
+        halves = [slice(0, middle), slice(middle, len(Z))]
+    found = on_threads(half, halves, threads)
+    whole = np.empty((H.shape[1], columns, columns))
+    i, j = np.triu_indices(columns)
+    whole[:, i, j] = whole[:, j, i] = sum(found[1:], start=found[0])
+    return whole.reshape(len(whole), -1)
+
+
+def forms(Z: Rows, matrices: Floats) -> Floats:
+    """Give ``z' M z`` of each row and each of several matrices."""
+    i, j = np.triu_indices(Z.shape[1])
+    both = np.where(i == j, 0.5, 1.0) * (matrices[:, i, j] + matrices[:, j, i])
+    found = np.empty((len(Z), len(matrices)))
+    for some, products in _products_of_columns(Z, slice(0, len(Z))):
+        found[some] = products @ both.T
+    return found
+
+
+def _products_of_columns(Z: Rows, rows: slice) -> Iterator[tuple[slice, Rows]]:
+    """Give some rows at a time with the products of any two of their columns."""
+    columns = Z.shape[1]
+    step = max(GRAM_ELEMENTS * 4 // max(columns * (columns + 1) // 2, 1), 32)
+    for begin in range(rows.start, rows.stop, step):
+        some = slice(begin, min(begin + step, rows.stop))
+        own, place = Z[some], 0
+        found = np.empty((len(own), columns * (columns + 1) // 2), dtype=Z.dtype)
+        for j in range(columns):
+            np.multiply(own[:, j:], own[:, j : j + 1], out=found[:, place : place + columns - j])
+            place += columns - j
+        yield some, found
 
 
 # -- equations of a positive definite matrix ---------------------------------------------------

@@ -45,6 +45,7 @@ def losses_left_out(
     weights: Floats | None,
     W: Floats,
     shrink: Floats,
+    matrix: Floats | None = None,
 ) -> Floats:
     """Give the loss of every row by weights found without it, a column a penalty.
 
@@ -58,6 +59,8 @@ def losses_left_out(
         The optimum of all rows for each penalty.
     shrink : array of shape (columns, penalties)
         The penalties' second derivatives.
+    matrix : array of shape (columns, columns), optional
+        The sum of the rows' Hessians, where it is the same for all weights and known.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def losses_left_out(
     >>> losses_left_out("squared_error", Z, y, None, np.array([[3.0]]), free).T
     array([[3.555..., 0.888..., 0.   , 8.   ]])
     """
-    scores = scores_left_out(loss, Z, targets, weights, W, shrink)
+    scores = scores_left_out(loss, Z, targets, weights, W, shrink, matrix)
     found = value_and_slope(loss, scores, targets[:, None])[0]
     return found if weights is None else found * weights[:, None]
 
@@ -78,22 +81,20 @@ def scores_left_out(
     weights: Floats | None,
     W: Floats,
     shrink: Floats,
+    matrix: Floats | None = None,
 ) -> Floats:
     """Give the score of every row by weights found without it, a column a penalty.
 
     It is not a number where no weights are.
     """
     found = np.empty((len(Z), W.shape[1]))
-    matrix, same = None, (loss if isinstance(loss, str) else loss.name) == "squared_error"
     for place, own in enumerate(shrink.T):
         scores = np.asarray(Z @ W[:, place], dtype=np.float64)
         _, slope = value_and_slope(loss, scores, targets)
         bend = curvature(loss, scores, targets)
         if weights is not None:
             slope, bend = slope * weights, bend * weights
-        if matrix is None or not same:
-            matrix = gram(Z, bend)
-        whole = definite(matrix, own)
+        whole = definite(gram(Z, bend) if matrix is None else matrix, own)
         if whole is None:
             found[:, place] = np.nan
             continue
