@@ -1,5 +1,5 @@
-// Exponentials and logarithms without a branch, so that loops over them become vectors, where nobody
-// looks at the processor's flags (-fno-trapping-math).
+// Exponentials and logarithms without a branch, so that loops over them become vectors, where
+// nobody looks at the processor's flags (-fno-trapping-math).
 #pragma once
 
 #include <cstdint>

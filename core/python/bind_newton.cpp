@@ -216,9 +216,10 @@ nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Column> weights, Mat
   {
     nb::gil_scoped_release release;
     std::copy_n(W.data(), W.size(), found.data());
-    const ClassRows given{
-        {Z.data(), int64_t(rows), int64_t(columns), int64_t(columns)},
-        own.data(), weights ? weights->data() : nullptr, int64_t(classes)};
+    const ClassRows given{{Z.data(), int64_t(rows), int64_t(columns), int64_t(columns)},
+                          own.data(),
+                          weights ? weights->data() : nullptr,
+                          int64_t(classes)};
     const SoftmaxGoals goals{int64_t(penalties), shrink.data(), found.data(), gradient.data()};
     POLYAK_CALL(fit_softmax(given, goals,
                             worth_two_threads(rows * columns * classes * penalties, threads)));

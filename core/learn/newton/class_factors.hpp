@@ -25,7 +25,8 @@ struct Padded {
         stride(rounded_up(columns, kTileColumns<Value>)),
         values(static_cast<size_t>(count * stride)) {
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j < columns; ++j) values[i * stride + j] = static_cast<Value>(given[i][j]);
+      for (int64_t j = 0; j < columns; ++j)
+        values[i * stride + j] = static_cast<Value>(given[i][j]);
   }
   const Value *operator[](int64_t row) const { return values.data() + row * stride; }
   BlockRows<Value> rows() const { return {values.data(), count, columns, stride}; }

@@ -86,6 +86,8 @@ class Steps {
       if (!(promised > enough * (value + kNothing * total_weight_)) || length == 0.0) break;
       old = rounds <= kManyRounds && length == 1.0;
     }
+    score(W, scores_);  // moves were of 32 bits
+    gradient_of_losses(gradient);
   }
 
  private:
@@ -233,9 +235,9 @@ class Steps {
   int64_t high_;
   size_t size_;
   double total_weight_;
-  Numbers shrink_, right_, step_, left_, along_, away_, image_;        // a number a weight
-  Numbers scores_, chances_, tried_, moves_, move_;           // a number a row and class
-  Numbers sums_, slopes_;  // padded
+  Numbers shrink_, right_, step_, left_, along_, away_, image_;  // a number a weight
+  Numbers scores_, chances_, tried_, moves_, move_;              // a number a row and class
+  Numbers sums_, slopes_;                                        // padded
   std::vector<float> along_in_32_bits_, sums_in_32_bits_, slopes_in_32_bits_, bend_;
 };
 

@@ -22,6 +22,7 @@ from polyak.learn.newton.block.algebra import gram, times
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import (
+    MOST_WORK,
     is_cheap,
     losses_left_out,
     scores_left_out,
@@ -126,11 +127,12 @@ class NewtonLane(BlockLearning):
         """Give what a penalty of one is for each column, the constant's first, all rows learned."""
         return np.asarray(self._shrink(self._finished().standard)[:, 0] / self.penalties[0])
 
-    def can_leave_out(self, rows: int) -> bool:
-        """Tell whether to ask for `leaving_out`, were there so many rows."""
+    def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
+        """Tell whether to ask for `leaving_out`, were there so many rows, or if it is so cheap."""
         if self.softmax:
-            return is_cheap(rows, (self.outputs - 1) * len(self.standard), len(self.penalties))
-        return is_cheap(rows, min(rows, len(self.standard)), len(self))
+            columns = (self.outputs - 1) * len(self.standard)
+            return is_cheap(rows, columns, len(self.penalties), most)
+        return is_cheap(rows, min(rows, len(self.standard)), len(self), most)
 
     def leaving_out(
         self, X: Rows, y: ArrayLike, sample_weight: Floats | None

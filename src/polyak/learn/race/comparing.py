@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.block.leave_one_out import LITTLE_WORK
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
@@ -34,7 +35,10 @@ def best_left_out(
     with one_blas_thread():
         losses_of = lane.leaving_out(rows, targets, weights)
         path = [int(place) for place in np.argsort(lane.penalties)]
-        known = _around_the_best(losses_of, path, path.index(lane.lead), threads)
+        if lane.can_leave_out(len(rows), LITTLE_WORK):
+            known = {place: losses_of(place) for place in path}
+        else:
+            known = _around_the_best(losses_of, path, path.index(lane.lead), threads)
     losses = np.stack(list(known.values()), axis=1)
     numbers = [newton.numbers[place] for place in known]
     if constant is not None:
@@ -49,8 +53,9 @@ def _around_the_best(
 ) -> dict[int, Floats]:
     """Give what rows lose by penalties from one on, on both sides until the best has neighbours.
 
-    Along the path of penalties what is lost falls and rises again, so there is no need to leave
-    rows out at either end of it.
+    Along the path of penalties what is lost falls and rises again as a rule, and the ends of it
+    are the least likely to be the best: where rows are wide, and leaving them out takes as long as
+    learning them did, they are passed over.
     """
     known: dict[int, Floats] = {}
     best = start

@@ -7,10 +7,14 @@ import math
 FIRST_DECISION = 1000
 """The first candidates drop out after this many rows, more at every doubling."""
 PER_DOUBLING = 8
+FEW_ROWS = 32
+"""Up to here they are at doublings alone: of few rows there is little to tell."""
 
 
 def next_milestone(rows: int) -> int:
     """Give the first milestone beyond: eight to every doubling, evenly spaced by ratio."""
+    if rows < FEW_ROWS:
+        return 1 << rows.bit_length()
     place = math.floor(math.log2(max(rows, 1) / FIRST_DECISION) * PER_DOUBLING) - 1
     while True:
         milestone: int = round(FIRST_DECISION * 2.0 ** (place / PER_DOUBLING))

@@ -267,7 +267,7 @@ class Recipe:
             p: squared_length_by(means, p, fit_intercept=self.fit_intercept)
             for p in {p for *_, p in settings}
         }
-        candidates = []
+        candidates: dict[Candidate, None] = {}
         for alpha, rho, g, p in settings:
             length = lengths[p]
             decay = INTERVAL_DECAY if self.intervals else rho * length
@@ -286,14 +286,14 @@ class Recipe:
                 largest_squared_length=M,
             )
             overshoots = step == "explicit" and alpha * schedule.gamma0 >= 1
-            if candidate not in candidates and not overshoots:
-                candidates.append(candidate)
+            if not overshoots:
+                candidates[candidate] = None
         if not candidates:
             raise ValueError(
                 f"alpha * eta0 must be below 1 for explicit steps, but alpha = {self.alpha} and "
                 f"eta0 = {self.eta0}: the penalty alone would push the weights past zero"
             )
-        return candidates
+        return list(candidates)
 
     def _adaptive(self, rows: Rows) -> list[Candidate]:
         """Give candidates whose rates follow gradients, for two classes or more: see `adaptive`."""

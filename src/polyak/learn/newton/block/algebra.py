@@ -102,10 +102,10 @@ def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
     H = H.astype(Z.dtype, copy=False)
 
     def half(rows: slice) -> Floats:
-        total = np.zeros((H.shape[1], columns * (columns + 1) // 2))
+        total = np.zeros((columns * (columns + 1) // 2, H.shape[1]))
         with one_blas_thread():
             for some, products in _products_of_columns(Z, rows):
-                total += H[some].T @ products
+                total += products @ H[some]
         return total
 
     middle = len(Z) // 2
@@ -115,7 +115,7 @@ def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
     found = on_threads(half, halves, threads)
     whole = np.empty((H.shape[1], columns, columns))
     i, j = np.triu_indices(columns)
-    whole[:, i, j] = whole[:, j, i] = sum(found[1:], start=found[0])
+    whole[:, i, j] = whole[:, j, i] = sum(found[1:], start=found[0]).T
     return whole.reshape(len(whole), -1)
 
 
@@ -125,20 +125,24 @@ def forms(Z: Rows, matrices: Floats) -> Floats:
     both = np.where(i == j, 0.5, 1.0) * (matrices[:, i, j] + matrices[:, j, i])
     found = np.empty((len(Z), len(matrices)))
     for some, products in _products_of_columns(Z, slice(0, len(Z))):
-        found[some] = products @ both.T
+        found[some] = (both @ products).T
     return found
 
 
 def _products_of_columns(Z: Rows, rows: slice) -> Iterator[tuple[slice, Rows]]:
-    """Give some rows at a time with the products of any two of their columns."""
+    """Give some rows at a time with the products of any two of their columns, a row of those each.
+
+    In this order all numbers that one product is made of stand side by side.
+    """
     columns = Z.shape[1]
-    step = max(GRAM_ELEMENTS * 4 // max(columns * (columns + 1) // 2, 1), 32)
+    products = columns * (columns + 1) // 2
+    step = max(4 * GRAM_ELEMENTS // max(products, 1), 32)
     for begin in range(rows.start, rows.stop, step):
         some = slice(begin, min(begin + step, rows.stop))
-        own, place = Z[some], 0
-        found = np.empty((len(own), columns * (columns + 1) // 2), dtype=Z.dtype)
+        own, place = np.ascontiguousarray(Z[some].T), 0
+        found = np.empty((products, own.shape[1]), dtype=Z.dtype)
         for j in range(columns):
-            np.multiply(own[:, j:], own[:, j : j + 1], out=found[:, place : place + columns - j])
+            np.multiply(own[j:], own[j], out=found[place : place + columns - j])
             place += columns - j
         yield some, found
 

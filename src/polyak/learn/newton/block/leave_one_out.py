@@ -23,11 +23,11 @@ MOST_LEVERAGE = 1.0 - 1e-6
 """A row that nothing but itself decides has a leverage of one: all but that."""
 FEW_ROWS = 5000
 """With more rows the order of them decides little."""
-MOST_WORK = 1e10
-"""How many multiplications to find the leverages, at most: a second or two."""
+MOST_WORK, LITTLE_WORK = 1e10, 1e9
+"""How many multiplications to find the leverages, at most: a second or two; and what is little."""
 
 
-def is_cheap(rows: int, columns: int, models: int) -> bool:
+def is_cheap(rows: int, columns: int, models: int, most: float = MOST_WORK) -> bool:
     """Tell whether to leave one row out in turn: where rows are few, and not too wide.
 
     Examples
@@ -35,7 +35,7 @@ def is_cheap(rows: int, columns: int, models: int) -> bool:
     >>> is_cheap(1000, 100, 6), is_cheap(100_000, 10, 6)
     (True, False)
     """
-    return rows <= FEW_ROWS and (rows + columns) * columns**2 * models <= MOST_WORK
+    return rows <= FEW_ROWS and (rows + columns) * columns**2 * models <= most
 
 
 def losses_left_out(
