@@ -34,41 +34,35 @@ auto alone(Result (B::*method)(Arguments...) const) {
   };
 }
 
-template <class W>
-void bind_owned(nb::module_ &m, const char *name) {
-  using B = BankStorage<W>;
-  nb::class_<B>(m, name)
-      .def(
-          "__init__",
-          [](B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
-             double power, double average_power, double precondition, std::optional<double> adagrad,
-             bool intercept, bool implicit, bool capped, bool progressive, int64_t group,
-             bool softmax, bool proximal, double l1_ratio, bool positive, uint64_t seed,
-             std::vector<int64_t> output, std::vector<int64_t> replica,
-             std::vector<double> parameter) {
-            const Settings settings{power,
-                                    average_power,
-                                    precondition,
-                                    adagrad.has_value(),
-                                    adagrad.value_or(0.0),
-                                    intercept,
-                                    implicit,
-                                    capped,
-                                    progressive,
-                                    group,
-                                    softmax,
-                                    proximal,
-                                    l1_ratio,
-                                    positive,
-                                    seed};
-            new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()),
-                         settings, std::move(output), std::move(replica), std::move(parameter));
-          },
-          nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(), "power"_a, "average_power"_a,
-          "precondition"_a, "adagrad"_a.none(), "intercept"_a, "implicit"_a, "capped"_a,
-          "progressive"_a, "group"_a, "softmax"_a, "proximal"_a, "l1_ratio"_a, "positive"_a,
-          "seed"_a, "output"_a, "replica"_a, "parameter"_a)
-      .def(
+template <class B>
+void construct(B *self, const std::string &loss, int64_t models, std::optional<int64_t> limit,
+               double power, double average_power, double precondition,
+               std::optional<double> adagrad, bool intercept, bool implicit, bool capped,
+               bool progressive, int64_t group, bool softmax, bool proximal, double l1_ratio,
+               bool positive, uint64_t seed, std::vector<int64_t> output,
+               std::vector<int64_t> replica, std::vector<double> parameter) {
+  const Settings settings{power,
+                          average_power,
+                          precondition,
+                          adagrad.has_value(),
+                          adagrad.value_or(0.0),
+                          intercept,
+                          implicit,
+                          capped,
+                          progressive,
+                          group,
+                          softmax,
+                          proximal,
+                          l1_ratio,
+                          positive,
+                          seed};
+  new (self) B(loss, models, limit.value_or(std::numeric_limits<int64_t>::max()), settings,
+               std::move(output), std::move(replica), std::move(parameter));
+}
+
+template <class B>
+void bind_learn(nb::class_<B> &bank) {
+  bank.def(
           "learn",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
@@ -89,8 +83,19 @@ void bind_owned(nb::module_ &m, const char *name) {
             return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, stops);
           },
           "rows"_a, "targets"_a.none(), "classes"_a.none(), "weights"_a.none(), "order"_a.none(),
-          "scores"_a.noconvert().none(), "stops"_a)
-      .def(
+          "scores"_a.noconvert().none(), "stops"_a);
+}
+
+template <class W>
+void bind_owned(nb::module_ &m, const char *name) {
+  using B = BankStorage<W>;
+  nb::class_<B> bank(m, name);
+  bank.def("__init__", construct<B>, nb::kw_only(), "loss"_a, "models"_a, "limit"_a.none(),
+           "power"_a, "average_power"_a, "precondition"_a, "adagrad"_a.none(), "intercept"_a,
+           "implicit"_a, "capped"_a, "progressive"_a, "group"_a, "softmax"_a, "proximal"_a,
+           "l1_ratio"_a, "positive"_a, "seed"_a, "output"_a, "replica"_a, "parameter"_a);
+  bind_learn(bank);
+  bank.def(
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
@@ -134,6 +139,22 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
       POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
     });
   }
+  return out;
+}
+
+auto squared_norms(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
+                   AnyArray values) {
+  const AnyRows any{indptr, indices, values};
+  auto out = new_array<double>({static_cast<size_t>(any.count())});
+  any.visit([&](const auto &rows) {
+    checked_features(rows, std::numeric_limits<int64_t>::max());
+    for (int64_t i = 0; i < rows.count; ++i) {
+      double sum = 0.0;
+      const auto row = rows[i];
+      for (int64_t e = 0; e < row.size; ++e) sum += double(row.value[e]) * double(row.value[e]);
+      out.data()[i] = sum;
+    }
+  });
   return out;
 }
 
@@ -247,24 +268,8 @@ void bind_bank(nb::module_ &m) {
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
-  m.def(
-      "squared_norms",
-      [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values) {
-        const AnyRows any{indptr, indices, values};
-        auto out = new_array<double>({static_cast<size_t>(any.count())});
-        any.visit([&](const auto &rows) {
-          checked_features(rows, std::numeric_limits<int64_t>::max());
-          for (int64_t i = 0; i < rows.count; ++i) {
-            double sum = 0.0;
-            const auto row = rows[i];
-            for (int64_t e = 0; e < row.size; ++e)
-              sum += double(row.value[e]) * double(row.value[e]);
-            out.data()[i] = sum;
-          }
-        });
-        return out;
-      },
-      "indptr"_a.none(), "indices"_a.none(), "values"_a, "The squared norm of every row.");
+  m.def("squared_norms", &squared_norms, "indptr"_a.none(), "indices"_a.none(), "values"_a,
+        "The squared norm of every row.");
   m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,
         "means"_a,
         "Sparse rows with some features, in rising order, as distances from their means.");

@@ -2,6 +2,7 @@
 // views of the columns in them. The layout is that of Arrow's public specification.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -105,68 +106,62 @@ inline double units_a_day(std::string_view format) {
 
 inline bool is_nanoseconds(std::string_view format) { return format.substr(2, 1) == "n"; }
 
+inline void copy_microseconds(const Column &column, int64_t row, int64_t n, double *out) {
+  const int64_t *from = static_cast<const int64_t *>(column.array->buffers[1]) + column.begin + row;
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<double>(from[i] / 1000 - (from[i] % 1000 < 0));
+}
+
+inline void copy_bits(const Column &column, int64_t row, int64_t n, double *out) {
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = bit(column.array->buffers[1], column.begin + row + i) ? 1.0 : 0.0;
+}
+
+using Copy = void (*)(const Column &, int64_t row, int64_t n, double *out);
+
+inline Copy copy_of_times(std::string_view format) {
+  if (format == "tdD" || format == "tts" || format == "ttm") return copy_numbers<int32_t>;
+  return is_nanoseconds(format) ? copy_microseconds : copy_numbers<int64_t>;
+}
+
+inline Copy copy_of_numbers(std::string_view format) {
+  switch (format.size() == 1 ? format[0] : '?') {
+    case 'g':
+      return copy_numbers<double>;
+    case 'f':
+      return copy_numbers<float>;
+    case 'c':
+      return copy_numbers<int8_t>;
+    case 'C':
+      return copy_numbers<uint8_t>;
+    case 's':
+      return copy_numbers<int16_t>;
+    case 'S':
+      return copy_numbers<uint16_t>;
+    case 'i':
+      return copy_numbers<int32_t>;
+    case 'I':
+      return copy_numbers<uint32_t>;
+    case 'l':
+      return copy_numbers<int64_t>;
+    case 'L':
+      return copy_numbers<uint64_t>;
+    case 'b':
+      return copy_bits;
+    default:
+      throw std::invalid_argument("a column of type " + std::string(format) + " is no number");
+  }
+}
+
 // Copies rows as numbers, those that are missing as NaN; times as days.
 inline void numbers(const Column &column, int64_t row, int64_t n, double *out) {
   const std::string_view format = column.format();
+  if (format == "n") return void(std::fill_n(out, n, kMissing));  // nothing is there, not even bits
   const double units = units_a_day(format);
-  if (units != 0.0) {
-    const bool narrow = format == "tdD" || format == "tts" || format == "ttm";
-    if (narrow) {
-      copy_numbers<int32_t>(column, row, n, out);
-    } else if (is_nanoseconds(format)) {
-      const int64_t *from =
-          static_cast<const int64_t *>(column.array->buffers[1]) + column.begin + row;
-      for (int64_t i = 0; i < n; ++i)
-        out[i] = static_cast<double>(from[i] / 1000 - (from[i] % 1000 < 0));
-    } else {
-      copy_numbers<int64_t>(column, row, n, out);
-    }
+  const Copy copy = units != 0.0 ? copy_of_times(format) : copy_of_numbers(format);
+  copy(column, row, n, out);
+  if (units != 0.0)
     for (int64_t i = 0; i < n; ++i) out[i] /= units;
-  } else if (format.size() != 1) {
-    throw std::invalid_argument("a column of type " + std::string(format) + " is no number");
-  } else {
-    switch (format[0]) {
-      case 'g':
-        copy_numbers<double>(column, row, n, out);
-        break;
-      case 'f':
-        copy_numbers<float>(column, row, n, out);
-        break;
-      case 'c':
-        copy_numbers<int8_t>(column, row, n, out);
-        break;
-      case 'C':
-        copy_numbers<uint8_t>(column, row, n, out);
-        break;
-      case 's':
-        copy_numbers<int16_t>(column, row, n, out);
-        break;
-      case 'S':
-        copy_numbers<uint16_t>(column, row, n, out);
-        break;
-      case 'i':
-        copy_numbers<int32_t>(column, row, n, out);
-        break;
-      case 'I':
-        copy_numbers<uint32_t>(column, row, n, out);
-        break;
-      case 'l':
-        copy_numbers<int64_t>(column, row, n, out);
-        break;
-      case 'L':
-        copy_numbers<uint64_t>(column, row, n, out);
-        break;
-      case 'b':
-        for (int64_t i = 0; i < n; ++i)
-          out[i] = bit(column.array->buffers[1], column.begin + row + i) ? 1.0 : 0.0;
-        break;
-      case 'n':
-        for (int64_t i = 0; i < n; ++i) out[i] = kMissing;
-        return;
-      default:
-        throw std::invalid_argument("a column of type " + std::string(format));
-    }
-  }
   if (column.may_miss())
     for (int64_t i = 0; i < n; ++i)
       if (!column.is_valid(row + i)) out[i] = kMissing;

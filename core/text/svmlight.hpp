@@ -91,51 +91,20 @@ class Parser : public LineParser<Rows<Index, Value>> {
     while (is_blank(*p)) ++p;
     if (*p == '\n') return p + 1;
     if (*p == '#') return newline(p) + 1;
-
-    [[maybe_unused]] const char *label = p;
     double target = 0;
-    if constexpr (kSeveralLabels) {
-      if (!(p = read_labels(p, target))) return nullptr;
-    } else {
-      p = read_number(p, target);
-      if (!p || !ends_token(*p)) return bad_label(label, p);
-      if (!std::isfinite(target)) return bad(label, "the label is too large");
-    }
-
+    p = kSeveralLabels ? read_labels(p, target) : read_label(p, target);
+    if (!p) return nullptr;
     const int64_t begin = rows.indptr.back();
     Row row{{rows.indices.data() + begin, rows.values.data() + begin, -1, true}};
-    for (;;) {
-      p = read_plain_features(p, row);
-      const char *feature = p;
-      if (*p == '\n') break;
-      if (is_blank(*p)) {
-        ++p;
-        continue;
-      }
-      if (*p == '#') {
-        p = newline(p);
-        break;
-      }
-      if (*p == 'q') {
-        if (!(p = read_query(p))) return bad(feature, "the query is not written qid:number");
-        continue;
-      }
-      int64_t id;
-      if (!(p = read_id(p, id)))
-        return bad(feature, "a feature's id must be a whole number below 2^63");
-      if (*p != ':') return bad(feature, "a feature must be written id:value");
-      double value = 0;
-      p = read_number(p + 1, value);
-      if (!p || !ends_token(*p)) return bad_value(feature);
-      if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
-        return bad(feature, "a value is too large");
-      if (id - base_ > std::numeric_limits<Index>::max()) return give_up(Outcome::kWideIds);
-      row.add(id, id - base_, value);
-    }
+    p = read_features(p, row);
+    return p ? close_row(p, begin, row, target) : nullptr;
+  }
 
+  // Puts the features of a row in order and keeps it if they may be: the same answer.
+  const char *close_row(const char *line_end, int64_t begin, const Row &row, double target) {
     const int64_t end = row.indices - rows.indices.data();
     if (!row.ascending) {
-      int64_t twice = sort_row(begin, end);
+      const int64_t twice = sort_row(begin, end);
       if (twice >= 0) return bad(std::to_string(twice + base_), "a feature appears twice");
     }
     if (end > begin) {
@@ -143,14 +112,21 @@ class Parser : public LineParser<Rows<Index, Value>> {
         if (!base_is_sure_) return give_up(Outcome::kIdZero);
         return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
-      int64_t last = static_cast<int64_t>(rows.indices[end - 1]);
+      const int64_t last = static_cast<int64_t>(rows.indices[end - 1]);
       if (last > options_.largest_index)
         return bad(std::to_string(last + base_), "a feature lies beyond the number of features");
       rows.largest_index = std::max(rows.largest_index, last);
     }
     rows.targets.push_back(target);
     rows.indptr.push_back(end);
-    return p + 1;
+    return line_end + 1;
+  }
+
+  // Returns where the label ends; or null.
+  const char *read_label(const char *p, double &target) {
+    const char *const end = read_number(p, target);
+    if (!end || !ends_token(*end)) return bad_label(p, end);
+    return std::isfinite(target) ? end : bad(p, "the label is too large");
   }
 
   // Returns where the labels end, which is here if it is a feature that stands here; or null.
@@ -162,53 +138,58 @@ class Parser : public LineParser<Rows<Index, Value>> {
     return why ? bad(p, why) : end;
   }
 
-  // Reads on while features are as nearly all are: an id of up to eight digits, a colon, perhaps
-  // a minus, one digit, perhaps a point and up to eight digits, then a space or the line's end.
-  // Returns where that ceased to be so: behind a space, or at the line's end.
+  // Returns where the line ends, all its features read; or null.
+  const char *read_features(const char *p, Row &row) {
+    for (;;) {
+      p = read_plain_features(p, row);
+      if (*p == '\n') return p;
+      if (*p == '#') return newline(p);
+      if (is_blank(*p))
+        ++p;
+      else if (!(p = *p == 'q' ? read_query(p) : read_feature(p, row)))
+        return nullptr;
+    }
+  }
+
+  // Any feature: returns where it ends; or null.
+  const char *read_feature(const char *feature, Row &row) {
+    int64_t id;
+    const char *p = read_id(feature, id);
+    if (!p) return bad(feature, "a feature's id must be a whole number below 2^63");
+    if (*p != ':') return bad(feature, "a feature must be written id:value");
+    double value = 0;
+    p = read_number(p + 1, value);
+    if (!p || !ends_token(*p)) return bad_value(feature);
+    if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
+      return bad(feature, "a value is too large");
+    if (id - base_ > std::numeric_limits<Index>::max()) return give_up(Outcome::kWideIds);
+    row.add(id, id - base_, value);
+    return p;
+  }
+
+  // Reads on while features are as nearly all are: an id of up to eight digits, a colon, a value
+  // as read_plain_value takes it, then a space or the line's end. Returns where that ceased to be
+  // so: behind a space, or at the line's end.
   const char *read_plain_features(const char *p, Row &so_far) {
     if (*p == ' ') ++p;
     p = POLYAK_CALL(read_fours(p, static_cast<int>(base_), so_far));
     Row row = so_far;  // in registers
     for (;;) {
       const char *const window = p;
-      // Each round of the loop below takes the lowest bits off: the ends of the feature's parts.
-      // If they run out, the window moves on.
-      uint64_t ends = non_digits(window);
-      auto next_end = [&] {
-        const char *end = window + lowest_bit(ends);
-        ends &= ends - 1;
-        return end;
-      };
-      for (;;) {
+      // Each round of the loop below takes the ends of a feature's parts. If they run out, the
+      // window moves on.
+      Ends ends{window, non_digits(window)};
+      while (ends) {
+        const char *colon = ends.next();
         if (!ends) break;
-        const char *colon = next_end();
-        if (!ends) break;
-        const char *end = next_end();
+        const char *end = ends.next();
         unsigned id_digits = static_cast<unsigned>(colon - p);
         if (id_digits - 1 >= 8 || *colon != ':') break;
-        const char *digit = colon + 1;
-        bool minus = *digit == '-';
-        if (minus) {
-          if (!ends) break;
-          digit = end + 1;
-          end = next_end();
-        }
-        if (end != digit + 1) break;
-        double value = *digit - '0';
-        if (*end == '.') {
-          if (!ends) break;
-          const char *fraction = end + 1;
-          end = next_end();
-          unsigned n = static_cast<unsigned>(end - fraction);
-          if (n - 1 >= 8) break;
-          // Below 10^9, so exact; then the only rounding is the division's.
-          int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
-                      static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
-          value = w / kPowersOfTen[n];
-        }
+        double value;
+        if (!read_plain_value(colon + 1, ends, end, value)) break;
         if (*end != ' ' && *end != '\n') break;
         int64_t id = static_cast<int64_t>(digits_to_number(eight_chars(p), id_digits));
-        row.add(id, id - base_, minus ? -value : value);
+        row.add(id, id - base_, value);
         p = end;
         if (*p == '\n') break;
         ++p;
@@ -217,6 +198,46 @@ class Parser : public LineParser<Rows<Index, Value>> {
     }
     so_far = row;
     return p;
+  }
+
+  // Where digits end in the 64 characters of a window, one place after the other.
+  struct Ends {
+    const char *window;
+    uint64_t bits;
+
+    explicit operator bool() const { return bits != 0; }
+    const char *next() {
+      const char *end = window + lowest_bit(bits);
+      bits &= bits - 1;
+      return end;
+    }
+  };
+
+  // A value as nearly all are: perhaps a minus, one digit, perhaps a point and up to eight digits.
+  // `end` is the first of its ends, and becomes the last. False if it is another, or goes on
+  // behind the window.
+  static bool read_plain_value(const char *digit, Ends &ends, const char *&end, double &value) {
+    const bool minus = *digit == '-';
+    if (minus) {
+      if (!ends) return false;
+      digit = end + 1;
+      end = ends.next();
+    }
+    if (end != digit + 1) return false;
+    value = *digit - '0';
+    if (*end == '.') {
+      if (!ends) return false;
+      const char *fraction = end + 1;
+      end = ends.next();
+      unsigned n = static_cast<unsigned>(end - fraction);
+      if (n - 1 >= 8) return false;
+      // Below 10^9, so exact; then the only rounding is the division's.
+      int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
+                  static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
+      value = w / kPowersOfTen[n];
+    }
+    if (minus) value = -value;
+    return true;
   }
 
   // Puts a row in ascending order; returns an index that it has twice, or -1.
@@ -245,10 +266,12 @@ class Parser : public LineParser<Rows<Index, Value>> {
   }
 
   // `qid:n` groups rows for ranking; it is checked and passed over.
-  static const char *read_query(const char *p) {
-    if (std::memcmp(p, "qid:", 4) != 0 || !is_digit(p[4])) return nullptr;
-    for (p += 4; is_digit(*p);) ++p;
-    return ends_token(*p) ? p : nullptr;
+  const char *read_query(const char *query) {
+    const char *p = query;
+    if (std::memcmp(p, "qid:", 4) == 0)
+      for (p += 4; is_digit(*p);) ++p;
+    if (p > query + 4 && ends_token(*p)) return p;
+    return bad(query, "the query is not written qid:number");
   }
 
   const char *bad_label(const char *label, const char *end) {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.rows.sparse import Rows, SparseRows, core_arrays, take_rows
+from polyak.rows.sparse import Rows, SparseRows, core_arrays
 
 Floats = NDArray[np.float64]
 
@@ -73,19 +73,6 @@ class Centre:
         wide[:, : rows.shape[1]] = rows
         wide[:, self.features] = (wide[:, self.features] - self.means).astype(rows.dtype)
         return wide
-
-    def take(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-    ) -> tuple[Rows, NDArray[Any], Floats | None]:
-        """Give the rows that are to be learned, shifted, with their targets and weights."""
-        if order is not None:
-            rows, targets = take_rows(rows, order), targets[order]
-            weights = None if weights is None else weights[order]
-        return self.shifted(rows), targets, weights
 
     def undone(self, coef: NDArray[Any], intercept: Floats) -> Floats:
         """Give the intercepts for rows that are not shifted; ``coef`` has a row a model."""

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import RowError
-from polyak.learn.race import Given, Race
+from polyak.learn.given import Given
+from polyak.learn.race import Race
 from polyak.learn.race.new_class import copy_of, with_class
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
 from polyak.losses import get_loss
 from polyak.rows.label_sets import are_sets
 from polyak.rows.labels import distinct, label_text
-from polyak.rows.sparse import take_rows
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def learn_rows(
     RowError
         Where a label is none of the classes and cannot join; nothing was learned then.
     """
-    rows, targets, weights, order = given
+    targets = given.targets
     if classes is not None and are_sets(targets) and len(targets) * len(classes) > MOST_TRUTHS:
         return _learn_in_parts(race, classes, recipe, given, may_join=may_join, again=again)
     try:
@@ -61,7 +61,7 @@ def learn_rows(
         if not may_join or classes is None:
             raise
         return _learn_in_parts(race, classes, recipe, given, may_join=True, again=again)
-    race.learn(rows, encoded, weights, order, again=again)
+    race.learn(given._replace(targets=encoded), again=again)
     return Learned(race, classes)
 
 
@@ -75,11 +75,9 @@ def _learn_in_parts(
     again: bool,
 ) -> Learned:
     """Learn many labels, or rows of new classes; the race that is given stays as it is."""
-    rows, targets, weights, order = given
-    check_weighted_rows(rows, weights, race.problem.n_features)
-    if order is not None:
-        rows, targets = take_rows(rows, order), targets[order]
-        weights = None if weights is None else weights[order]
+    check_weighted_rows(given.rows, given.weights, race.problem.n_features)
+    order, given = given.order, given.taken()
+    targets = given.targets
     race = copy_of(race, recipe)
     loss, begin = get_loss(recipe.loss), 0
     while begin < len(targets):
@@ -89,9 +87,8 @@ def _learn_in_parts(
         new = unknown_label(left, classes)
         end = begin + (len(left) if new is None else new.row)
         if end > begin:
-            some = None if weights is None else weights[begin:end]
-            encoded = encode(targets[begin:end], classes, loss)
-            race.learn(rows[begin:end], encoded, some, None, again=again)
+            some = given.part(begin, end)
+            race.learn(some._replace(targets=encode(some.targets, classes, loss)), again=again)
         if new is not None:
             refused = RowError(end if order is None else int(order[end]), new.what)
             if not may_join:

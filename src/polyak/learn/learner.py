@@ -19,6 +19,7 @@ from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.beginning.spreads import Spreads
 from polyak.learn.beginning.warm_up import new_race, usual_rows
 from polyak.learn.finished import model_of
+from polyak.learn.given import Given
 from polyak.learn.late_classes import learn_rows
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
@@ -40,7 +41,7 @@ from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
-from polyak.rows.sparse import Rows, as_rows, take_rows
+from polyak.rows.sparse import as_rows, take_rows
 from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
@@ -144,32 +145,31 @@ class Learner:
         ``again`` says that they were all learned before: they still teach, but no longer tell how
         good the model is on rows it does not know.
         """
-        rows, targets, weights, order = rows_there(X, targets, weights, order, self.loss, again)
+        given = rows_there(X, targets, weights, order, self.loss, again)
         if self.race is not None:
             self.race.threads = self.threads
-            relative = in_units(weights, len(rows), self.weight_unit)
+            relative = in_units(given.weights, len(given.rows), self.weight_unit)
             self.race, self.classes = learn_rows(
                 self.race,
                 self.classes,
                 self.recipe,
-                (rows, targets, relative, order),
+                given._replace(weights=relative),
                 may_join=self.classes_may_join and not again,
                 again=again,
             )
             if self.watch is not None:
                 self.watch.look(self.race, self.classes, self.loss)
             return
-        taken = np.arange(len(rows)) if order is None else order
-        if len(self._first) or len(taken) < CALIBRATION_ROWS:
-            self._keep_back(rows, targets, weights, taken)
+        if len(self._first) or given.total < CALIBRATION_ROWS:
+            self._keep_back(given)
         else:
-            self._begin(rows, targets, weights, order)
+            self._begin(given)
 
     @changes
     def finish(self) -> None:
         """Learn the rows kept back, should there have been fewer than calibration waits for."""
         if self.race is None and len(self._first):
-            self._begin(*self._first.joined(), None)
+            self._begin(self._first.joined())
 
     @changes
     def compare(self, X: Any, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
@@ -324,42 +324,33 @@ class Learner:
                 [other.race for other in started[1:] if other.race is not None],
                 None if base is None else base.race,
             )
-        for rows, targets, weights in kept:
-            self.learn(rows, targets, weights)
+        for part in kept:
+            self.learn(part.rows, part.targets, part.weights)
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _keep_back(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        taken: NDArray[np.int64],
-    ) -> None:
+    def _keep_back(self, given: Given) -> None:
         """Wait with rows until calibration has as many as it looks at, then learn them all."""
+        rows, targets, weights, order = given
         if len(rows):
             check_weighted_rows(rows, weights, self.n_features)
             if not self.loss.classifies or self.classes is not None:
                 check_finite(encode(targets, self.classes, self.loss), targets)
         before = len(self._first)
         together = copy.copy(self._first)
-        together.add(rows, targets, weights, taken)
+        together.add(given)
         if len(together) < CALIBRATION_ROWS:
             self._first = together
             return
         try:
-            self._begin(*together.joined(), None)
+            self._begin(together.joined())
         except RowError as error:  # none of those before: they tell which labels there are
-            raise RowError(int(taken[error.row - before]), error.what) from error
+            row = error.row - before
+            raise RowError(row if order is None else int(order[row]), error.what) from error
 
-    def _begin(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-    ) -> None:
+    def _begin(self, given: Given) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
+        rows, targets, weights, order = given
         first = slice(None) if order is None else order[:CALIBRATION_ROWS]
         sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
         sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
@@ -385,7 +376,7 @@ class Learner:
         )
         race.threads = self.threads
         relative, may_join = in_units(weights, len(rows), unit), self.classes is None
-        given = (rows, targets, relative, order)
+        given = given._replace(weights=relative)
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
         self.classes_may_join = may_join
         self.weight_unit, self._moments, self._first = unit, moments, FirstRows()

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.beginning.first_rows import FirstRows
+from polyak.learn.given import Given
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
 from polyak.learn.targets import encode
@@ -59,7 +60,7 @@ class OrderWatch:
     def begin(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
         """See the first rows, and say so if they are sorted."""
         self.early = FirstRows("early")
-        self.early.add(rows, targets, weights, np.arange(0, len(rows), EVERY))
+        self.early.add(Given(rows, targets, weights, np.arange(0, len(rows), EVERY)))
         if targets.ndim == 1 and sorted_by_class(targets):
             self._tell(
                 "the first rows seem to be sorted by class, and one pass over sorted rows learns "
@@ -99,7 +100,7 @@ class OrderWatch:
         Also by how much that is larger than if rows of larger weight were as many rows of weight
         one, which is what the sums of a race take them for.
         """
-        rows, targets, weights = self.early.joined()
+        rows, targets, weights, _ = self.early.joined()
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
         scores = _core.score_rows(*core_arrays(rows), matrix) + intercept

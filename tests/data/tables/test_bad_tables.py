@@ -183,6 +183,20 @@ def test_text_of_a_parquet_file_that_is_not_utf8(kind: Any, row: int, tmp_path: 
     assert (stream.rows_read, stream.bad_lines) == (1499, 1)
 
 
+@pytest.mark.parametrize("kind", ["binary", "binary_view", "string_view"])
+def test_text_of_a_frame_that_is_not_utf8(kind: str) -> None:
+    if not hasattr(pa, kind):
+        pytest.skip(f"this pyarrow has no {kind}")
+    text = pa.array([b"a", b"b", b"\xff"] * 500)
+    if kind != "binary":
+        text = text.cast(pa.binary_view()).view(getattr(pa, kind)())
+    table = pa.table({"c": text, "y": range(1500)})
+    with pytest.raises(DataError, match="row 3: the column c is not UTF-8"):
+        read(table)
+    stream = read(table, skip_bad_lines=True)
+    assert (stream.rows_read, stream.bad_lines) == (1000, 500)
+
+
 def test_an_empty_folder_and_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     with pytest.raises(DataError, match="is a folder without any file to read"):

@@ -37,17 +37,25 @@ def stored_as(kind: Any) -> str | None:
         return "time"
     if is_a.is_time(kind):
         return "clock"
-    if _is_text(kind):
+    if is_text(kind):
         return "string"
     if is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind):
         return "strings" if stored_as(kind.value_type) == "string" else None
     return None
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is one of texts, said to be UTF-8 or not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_text(pa.large_string()), is_text(pa.binary()), is_text(pa.int8())
+    (True, True, False)
+    """
     is_a = pyarrow().types
     views = [getattr(is_a, name, None) for name in ("is_string_view", "is_binary_view")]
-    return (
+    return bool(
         is_a.is_string(kind)
         or is_a.is_large_string(kind)
         or is_a.is_binary(kind)
@@ -87,7 +95,7 @@ def core_form(array: Any, kind: str) -> Any:
         return pc.divide(microseconds.cast(pa.float64(), safe=False), 1e6)
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         return array.cast(pa.float64())
-    if _is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
+    if is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
         return array.cast(pa.large_string())
     return array
 
@@ -112,7 +120,7 @@ def _decoded(array: Any) -> Any:
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     # Before they are taken, since not every type of text can be.
     words = array.dictionary
-    words = words.cast(pa.large_string()) if _is_text(words.type) else words
+    words = words.cast(pa.large_string()) if is_text(words.type) else words
     return words.take(array.indices)
 
 
@@ -125,7 +133,7 @@ def _words(array: Any) -> Any:
         if array.type.value_type in plain:
             return array
         return _words(_decoded(array))
-    if _is_text(array.type):
+    if is_text(array.type):
         return array.cast(pa.large_string())
     if stored_as(array.type) == "number":
         return _numbers_as_words(array)

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.given import Given
 from polyak.rows.label_sets import are_sets, sets_from_json, sets_to_json
 from polyak.rows.labels import labels_from_json, labels_to_json
-from polyak.rows.sparse import Rows, SparseRows, join_rows, take_rows
-
-Floats = NDArray[np.float64]
-Part = tuple[Rows, NDArray[Any], Floats | None]
+from polyak.rows.sparse import Rows, SparseRows, join_rows
 
 
 class FirstRows:
@@ -21,37 +19,31 @@ class FirstRows:
     Examples
     --------
     >>> first = FirstRows()
-    >>> first.add(np.eye(2), np.array([1.0, 2.0]), None, np.array([1]))
-    >>> len(first), first.joined()[1]
+    >>> first.add(Given(np.eye(2), np.array([1.0, 2.0]), order=np.array([1])))
+    >>> len(first), first.joined().targets
     (1, array([2.]))
     """
 
     def __init__(self, name: str = "kept") -> None:
         self.name = name  # what they are stored as
-        self.parts: list[Part] = []
+        self.parts: list[Given] = []
 
     def __len__(self) -> int:
-        return sum(len(rows) for rows, _, _ in self.parts)
+        return sum(part.total for part in self.parts)
 
-    def add(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64],
-    ) -> None:
-        """Keep copies of these rows, in this order."""
-        if len(order):
-            own = None if weights is None else weights[order]
-            self.parts = [*self.parts, (take_rows(rows, order), targets[order], own)]
+    def add(self, given: Given) -> None:
+        """Keep copies of rows, as they are to be learned."""
+        if given.total:
+            order = np.arange(given.total) if given.order is None else given.order
+            self.parts = [*self.parts, given._replace(order=order).taken()]
 
-    def joined(self) -> Part:
+    def joined(self) -> Given:
         """Give them all; where only some have weights, the others weigh one."""
-        weighted = any(weights is not None for _, _, weights in self.parts)
-        weights = [np.ones(len(y)) if w is None else w for _, y, w in self.parts]
-        return (
-            join_rows([rows for rows, _, _ in self.parts]),
-            np.concatenate([targets for _, targets, _ in self.parts]),
+        weighted = any(part.weights is not None for part in self.parts)
+        weights = [np.ones(p.total) if p.weights is None else p.weights for p in self.parts]
+        return Given(
+            join_rows([part.rows for part in self.parts]),
+            np.concatenate([part.targets for part in self.parts]),
             np.concatenate(weights) if weighted else None,
         )
 
@@ -61,7 +53,7 @@ class FirstRows:
         arrays: dict[str, NDArray[Any]] = {}
         if not self.parts:
             return page, arrays
-        rows, targets, weights = self.joined()
+        rows, targets, weights, _ = self.joined()
         if isinstance(rows, SparseRows):
             page[f"{self.name}_width"] = rows.n_features
             arrays[f"{self.name}.indptr"], arrays[f"{self.name}.indices"] = (
@@ -102,5 +94,5 @@ class FirstRows:
                 arrays[f"{name}.{part}"] for part in ("indptr", "indices", "values")
             )
             rows = SparseRows(indptr, indices, values, page[f"{name}_width"])
-        first.parts = [(rows, targets, arrays.get(f"{name}.weights"))]
+        first.parts = [Given(rows, targets, arrays.get(f"{name}.weights"))]
         return first

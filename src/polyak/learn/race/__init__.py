@@ -5,7 +5,6 @@ those whose loss since the last doubling was highest drop out, so that few are l
 many. A recipe with a single candidate, as the paper's, is a race of one.
 """
 
-from polyak.learn.race.given import Given
 from polyak.learn.race.race import Race
 
-__all__ = ["Given", "Race"]
+__all__ = ["Race"]

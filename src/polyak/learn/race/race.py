@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import CheckedRows
 from polyak.learn.centring import ROWS_AT_A_TIME
+from polyak.learn.given import Given
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import (
@@ -23,7 +23,6 @@ from polyak.learn.race.dropping import (
     widest_for,
 )
 from polyak.learn.race.entering import lanes_of
-from polyak.learn.race.given import Given, slice_of
 from polyak.learn.race.going_back import before
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.lane import Lane, Problem
@@ -110,46 +109,34 @@ class Race:
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        again: bool = False,
-    ) -> None:
+    def learn(self, given: Given, *, again: bool = False) -> None:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
         After an error the race is as it was before, as far as `polyak.learn.race.going_back` says.
         """
-        kept = before(self, rows)
+        kept = before(self, given.rows)
         self.preferred = None
         try:
-            for some in self._that_fit(rows, targets, weights, order):
-                self._learn_all(*some, again)
+            for some in self._that_fit(given):
+                self._learn_all(some, again)
         except BaseException:
             if kept is not None:
                 kept.put_back(self)
             raise
 
-    def _that_fit(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-    ) -> Iterator[Given]:
+    def _that_fit(self, given: Given) -> Iterator[Given]:
         """Give what can be learned at once: all, unless rows come that are too wide for everybody.
 
         Then some candidates drop out, at the first such row, not at the batch it came in.
         """
+        rows, targets, weights, order = given
         widths = np.array([rows.shape[1]])  # as declared; it may be that no row is so wide
         if widths[0] > self._widest():
             check_rows(rows, self.problem.n_features)
             widths = row_widths(rows)[slice(None) if order is None else order]
         if widths.max(initial=0) <= self._widest():
-            yield rows, targets, weights, order
+            yield given
             return
         # All rows are good, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
@@ -159,7 +146,7 @@ class Race:
         while begin < len(widest):
             self._keep_what_fits(most_candidates(int(widest[begin]), self.models_each))
             end = int(np.searchsorted(widest, self._widest(), side="right"))
-            yield slice_of(rows, targets, weights, order, begin, end)
+            yield given.part(begin, end)
             begin = end
 
     def _keep_what_fits(self, keep: int) -> None:
@@ -177,31 +164,21 @@ class Race:
         least = ROOM_FOR_MOVING if self.running_moving else 0
         return widest_for(max(len(self.running_sgd), least), self.models_each)
 
-    def _learn_all(
-        self,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        again: bool,
-    ) -> None:
-        total = len(rows) if order is None else len(order)
-        done = 0
-        checked: Rows | CheckedRows = rows
+    def _learn_all(self, given: Given, again: bool) -> None:
+        total, done, checked = given.total, 0, given
         # All rows are good and every lane has room for them, or none is learned. A single lane
         # that learns all at once sees to that by itself, while it learns.
         busy, _ = self._by_cost()
         sees_to_it = len(busy) == 1 and isinstance(busy[0], SgdLane) and not self.problem.centre
         if not sees_to_it or (not again and total > self._most_rows()):
             for lane in self.lanes:
-                checked = lane.check(checked, targets, weights)
+                checked = checked._replace(rows=lane.check(*checked[:3]))
         while done < total:
             most_again = ROWS_AT_A_TIME if self.problem.centre else sys.maxsize
             take = min(total - done, most_again if again else self._most_rows())
-            some = slice_of(checked, targets, weights, order, done, done + take)
-            raw = slice_of(rows, targets, weights, order, done, done + take)[0]
+            some = given.part(done, done + take), checked.part(done, done + take)
             milestones = [] if again else self._milestones_within(take)
-            sums = self._learn_slice(raw, *some, again=again, milestones=milestones)
+            sums = self._learn_slice(*some, again=again, milestones=milestones)
             done += take
             if not again:
                 self.scored += take
@@ -224,28 +201,21 @@ class Race:
         return found if found or next_milestone(self.past.milestones[-1]) > end else [end]
 
     def _learn_slice(
-        self,
-        raw: Rows,
-        rows: Rows | CheckedRows,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        milestones: list[int],
+        self, given: Given, checked: Given, *, again: bool, milestones: list[int]
     ) -> list[Floats]:
         """Let every lane learn, and give its sums at each milestone."""
         stops = np.array(milestones, dtype=np.int64) - self.scored
         threads = 1 if self.is_part else self.threads or processors()
-        given: Given = rows, targets, weights, order
+        of_sgd = checked
         if self.problem.centre and any(isinstance(lane, SgdLane) for lane in self.lanes):
-            given = (*self.problem.centre.take(raw, targets, weights, order), None)
+            of_sgd = given.taken()
+            of_sgd = of_sgd._replace(rows=self.problem.centre.shifted(of_sgd.rows))
 
         def drive(lane: Lane) -> Floats:
-            own = given if isinstance(lane, SgdLane) else (raw, targets, weights, order)
+            own = of_sgd if isinstance(lane, SgdLane) else given
             if isinstance(lane, NewtonRacer):
                 lane.newton.threads = threads
-            return lane.learn(*own, again=again, stops=stops)
+            return lane.learn(own, again=again, stops=stops)
 
         busy, free = self._by_cost()
         if len(busy) == 1 or self.is_part:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.given import Given
 from polyak.learn.newton.block.leave_one_out import losses_left_out
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
@@ -89,18 +90,10 @@ class ConstantLane(Lane):
         """Leave it to others to refuse rows."""
         return rows
 
-    def learn(
-        self,
-        rows: Any,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        stops: NDArray[np.int64],
-    ) -> Floats:
+    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Count rows and give the sums after so many of them, one stop after the other."""
-        n = len(rows) if order is None else len(order)
+        _, targets, weights, order = given
+        n = given.total
         self.clock += n
         if again:
             return np.empty((0, 1, SUMS))

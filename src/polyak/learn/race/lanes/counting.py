@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import ScoreHistogram
+from polyak.learn.given import Given
 from polyak.learn.race.lanes.lane import Problem
 
 Floats = NDArray[np.float64]
@@ -35,11 +36,8 @@ def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Fl
 def count_scores(
     counts: ScoreHistogram | None,
     scores: Floats | None,
-    targets: NDArray[Any],
-    weights: Floats | None,
-    order: NDArray[np.int64] | None,
+    given: Given,
     classes: int | None,
-    rows: int,
 ) -> None:
     """Count scores, which have a column for every output of every candidate, or skip the rows.
 
@@ -48,13 +46,13 @@ def count_scores(
     if counts is None:
         return
     if scores is None:
-        counts.skip(rows)
+        counts.skip(given.total)
         return
-    chosen = slice(None) if order is None else order
-    own = targets[chosen].reshape(rows, -1)
+    chosen = slice(None) if given.order is None else given.order
+    own = given.targets[chosen].reshape(given.total, -1)
     positive = own > 0 if classes is None else own == np.arange(classes)
     every = np.tile(positive, (1, scores.shape[1] // positive.shape[1]))
-    counts.add(scores, every, None if weights is None else weights[chosen])
+    counts.add(scores, every, None if given.weights is None else given.weights[chosen])
 
 
 def with_histogram(

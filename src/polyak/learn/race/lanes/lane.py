@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import NOTHING, Centre
+from polyak.learn.given import Given
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -115,16 +116,7 @@ class Lane(Protocol):
         """Say how many rows can be learned at once in bounded memory."""
         return sys.maxsize
 
-    def learn(
-        self,
-        rows: Any,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        stops: NDArray[np.int64],
-    ) -> Floats:
+    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and give the sums after so many of them, one stop after the other.
 
         Those after the row at which it left are not numbers.

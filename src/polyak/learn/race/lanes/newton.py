@@ -14,6 +14,7 @@ from polyak._core import CheckedRows
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
+from polyak.learn.given import Given
 from polyak.learn.newton.block.leave_one_out import FEW_ROWS
 from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.sparse.asking import sparsity_of
@@ -171,37 +172,25 @@ class NewtonRacer:
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(
-        self,
-        rows: Any,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        stops: NDArray[np.int64],
-    ) -> Floats:
+    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and give the sums after so many of them, one stop after the other.
 
         After the row at which it left, they are not numbers.
         """
-        n = len(rows) if order is None else len(order)
         if again:
-            self._not_learned += n
+            self._not_learned += given.total
             return np.empty((0, len(self.numbers), 4))
-        scores = room_for_scores(self.counts, n, len(self.newton))
+        scores = room_for_scores(self.counts, given.total, len(self.newton))
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
-            notes = self.newton.learn(
-                rows, targets, weights, order=order, scores=scores, stops=stops
-            )
+            notes = self.newton.learn(*given[:3], order=given.order, scores=scores, stops=stops)
             assert notes is not None
             sums = self._summed(notes)
         if self.has_left:
             sums[stops > self.newton.clock - before] = np.nan
         else:
             classes = self.newton.outputs if self.newton.one_vs_rest else None
-            count_scores(self.counts, scores, targets, weights, order, classes, n)
+            count_scores(self.counts, scores, given, classes)
         return sums
 
     def sums(self) -> Floats:

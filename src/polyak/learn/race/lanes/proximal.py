@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.given import slice_of
+from polyak.learn.given import Given
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.milestones import FIRST_DECISION
 
@@ -39,27 +39,16 @@ class ProximalLane(SgdLane):
         """How many of its best must stay, since it is too early to tell how well they will do."""
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
-    def learn(
-        self,
-        rows: Any,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        stops: NDArray[np.int64],
-    ) -> Floats:
+    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and give the sums after so many of them, one stop after the other."""
         if again:
             self.means = None
-            return super().learn(rows, targets, weights, order, again=again, stops=stops)
-        total = len(rows) if order is None else len(order)
+            return super().learn(given, again=again, stops=stops)
         notes: list[Floats] = []
         done = 0
-        for stop in [*stops.tolist(), total]:
+        for stop in [*stops.tolist(), given.total]:
             if stop > done:
-                some = slice_of(rows, targets, weights, order, done, stop)
-                super().learn(*some, again=False, stops=stops[:0])
+                super().learn(given.part(done, stop), again=False, stops=stops[:0])
             done = stop
             if len(notes) < len(stops):
                 self._note()

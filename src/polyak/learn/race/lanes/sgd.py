@@ -13,6 +13,7 @@ from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import ROWS_AT_A_TIME, Centre
+from polyak.learn.given import Given
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
     count_scores,
@@ -118,22 +119,13 @@ class SgdLane(Lane):
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(
-        self,
-        rows: Any,
-        targets: NDArray[Any],
-        weights: Floats | None,
-        order: NDArray[np.int64] | None,
-        *,
-        again: bool,
-        stops: NDArray[np.int64],
-    ) -> Floats:
+    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and give the sums after so many of them, one stop after the other."""
-        n = len(rows) if order is None else len(order)
+        n = given.total
         counts = None if again else self.counts
         scores = room_for_scores(counts, n, len(self.bank))
         notes = self.bank.learn(
-            rows, targets, weights, order=order, scores=scores, again=again, stops=stops
+            *given[:3], order=given.order, scores=scores, again=again, stops=stops
         )
         assert notes is not None
         if counts is not None:
@@ -141,7 +133,7 @@ class SgdLane(Lane):
                 each = scores.reshape(n, len(self.numbers), -1)
                 scores = each[:, :, : self.outputs].reshape(n, -1)
             classes = self.outputs if self.bank.one_vs_rest else None
-            count_scores(counts, scores, targets, weights, order, classes, n)
+            count_scores(counts, scores, given, classes)
         return self._summed(notes)
 
     def sums(self) -> Floats:

@@ -1,0 +1,49 @@
+"""What there is to learn at once, and parts of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.rows.sparse import take_rows
+
+Floats = NDArray[np.float64]
+
+
+class Given(NamedTuple):
+    """Rows with their targets and weights, and which of them to learn in which order.
+
+    Examples
+    --------
+    >>> given = Given(np.eye(4), np.arange(4.0), order=np.array([3, 1, 0]))
+    >>> given.total, given.part(1, 3).taken().targets
+    (3, array([1., 0.]))
+    """
+
+    rows: Any
+    targets: NDArray[Any]
+    weights: Floats | None = None
+    order: NDArray[np.int64] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many rows there are to learn."""
+        return len(self.rows) if self.order is None else len(self.order)
+
+    def part(self, begin: int, end: int) -> Given:
+        """Give the rows that are learned from begin to end."""
+        if self.order is not None:
+            return self._replace(order=self.order[begin:end])
+        if end - begin == len(self.rows):
+            return self
+        some = None if self.weights is None else self.weights[begin:end]
+        return Given(self.rows[begin:end], self.targets[begin:end], some)
+
+    def taken(self) -> Given:
+        """Give them as they are to be learned: copies, if there is an order."""
+        if self.order is None:
+            return self
+        own = None if self.weights is None else self.weights[self.order]
+        return Given(take_rows(self.rows, self.order), self.targets[self.order], own)
