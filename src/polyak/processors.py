@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 
 CGROUPS = "/sys/fs/cgroup"
 OWN_GROUPS = "/proc/self/cgroup"
@@ -48,8 +49,14 @@ def processors() -> int:
     """
     affinity = getattr(os, "sched_getaffinity", None)
     there = len(affinity(0)) if affinity else os.cpu_count() or 1
-    granted = quota()
+    granted = _granted()
     return there if granted is None else max(1, min(there, math.ceil(granted)))
+
+
+@cache
+def _granted() -> float | None:
+    """Give the quota of this process, looked up once: a race asks with every batch."""
+    return quota()
 
 
 def quota(root: str = CGROUPS, own_groups: str = OWN_GROUPS) -> float | None:
