@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from polyak.errors import RowError
 from polyak.learn.given import Given
 from polyak.learn.race import Race
-from polyak.learn.race.new_class import copy_of, with_class
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
 from polyak.losses import get_loss
+from polyak.named_tuples import NamedTuple
 from polyak.rows.label_sets import are_sets
 from polyak.rows.labels import distinct, label_text
 
@@ -78,6 +78,8 @@ def _learn_in_parts(
     check_weighted_rows(given.rows, given.weights, race.problem.n_features)
     order, given = given.order, given.taken()
     targets = given.targets
+    from polyak.learn.race.new_class import copy_of  # most runs know all classes from the start
+
     race = copy_of(race, recipe)
     loss, begin = get_loss(recipe.loss), 0
     while begin < len(targets):
@@ -111,6 +113,8 @@ def _joined(
         raise refused
     more = distinct(np.concatenate([classes, label]))
     place = int(np.searchsorted(more, label)[0])
+    from polyak.learn.race.new_class import with_class
+
     grown = with_class(race, place, recipe)
     if grown is None:
         raise refused

@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.data.find import names_files, read_once_only
@@ -17,6 +16,7 @@ from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
+from polyak.data_classes import replace
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -30,7 +30,6 @@ from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import Known, finished
 from polyak.training.interrupts import Interrupts
 from polyak.training.job import Job, Outcome, Progress
-from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema
@@ -66,8 +65,11 @@ def train(
     with Interrupts() as interrupts:
         run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():
-            if can_be_taken_in(job) and not run.has_begun():
-                taken = take_in(job, run.hand_over())
+            if job.order == "auto" and not run.has_begun():
+                # Imported only here, since the rows of a stream come as they are, and sooner.
+                from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
+
+                taken = take_in(job, run.hand_over()) if can_be_taken_in(job) else None
                 if taken is not None:
                     return learn_taken_in(job, taken, watch, interrupts, began)
             try:

@@ -285,7 +285,6 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
 
 def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | None) -> int:
     """Write the model, say what was learned, and give the exit code."""
-    from polyak.cli.commands.report import with_source, write
     from polyak.cli.output import print_figures
     from polyak.model.in_use import sparsified
     from polyak.training.loop import clear_checkpoints
@@ -296,7 +295,10 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
         model = sparsified(outcome.model) if options.sparsify else outcome.model
-        if options.report:  # else the same rows give the same file, whatever theirs is called
+        if options.report:
+            from polyak.cli.commands.report import with_source, write
+
+            # Else the same rows give the same file, whatever theirs is called
             model = with_source(model, options.source, look)
         model.save(options.model)
         figures = {"model": options.model} | figures

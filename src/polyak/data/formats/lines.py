@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,15 @@ from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
-from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming, are_plain, lines_in
+from polyak.data_classes import replace
 from polyak.errors import DataError
+from polyak.named_tuples import NamedTuple
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames
+
+if TYPE_CHECKING:  # and where pieces are read, which most files are not
+    from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming
 
 
 class LineReader:
@@ -236,16 +239,22 @@ class LineReader:
 
     def can_read_pieces(self) -> bool:
         """Say whether the files can be read from any byte on."""
+        from polyak.data.sources.line_pieces import are_plain
+
         return are_plain(self._files)
 
     def pieces(self) -> Pieces:
         """Cut the files at lines."""
+        from polyak.data.sources.line_pieces import LinePieces
+
         every = LinePieces(self._files, self._options.longest_line)
         head, rest = every.with_head(every.cut())
         return Pieces.apart(rest, every.size, head=head)
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
         """Parse the lines of every window in its own order, some at a time."""
+        from polyak.data.sources.line_pieces import LinePieces
+
         if self.begun is not None:
             self.begun.end()
         every = LinePieces(self._files, self._options.longest_line)
@@ -281,6 +290,8 @@ class LineReader:
 
     def rows_in(self, size: int) -> int:
         """Say about how many rows have so many bytes."""
+        from polyak.data.sources.line_pieces import lines_in
+
         return lines_in(self._files, size)
 
     def _first_base(self, every: LinePieces, at: Position) -> int:
@@ -293,6 +304,7 @@ class LineReader:
 
     def _where_in(self, some: _LinesOfWindow, row_a_line: bool, at: Position) -> Naming:
         """Let a batch name its rows: where lines have none, by reading them once more."""
+        from polyak.data.sources.line_pieces import LinePieces
 
         def where(row: int) -> tuple[str, int, str]:
             line = row

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
-from polyak.data.sources.compression import without_suffix
+from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import compression_of_name, written_file
 from polyak.losses import get_loss
@@ -43,7 +42,7 @@ def table_format(path: str) -> str | None:
     ValueError: out.npz cannot be written: predictions are tables called .csv, .tsv, .jsonl,
     .ndjson, .json, .parquet or .pq, or lines of text called .txt or without an ending
     """
-    suffix = _suffix(path)
+    suffix = suffix_of(without_suffix(path))
     format = SUFFIXES.get(suffix)
     if compression_of_name(path) == "zip" or (format or "csv") not in PREDICTED:
         format, suffix = None, "."
@@ -53,10 +52,6 @@ def table_format(path: str) -> str | None:
             "or lines of text called .txt or without an ending"
         )
     return format
-
-
-def _suffix(path: str) -> str:
-    return PurePath(without_suffix(path)).suffix.lower()
 
 
 def table_maker(
@@ -159,7 +154,7 @@ def table_sink(path: str, format: str) -> Iterator[Callable[[Any], None]]:
     """
     if format == "parquet" and path == "-":
         raise ValueError("a Parquet file cannot go to standard output; name a file with -o")
-    is_array = format == "jsonl" and _suffix(path) == ".json"
+    is_array = format == "jsonl" and suffix_of(without_suffix(path)) == ".json"
     sink = JsonArraySink if is_array else load(FORMATS[format].sink)
     with written_file(path) as file:
         writer = sink(file)

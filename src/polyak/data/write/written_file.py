@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import Any
 
-from polyak.data.sources.compression import SUFFIXES, compressed
+from polyak.data.sources.compression import SUFFIXES, compressed, suffix_of
 
 
 def compression_of_name(path: str) -> str | None:
     """Tell from a file's name how it is to be compressed."""
-    return SUFFIXES.get(PurePath(path).suffix.lower())
+    return SUFFIXES.get(suffix_of(path))
 
 
 @contextmanager

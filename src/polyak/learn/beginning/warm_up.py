@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data_classes import replace
 from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
-from polyak.learn.newton.sparse.path import penalties_to_try
 from polyak.learn.race import Race
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import Recipe
@@ -93,6 +92,8 @@ def _path(
     sparsity = sparsity_of(recipe)
     if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
         return []
+    from polyak.learn.newton.sparse.path import penalties_to_try
+
     return penalties_to_try(
         loss,
         sample,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data_classes import dataclass, replace
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]
 
 
-@dataclass
+@dataclass()
 class Information:
     """The sum of all rows' losses around the weights, and what their slopes spread.
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from polyak._core import NoRoom, free_memory
 from polyak.errors import DataError, DivergenceError
-from polyak.learn.newton.learning import TOO_MANY
 from polyak.learn.newton.sparse.asking import too_wide
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.lanes.newton import NewtonRacer
@@ -60,6 +59,8 @@ def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
 
 def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
     """Say why there is nobody who could go on."""
+    from polyak.learn.newton.learning import TOO_MANY
+
     for lane in lanes:
         if isinstance(lane, NewtonRacer) and lane.newton.left == TOO_MANY:
             return DataError(too_wide(recipe, lane.newton.widest))

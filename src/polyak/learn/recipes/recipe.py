@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data_classes import dataclass, replace
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
 from polyak.learn.bank.settings import Step
-from polyak.learn.newton.frequent import features_seen, frequent_features
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
 from polyak.learn.newton.sparse.asking import check, is_sparse
 from polyak.learn.recipes.adaptive import adaptive_rates
@@ -130,6 +129,8 @@ class Recipe:
         how = self.for_averaged_sgd(outputs, n_features)
         seen = rows if shifted is None else shifted
         averaged = how._sgd(seen)
+        from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
+
         features, beside = features_seen(rows), BESIDE_NEWTON
         most = most_candidates(int(row_widths(rows).max(initial=0)), outputs * (1 + how.replicas))
         if self._takes_newton_steps(features, outputs):
@@ -160,6 +161,8 @@ class Recipe:
         unit: float,
     ) -> list[AnyCandidate]:
         """Give Newton steps; proximal steps where features are many, or in reserve, may they be."""
+        from polyak.learn.newton.frequent import features_seen
+
         most = most_features(self.loss, outputs)
         alphas = [] if self.alpha == "auto" else [float(self.alpha)]
         settings = proximal_settings(rows, alphas, path, unit)
@@ -210,6 +213,8 @@ class Recipe:
         """Give the features that Newton steps may learn though there are too many of them."""
         if self.intervals or not self._takes_newton_steps(0, outputs):
             return None
+        from polyak.learn.newton.frequent import frequent_features
+
         return frequent_features(rows, most_features(self.loss, outputs))
 
     def learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:

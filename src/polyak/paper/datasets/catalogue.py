@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polyak.data_classes import dataclass
 
 K = 1000
 

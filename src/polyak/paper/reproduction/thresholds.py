@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polyak.data_classes import dataclass
 from polyak.paper.reproduction.tables import Table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from polyak import _core
+from polyak.data_classes import dataclass, field
 from polyak.estimators.parameters import keep
 from polyak.paper.rivals.base import COUNT, StreamingRival
 from polyak.paper.rivals.calibrate import SAMPLE, best_gamma0

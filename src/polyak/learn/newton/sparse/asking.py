@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polyak.learn.newton.block.penalty import Sparsity
 from polyak.losses import get_loss
+
+if TYPE_CHECKING:
+    from polyak.learn.newton.block.penalty import Sparsity
 
 KINDS = ("l2", "l1", "elasticnet")
 OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
@@ -24,6 +26,8 @@ def sparsity_of(asking: Asking) -> Sparsity | None:
     """Say what is asked of weights beside being small, if anything is."""
     if not is_sparse(asking):
         return None
+    from polyak.learn.newton.block.penalty import Sparsity  # with all that Newton steps need
+
     ratio = {"l1": 1.0, "l2": 0.0}.get(asking.penalty, asking.l1_ratio)
     in_rows = asking.penalty == "l2" and asking.alpha == "auto"
     return Sparsity(ratio, asking.positive, in_rows)

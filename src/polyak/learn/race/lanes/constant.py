@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.given import Given
-from polyak.learn.newton.block.leave_one_out import losses_left_out
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
 from polyak.learn.race.past import SUMS
@@ -190,6 +189,8 @@ class ConstantLane(Lane):
 
         A row more or less changes the constant by next to nothing, so its Newton step will do.
         """
+        from polyak.learn.newton.block.leave_one_out import losses_left_out
+
         ones, penalty = np.ones((len(targets), 1)), np.full((1, 1), 1e-300)
         loss = get_loss(self.loss).for_newton(len(targets), 1)
         found = np.zeros(len(targets))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.given import Given
-from polyak.learn.newton.block.leave_one_out import FEW_ROWS
-from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
     count_scores,
@@ -30,6 +28,9 @@ from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
+
+if TYPE_CHECKING:
+    from polyak.learn.newton.lane import NewtonLane
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +72,8 @@ class NewtonRacer:
         problem: Problem,
     ) -> NewtonRacer:
         """Make a lane of penalties; it learns nothing before it was shown the first rows."""
+        from polyak.learn.newton.lane import NewtonLane  # only where there is such a lane
+
         newton = NewtonLane(
             recipe.loss,
             np.empty((0, 0)),
@@ -121,6 +124,8 @@ class NewtonRacer:
     @property
     def fewest(self) -> int:
         """How many of its best must stay, since others may be ahead by chance."""
+        from polyak.learn.newton.block.leave_one_out import FEW_ROWS
+
         if self.clock <= FEW_ROWS:  # in the end they may be compared by leaving one row out
             return len(self.numbers)
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
@@ -132,6 +137,8 @@ class NewtonRacer:
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
+        from polyak.learn.newton.lane import NewtonLane
+
         empty = self.newton
         self.newton = NewtonLane(
             empty.loss,
