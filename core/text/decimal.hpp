@@ -22,6 +22,20 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 constexpr int32_t kSmallPowersOfTen[] = {1,      10,      100,      1000,     10000,
                                          100000, 1000000, 10000000, 100000000};
 
+// The nearest double to w / 10^n, for 0 <= w < 10^9 and n <= 8. On ARM a division takes a dozen
+// cycles in which no other begins, a quarter of the time of VW text. The product with the power's
+// inverse is a bit off; what it leaves, without an error by fma, times the inverse makes up for
+// that: tried with every such w and n, the sum is the quotient.
+inline double over_power_of_ten(int32_t w, unsigned n) {
+#if defined(__aarch64__)
+  constexpr double inverse[] = {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+  const double about = w * inverse[n];
+  return std::fma(std::fma(-about, kPowersOfTen[n], w), inverse[n], about);
+#else
+  return w / kPowersOfTen[n];
+#endif
+}
+
 // Reads [sign][digits][.digits][e[sign]digits] and returns where it ends, or null if there is no
 // number. The number is infinite if the text is too large. There is room behind the text, as
 // digits.hpp says, and behind the number stands a character that cannot belong to it, such as a

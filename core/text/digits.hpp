@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+
+#include "text/marks.hpp"
 
 // Here and in slot_order.hpp the first of eight bytes is the lowest of a number.
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -58,29 +57,10 @@ inline uint64_t digits_to_number(uint64_t chars, unsigned n) {
   return ((chars & 0x0000ffff0000ffffu) * (10000 * (uint64_t{1} << 32) + 1)) >> 32;
 }
 
-// A bit for each of the next 64 characters, set where there is no digit. Where numbers end can
-// then be told far ahead, instead of each waiting for the one before: this makes the parser half
-// as fast again. SSE2 is part of every x86-64 and worth another third.
-#if defined(__SSE2__)
+// A bit for each of the next 64 characters, set where there is no digit. This makes the parser half
+// as fast again.
 inline uint64_t non_digits(const char *p) {
-  uint64_t bits = 0;
-  for (int i = 0; i < 64; i += 16) {
-    __m128i chars = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p + i));
-    __m128i d = _mm_sub_epi8(chars, _mm_set1_epi8('0'));
-    __m128i above_nine = _mm_cmpeq_epi8(_mm_max_epu8(d, _mm_set1_epi8(10)), d);
-    bits |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(above_nine))) << i;
-  }
-  return bits;
+  return bits_where(p, [](Chars chars) { return chars.no_digits(); });
 }
-#else
-inline uint64_t non_digits(const char *p) {
-  uint64_t bits = 0;
-  for (int i = 0; i < 64; i += 8) {
-    uint64_t flags = flag_non_digits(eight_chars(p + i)) >> 7;
-    bits |= ((flags * 0x0102040810204080u) >> 56) << i;  // gathers the flags in one byte
-  }
-  return bits;
-}
-#endif
 
 }  // namespace polyak

@@ -234,7 +234,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
       // Below 10^9, so exact; then the only rounding is the division's.
       int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
                   static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
-      value = w / kPowersOfTen[n];
+      value = over_power_of_ten(w, n);
     }
     if (minus) value = -value;
     return true;

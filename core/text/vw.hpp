@@ -24,7 +24,7 @@
 #include "text/decimal.hpp"
 #include "text/digits.hpp"
 #include "text/lines.hpp"
-#include "text/names.hpp"
+#include "text/marks.hpp"
 #include "text/vw_crosses.hpp"
 
 namespace polyak::vw {
@@ -326,10 +326,9 @@ class Parser : public LineParser<Rows<Value>> {
       if (digit[1] != '.' || n - 1 >= 8) return false;
       const uint64_t chars = eight_chars(digit + 2);
       if (leading_digits(chars) < n) return false;
-      // Below 10^9, so exact; then the only rounding is the division's.
       int32_t w =
           (*digit - '0') * kSmallPowersOfTen[n] + static_cast<int32_t>(digits_to_number(chars, n));
-      value = w / kPowersOfTen[n];
+      value = over_power_of_ten(w, n);
     }
     if (minus) value = -value;
     return true;

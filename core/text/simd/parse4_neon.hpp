@@ -90,10 +90,17 @@ class FourNumbers {
                       vmull_high_u16(fours, myriads));
   }
 
+  // Two values of a table.
+  static POLYAK_INLINE float64x2_t both(const double *table, const unsigned *places) {
+    return vld1q_lane_f64(table + places[1], vld1q_dup_f64(table + places[0]), 1);
+  }
+
+  // Without a division, to the same bits: see over_power_of_ten in decimal.hpp.
   static POLYAK_INLINE float64x2_t divided(uint32x2_t whole, const unsigned *decimals) {
-    const float64x2_t units =
-        vld1q_lane_f64(kDecimalUnits + decimals[1], vld1q_dup_f64(kDecimalUnits + decimals[0]), 1);
-    return vdivq_f64(vcvtq_f64_u64(vmovl_u32(whole)), units);
+    constexpr static double inverses[kDecimals + 1] = {1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7};
+    const float64x2_t w = vcvtq_f64_u64(vmovl_u32(whole)), inverse = both(inverses, decimals);
+    const float64x2_t about = vmulq_f64(w, inverse);
+    return vfmaq_f64(about, vfmsq_f64(w, about, both(kDecimalUnits, decimals)), inverse);
   }
 
   template <class Index>
