@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyak.optional_imports import pyarrow
 
@@ -64,6 +68,69 @@ def is_text(kind: Any) -> bool:
     )
 
 
+# These go without a look at pandas. To make its first array or scalar, or one of NumPy of its own,
+# pyarrow imports pandas where it is installed: that takes twice as long as 30 MB of CSV.
+
+
+def arrow_numbers(values: NDArray[Any]) -> Any:
+    """Make an array of NumPy's numbers or times; what is not a number or time is missing.
+
+    Examples
+    --------
+    >>> arrow_numbers(np.array([1.5, np.nan])).to_pylist()
+    [1.5, None]
+    """
+    pa = pyarrow()
+    there = values == values
+    bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    held = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, held])
+
+
+def arrow_number(value: float) -> Any:
+    """Make a number that pyarrow computes with."""
+    return arrow_numbers(np.array([value]))[0]
+
+
+def numpy_numbers(array: Any, missing: float) -> NDArray[Any]:
+    """Give NumPy's numbers of an array of 64-bit ones, with another where one is missing.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> numpy_numbers(pa.array([5, None, 7, 8])[1:], -1)
+    array([-1,  7,  8])
+    """
+    there, held = array.buffers()
+    span = slice(array.offset, array.offset + len(array))
+    kind = np.dtype(array.type.to_pandas_dtype())
+    numbers: NDArray[Any] = np.frombuffer(held or b"", kind)[span]
+    if there is None:
+        return numbers
+    bits = np.unpackbits(np.frombuffer(there, np.uint8), bitorder="little")[span]
+    return np.where(bits == 1, numbers, kind.type(missing))
+
+
+def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
+    """Give the numbers of the words in a dictionary, and another where there is none."""
+    return numpy_numbers(encoded.indices.cast(pyarrow().int64()), missing)
+
+
+def arrow_words(words: Sequence[str]) -> Any:
+    """Make an array of words, none of which is missing.
+
+    Examples
+    --------
+    >>> arrow_words(["NA", "", "é"]).to_pylist()
+    ['NA', '', 'é']
+    """
+    pa = pyarrow()
+    text = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, text)], dtype=np.int32)
+    held = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(text))]
+    return pa.Array.from_buffers(pa.string(), len(text), held)
+
+
 def core_form(array: Any, kind: str) -> Any:
     """Convert an array to a type that the core reads as this kind of column.
 
@@ -92,7 +159,7 @@ def core_form(array: Any, kind: str) -> Any:
         import pyarrow.compute as pc
 
         microseconds = array.cast(pa.duration("us")).cast(pa.int64())
-        return pc.divide(microseconds.cast(pa.float64(), safe=False), 1e6)
+        return pc.divide(microseconds.cast(pa.float64(), safe=False), arrow_number(1e6))
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         return array.cast(pa.float64())
     if is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
@@ -150,8 +217,8 @@ def _numbers_as_words(array: Any) -> Any:
     if pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
     array = array.cast(pa.float64(), safe=False)
-    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 1e15))
-    integers = pc.if_else(whole, array, 0.0).cast(pa.int64(), safe=False)
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), arrow_number(1e15)))
+    integers = pc.if_else(whole, array, arrow_number(0.0)).cast(pa.int64(), safe=False)
     return pc.if_else(whole, integers.cast(pa.string()), array.cast(pa.string()))
 
 

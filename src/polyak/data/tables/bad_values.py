@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import odd_numbers
-from polyak.data.tables.arrow_types import is_text, with_column
+from polyak.data.tables.arrow_types import codes_of, is_text, with_column
 from polyak.optional_imports import pyarrow
 
 
@@ -54,7 +54,7 @@ def not_utf8(array: Any) -> NDArray[np.int64]:
         wrong = not_utf8(array.dictionary)
         if not len(wrong):
             return none
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = codes_of(array, -1)
         return np.flatnonzero(np.isin(codes, wrong))
     if is_a.is_list(array.type) or is_a.is_large_list(array.type):
         wrong = not_utf8(array.flatten())
@@ -131,7 +131,7 @@ def _wrong(words: Any, is_right: Callable[[bytes], bool]) -> NDArray[np.int64]:
     encoded = words.dictionary_encode()
     verdicts = [is_right(word) for word in encoded.dictionary.to_pylist()]
     wrong = np.flatnonzero(~np.array(verdicts, dtype=bool))
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = codes_of(encoded, -1)
     return np.flatnonzero(np.isin(codes, wrong)).astype(np.int64)
 
 

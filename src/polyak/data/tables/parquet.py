@@ -54,7 +54,9 @@ class BinarySource:
         for file in self._files:
             with _Opened(file, self.format) as opened:
                 for batch in opened.batches(0, None, [], SAMPLE_ROWS):
-                    part = with_keys(pa.table(batch), self._keys(file), self._key_types)
+                    part = with_keys(
+                        pa.Table.from_batches([batch]), self._keys(file), self._key_types
+                    )
                     if found and part.schema != found[0].schema:
                         return pa.concat_tables(found)  # the reading will tell what is wrong
                     found.append(part.slice(0, SAMPLE_ROWS - rows))

@@ -8,16 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import column_numbers
-from polyak.data.tables.arrow_types import MISSING_WORDS, core_form, single_column, stored_as
+from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
+    codes_of,
+    core_form,
+    numpy_numbers,
+    single_column,
+    stored_as,
+)
 from polyak.model.schema import Target
 from polyak.optional_imports import pyarrow
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
     """Read a column as numbers, NaN where it is missing; dates and times as days."""
-    if array.type == pyarrow().float64():  # as most are: without the way through the core
-        whole = array.to_numpy(zero_copy_only=False)
-        return np.asarray(whole, dtype=np.float64)
+    if isinstance(array, pyarrow().DoubleArray):  # as most are: without the way through the core
+        return numpy_numbers(array, np.nan)
     numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
     return numbers
 
@@ -43,7 +49,7 @@ def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         for word in encoded.dictionary.to_pylist()
     ]
     words = np.array([*known, None], dtype=object)
-    codes = encoded.indices.cast("int64").fill_null(len(known)).to_numpy(zero_copy_only=False)
+    codes = codes_of(encoded, len(known))
     there = np.array([word is not None for word in words], dtype=bool)
     return words[codes], there[codes]
 

@@ -13,6 +13,9 @@ from polyak._core import column_numbers, written_dates, written_numbers
 from polyak.data.position import BadLine
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
+    arrow_numbers,
+    arrow_words,
+    codes_of,
     core_form,
     single_column,
     stored_as,
@@ -39,7 +42,7 @@ def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     pa = pyarrow()
     if pa.types.is_dictionary(array.type):  # each word is read once, however many rows have it
         values, wrong = plain_values(array.dictionary, written)
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = codes_of(array, -1)
         return values.take(array.indices), np.flatnonzero(np.isin(codes, wrong))
     words = core_form(array, "category")
     if written in TRUTHS:
@@ -48,9 +51,9 @@ def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     if written in NUMBERS:
         decimal, thousands = NUMBERS[written]
         numbers, wrong = written_numbers(schema, data, decimal, thousands, MISSING)
-        return pa.array(numbers, from_pandas=True), wrong
+        return arrow_numbers(numbers), wrong
     times, wrong, has_clock = written_dates(schema, data, DATES[written], MISSING)
-    found = pa.array(times.view("datetime64[us]"))
+    found = arrow_numbers(times.view("datetime64[us]"))
     return found if has_clock else found.cast(pa.date32()), wrong
 
 
@@ -60,8 +63,10 @@ def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     pa = pyarrow()
     yes, no = written.split("/")
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(words))
-    is_yes, is_no = pc.equal(lower, yes), pc.equal(lower, no)
-    nothing = pc.is_in(lower, value_set=pa.array([word.lower() for word in MISSING], lower.type))
+    is_yes, is_no = (pc.equal(lower, word) for word in arrow_words([yes, no]))
+    nothing = pc.is_in(
+        lower, value_set=arrow_words([word.lower() for word in MISSING]).cast(lower.type)
+    )
     values = pc.if_else(pc.or_(is_yes, is_no), is_yes, pa.scalar(None, pa.bool_()))
     wrong = pc.and_not(pc.is_null(values), pc.or_(pc.is_null(words), nothing))
     return values, np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).astype(np.int64)
