@@ -51,7 +51,9 @@ def _any_huge(numbers: NDArray[Any]) -> bool:
     if numbers.flags.c_contiguous:  # one look at memory speed, where all is well
         flat = numbers.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
-            if float(flat @ flat) < LARGEST:
+            # Not by BLAS, which wakes a thread for it that spins for a while after: with every
+            # batch, that kept one of two processors from reading the next.
+            if float(np.einsum("i,i->", flat, flat)) < LARGEST:
                 return False
     most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
     return bool(LARGEST < most < np.inf)  # what is not finite is somebody else's to refuse
