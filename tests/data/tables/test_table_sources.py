@@ -225,3 +225,23 @@ def test_the_real_flights_are_the_same_in_every_format(real_flights: Path, tmp_p
         assert (model.features, model.report) == (models[0].features, models[0].report)
     # Half the squared error, against half the variance of 1,992: the mean explains nothing.
     assert models[0].report.recent.loss < 0.2 * 996
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_pandas_is_not_imported_to_read_tables(format: str, tmp_path: Path) -> None:
+    path = tmp_path / f"flights.{format}"
+    write(flights(1000), path)
+    program = (
+        "import sys\n"
+        "from polyak.data.open import open_stream\n"
+        "from polyak.data.options import Columns\n"
+        "with open_stream(sys.argv[1], columns=Columns(target='delay')) as stream:\n"
+        "    rows = sum(map(len, stream))\n"
+        "print(rows, *{'pyarrow', 'pandas'} & sys.modules.keys())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    count, *imported = done.stdout.split()
+    assert int(count) > 0
+    assert imported == ["pyarrow"]
