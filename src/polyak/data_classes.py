@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 """What stands for no value."""
-_FIELDS, _COMPARED = "__fields_here__", "__compared_here__"
+_FIELDS, _COMPARED, _IS_CHECKED = "__fields_here__", "__compared_here__", "__is_checked_here__"
 
 
 class Field:
@@ -87,7 +87,8 @@ def dataclass(
         added |= {"__init__": _init, _FIELDS: known, "__dataclass_fields__": _Standard()}
         compared = [one.name for one in known.values() if one.compare]
         added[_COMPARED] = staticmethod(attrgetter(*compared)) if compared else type
-        added["__match_args__"] = tuple(f.name for f in known.values() if not f.kw_only)
+        placed = (one.name for one in known.values() if one.init and not one.kw_only)
+        added |= {"__match_args__": tuple(placed), _IS_CHECKED: hasattr(cls, "__post_init__")}
         return _with_slots(cls, own, added) if slots else _in_place(cls, own, added)
 
     return made
@@ -169,26 +170,33 @@ def _with_slots(cls: type[T], own: dict[str, Field], added: dict[str, Any]) -> t
 
 
 def _init(self: Any, *values: Any, **named: Any) -> None:
-    known, put = getattr(self, _FIELDS), object.__setattr__
+    # With as few calls as the standard library's: a table may have thousands of columns.
+    known, put = self.__fields_here__, object.__setattr__
+    left = len(named)
     if values:
-        places = [one.name for one in known.values() if one.init and not one.kw_only]
+        places = self.__match_args__
         if len(values) > len(places):
             raise TypeError(f"{_name(self)} takes {len(places)} values, not {len(values)}")
-        if twice := [name for name in places[: len(values)] if name in named]:
-            raise TypeError(f"{_name(self)} was given {twice[0]!r} twice")
-        named |= zip(places, values, strict=False)
+        left += len(values)
+        for name, value in zip(places, values, strict=False):
+            if name in named:
+                raise TypeError(f"{_name(self)} was given {name!r} twice")
+            named[name] = value
     for name, one in known.items():
-        if name in named and one.init:
-            put(self, name, named.pop(name))
+        if one.init and name in named:
+            put(self, name, named[name])
+            left -= 1
         elif one.default_factory is not MISSING:
             put(self, name, one.default_factory())
         elif one.default is not MISSING:
             put(self, name, one.default)
         elif one.init:
             raise TypeError(f"{_name(self)} needs {name!r}")
-    if named:
-        raise TypeError(f"{_name(self)} got an unexpected keyword argument {next(iter(named))!r}")
-    if hasattr(self, "__post_init__"):
+    if left:
+        names = {one.name for one in known.values() if one.init}
+        odd = next(name for name in named if name not in names)
+        raise TypeError(f"{_name(self)} got an unexpected keyword argument {odd!r}")
+    if self.__is_checked_here__:
         self.__post_init__()
 
 
