@@ -81,10 +81,12 @@ def arrow_numbers(values: NDArray[Any]) -> Any:
     [1.5, None]
     """
     pa = pyarrow()
-    there = values == values
+    there, kind = values == values, pa.from_numpy_dtype(values.dtype)
+    if kind == pa.date32():  # NumPy has days of 64 bits
+        values = values.astype(np.int64).astype(np.int32)
     bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
     held = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, held])
+    return pa.Array.from_buffers(kind, len(values), [bits, held])
 
 
 def arrow_number(value: float) -> Any:

@@ -14,7 +14,7 @@ from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
 from polyak.data.tables.look import numbers_rows
-from polyak.data.tables.targets import words_of
+from polyak.data.tables.targets import values_in, words_of
 from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
@@ -174,9 +174,9 @@ def _target(array: Any, wanted: Columns, source: str) -> Target:
     if stored in (None, "strings"):
         raise DataError(f"{source}: the target column {name} holds {array.type}, not numbers")
     kind = "class" if stored == "string" else "number"
-    seen = {word for word in words_of(array)[0].tolist() if word is not None}
     if wanted.positive is None:
-        return Target(name, kind, values=len(seen))
+        return Target(name, kind, values=values_in(array))
+    seen = {word for word in words_of(array)[0].tolist() if word is not None}
     others = sorted(seen - {wanted.positive})
     negative = label_text(others[0]) if len(others) == 1 else f"not {wanted.positive}"
     return Target(name, kind, wanted.positive, negative, len(seen))

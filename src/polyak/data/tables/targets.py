@@ -54,6 +54,22 @@ def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     return words[codes], there[codes]
 
 
+def values_in(array: Any) -> int:
+    """Count the different values of a column.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> values_in(pa.array([1.0, None, 2.5, 1.0])), values_in(pa.array(["a", "b", "NA"]))
+    (2, 2)
+    """
+    whole = array.combine_chunks() if hasattr(array, "num_chunks") else array
+    if isinstance(whole, pyarrow().DoubleArray):  # as words they would be as many
+        numbers = numbers_of(whole)
+        return len(np.unique(numbers[~np.isnan(numbers)]))
+    return len({word for word in words_of(array)[0].tolist() if word is not None})
+
+
 def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Give targets, and which rows have one."""
     if target.positive is not None:

@@ -53,8 +53,8 @@ def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
         numbers, wrong = written_numbers(schema, data, decimal, thousands, MISSING)
         return arrow_numbers(numbers), wrong
     times, wrong, has_clock = written_dates(schema, data, DATES[written], MISSING)
-    found = arrow_numbers(times.view("datetime64[us]"))
-    return found if has_clock else found.cast(pa.date32()), wrong
+    moments = times.view("datetime64[us]")
+    return arrow_numbers(moments if has_clock else moments.astype("datetime64[D]")), wrong
 
 
 def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
@@ -121,10 +121,10 @@ class Found:
 
     def _find_truths(self, texts: dict[str, Any]) -> None:
         for name, array in texts.items():
-            words = array.unique()
+            words = set(array.to_pylist())
             if len(words) > 8:
                 continue
-            there = {(word or "").strip().lower() for word in words.to_pylist()}
+            there = {(word or "").strip().lower() for word in words}
             for written in TRUTHS:
                 pair = set(written.split("/"))
                 if pair <= there and fits(array, written):  # one alone may be anything
