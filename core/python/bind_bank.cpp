@@ -125,9 +125,10 @@ void bind_owned(nb::module_ &m, const char *name) {
 }
 
 template <class W>
-auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values,
-                nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig> matrix) {
-  const AnyRows any{indptr, indices, values};
+using Matrix = nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+template <class W, class Look>
+auto scores_of(const AnyRows &any, const Matrix<W> &matrix, const Look &look) {
   const int64_t features = static_cast<int64_t>(matrix.shape(0));
   const int64_t width = static_cast<int64_t>(matrix.shape(1));
   auto out = new_array<W>({static_cast<size_t>(any.count()), static_cast<size_t>(width)});
@@ -135,11 +136,28 @@ auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
   {
     nb::gil_scoped_release release;
     any.visit([&](const auto &rows) {
-      checked_features(rows, std::numeric_limits<int64_t>::max());
+      look(rows);
       POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
     });
   }
   return out;
+}
+
+constexpr auto look_through = [](const auto &rows) {
+  checked_features(rows, std::numeric_limits<int64_t>::max());
+};
+
+template <class W>
+auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values,
+                const Matrix<W> &matrix) {
+  return scores_of(AnyRows{indptr, indices, values}, matrix, look_through);
+}
+
+// Rows of a parser are not looked through again.
+template <class W>
+auto score_checked_rows(const CheckedRows &rows, const Matrix<W> &matrix) {
+  return rows.borrowed ? scores_of(rows.rows, matrix, look_through)
+                       : scores_of(rows.rows, matrix, [](const auto &) {});
 }
 
 auto squared_norms(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -268,6 +286,8 @@ void bind_bank(nb::module_ &m) {
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
+  m.def("score_rows", &score_checked_rows<float>, "rows"_a, "matrix"_a, about);
+  m.def("score_rows", &score_checked_rows<double>, "rows"_a, "matrix"_a, about);
   m.def("squared_norms", &squared_norms, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "The squared norm of every row.");
   m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,

@@ -231,7 +231,6 @@ class Parser : public LineParser<Rows<Index, Value>> {
       end = ends.next();
       unsigned n = static_cast<unsigned>(end - fraction);
       if (n - 1 >= 8) return false;
-      // Below 10^9, so exact; then the only rounding is the division's.
       int32_t w = (*digit - '0') * kSmallPowersOfTen[n] +
                   static_cast<int32_t>(digits_to_number(eight_chars(fraction), n));
       value = over_power_of_ten(w, n);

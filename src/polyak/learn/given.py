@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import take_rows
 
 Floats = NDArray[np.float64]

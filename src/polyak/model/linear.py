@@ -15,7 +15,7 @@ from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import label_text
-from polyak.rows.sparse import as_rows, core_arrays
+from polyak.rows.sparse import core_rows
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -178,7 +178,7 @@ class LinearModel:
         Features that the model has never seen count nothing.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(*core_arrays(as_rows(X)), matrix)
+        raw: NDArray[Any] = _core.score_rows(*core_rows(X), matrix)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:
