@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 from typing import Any
 
@@ -107,3 +108,4 @@ def test_the_standard_library_knows_them() -> None:
     names = [one.name for one in data_classes.fields(options)]
     assert [one.name for one in dataclasses.fields(ReadOptions)] == names
     assert pickle.loads(pickle.dumps(options)) == options
+    assert list(inspect.signature(ReadOptions).parameters) == names

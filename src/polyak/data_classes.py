@@ -84,7 +84,8 @@ def dataclass(
             known |= base.__dict__.get(_FIELDS, {})
         known |= own
         added = {name: how for name, how in methods.items() if name not in cls.__dict__}
-        added |= {"__init__": _init, _FIELDS: known, "__dataclass_fields__": _Standard()}
+        added |= {"__init__": _init, _FIELDS: known, "__signature__": _Asked(_signature)}
+        added["__dataclass_fields__"] = _Asked(attrgetter("__dataclass_fields__"))
         compared = [one.name for one in known.values() if one.compare]
         added[_COMPARED] = staticmethod(attrgetter(*compared)) if compared else type
         placed = (one.name for one in known.values() if one.init and not one.kw_only)
@@ -235,23 +236,27 @@ def _setstate(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, one.name, value)
 
 
-class _Standard:
-    """The fields as `dataclasses` keeps them, put together when one of its functions asks."""
+class _Asked:
+    """An attribute as the standard library would have made it, made when it is asked for."""
+
+    def __init__(self, of: Callable[[type], Any]) -> None:
+        self.of = of
 
     def __get__(self, instance: Any, owner: type) -> Any:
         import dataclasses
 
         def standard(one: Field) -> Any:
-            how: dict[str, Any] = {
-                "init": one.init,
-                "repr": one.repr,
-                "compare": one.compare,
-                "kw_only": True,
-            }
-            for name in ("default", "default_factory"):
+            how: dict[str, Any] = {"init": one.init, "repr": one.repr, "compare": one.compare}
+            for name in ("default", "default_factory", "kw_only"):
                 if getattr(one, name) is not MISSING:
                     how[name] = getattr(one, name)
             return dataclasses.field(**how)
 
         known = [(one.name, one.type, standard(one)) for one in fields(owner)]
-        return attrgetter("__dataclass_fields__")(dataclasses.make_dataclass("Fields", known))
+        return self.of(dataclasses.make_dataclass(owner.__name__, known))
+
+
+def _signature(cls: type) -> Any:
+    from inspect import signature
+
+    return signature(cls)
