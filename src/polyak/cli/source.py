@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 from polyak.cli.options.columns import read_options
@@ -10,7 +11,6 @@ from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.data.stream import Stream
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.model.features import Hashing
 from polyak.model.linear import LinearModel

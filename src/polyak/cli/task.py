@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import warnings
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyak.cli.errors import say
-from polyak.data_classes import replace
-from polyak.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

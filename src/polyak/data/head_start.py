@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyak._core import SvmlightText, TextBlock, VwText
-from polyak.named_tuples import NamedTuple
 
 UNKNOWN_BASE = -1
 BLOCK_BYTES = 1 << 22

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from polyak.data.find import find_files, names_files
@@ -11,7 +12,6 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.random_order import in_random_order
 from polyak.data.stream import Reader, Stream
-from polyak.data_classes import replace
 
 
 def open_stream(

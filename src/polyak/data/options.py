@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
 from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
-from polyak.data_classes import asdict, dataclass, field, replace
 from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
 from polyak.storage.name_limits import MOST_NAMES

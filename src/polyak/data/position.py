@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-from polyak.named_tuples import NamedTuple
+from typing import Any, NamedTuple, Self
 
 Position = dict[str, Any]
 """Where a batch ended: what JSON can hold, and only the reader that made it understands."""

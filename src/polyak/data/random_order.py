@@ -12,8 +12,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,7 @@ from numpy.typing import NDArray
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.shuffle import joined, part_of, random_permutation
-from polyak.data_classes import dataclass
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 from polyak.rows.batch import Batch
 
 WINDOW_BYTES = 3 << 20

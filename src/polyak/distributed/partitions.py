@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.open import open_stream
-from polyak.data_classes import replace
 from polyak.distributed.plan import Shard
 from polyak.errors import DataError
 from polyak.rows.batch import Batch

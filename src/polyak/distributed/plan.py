@@ -13,10 +13,9 @@ same state, and the answer is the same to the last bit, as long as the workers a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
-
-from polyak.data_classes import dataclass, replace
 
 HEAD_ROWS = 1 << 14
 """How many rows are learned before the data is shared out: enough for the race to leave few."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.position import BadLine
-from polyak.data_classes import dataclass, field
 from polyak.storage.feature_names import FeatureNames
 
 Floats = NDArray[np.float64]

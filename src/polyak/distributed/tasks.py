@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.sources.spans import Span
 from polyak.data.stream import NoRowsError, Stream
-from polyak.data_classes import dataclass, field, replace
 from polyak.distributed.partitions import Block, batches_of, rows_of
 from polyak.distributed.plan import FileFacts, Shard
 from polyak.distributed.run_counts import RunCounts
@@ -31,7 +31,6 @@ from polyak.learn.recipes import Recipe
 from polyak.learn.targets import unknown_label
 from polyak.model.features import Hashing
 from polyak.model.schema import Schema
-from polyak.named_tuples import NamedTuple
 from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.class_order import sorted_by_class
 from polyak.rows.label_sets import labels_in

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-
-from polyak.named_tuples import NamedTuple
 
 ROWS_AT_A_TIME = 1 << 12
 

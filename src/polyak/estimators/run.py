@@ -6,19 +6,18 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from polyak import _core
-from polyak.data_classes import replace
 from polyak.errors import DivergenceError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import as_rows, core_arrays
 from polyak.training.finishing import Known, finished
 

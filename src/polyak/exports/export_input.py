@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from polyak.data_classes import dataclass, replace
 from polyak.model.in_use import features_in_use
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema

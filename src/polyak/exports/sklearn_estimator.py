@@ -7,11 +7,11 @@ a table's columns keeps a type that skops does not trust unasked.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyak.data_classes import replace
 from polyak.exports.export_input import ExportInput, export_input_of
 from polyak.exports.units import in_units
 from polyak.losses import Loss, get_loss

@@ -9,12 +9,12 @@ intercept plus the sum of weight times value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.exports.export_input import ExportInput
 from polyak.exports.units import in_units
 from polyak.model.intervals import centres, interval_kind, quantile, standard_errors

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.model.linear import LinearModel
 from polyak.model.schema import HASHED, Schema
 from polyak.storage.sandwich import Sandwich

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
 from polyak.losses import get_loss
-from polyak.named_tuples import NamedTuple
 from polyak.rows.label_sets import are_sets
 from polyak.rows.labels import distinct, label_text
 

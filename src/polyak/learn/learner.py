@@ -7,13 +7,13 @@ row once, in order. Its result never depends on how the rows were split into bat
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict, replace
 from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import asdict, replace
 from polyak.errors import DataError, RowError
 from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.beginning.spreads import Spreads

@@ -9,14 +9,13 @@ eigenvalue down to which the directions carry 99 % of the rows' squared norm.
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.schedules import CALIBRATION_ROWS, largest_squared_length
 from polyak.losses import get_loss
-from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import Rows, SparseRows, as_rows
 
 Floats = NDArray[np.float64]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass
 from polyak.losses import Loss
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 

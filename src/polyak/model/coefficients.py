@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from polyak.model import intervals
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 

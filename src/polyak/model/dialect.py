@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from polyak.data_classes import dataclass, fields
 from polyak.storage.shapes import word
 
 NUMBERS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, field
 from polyak.errors import DataError, RowError
 from polyak.losses import get_loss
 from polyak.losses.of_numbers import Quantile

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, field, replace
-from polyak.named_tuples import NamedTuple
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.name_limits import names_to_see
 from polyak.storage.shapes import many, whole, word

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
-from polyak.named_tuples import NamedTuple
 
 
 class Heavy(NamedTuple):

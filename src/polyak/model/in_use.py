@@ -6,12 +6,12 @@ features that weigh anything, in their order, numbered anew.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.model.linear import LinearModel
 from polyak.rows.sparse import Rows, SparseRows
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass, field
 from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap

@@ -8,13 +8,13 @@ follow them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, field
 from polyak.model.dialect import WRITTEN, Dialect
 from polyak.storage.shapes import many, real, whole, word
 

@@ -5,10 +5,9 @@ Nothing in it changes a prediction.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple
 
-from polyak.data_classes import dataclass, field
-from polyak.named_tuples import NamedTuple
 from polyak.storage.container import plain
 from polyak.storage.shapes import real
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from polyak.model.heaviest import heaviest
 from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
-from polyak.named_tuples import NamedTuple
 from polyak.rows.labels import label_text
 
 MOST_SHOWN = 20

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polyak.data_classes import dataclass
+from dataclasses import dataclass
+
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport, Measure, TrainingReport
 from polyak.reporting.words import count

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, field
 from polyak.rows.sparse import Rows, join_rows, take_rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak._core import CheckedRows
-from polyak.data_classes import dataclass, field
 from polyak.errors import DataError
 
 

@@ -17,12 +17,12 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import fields, is_dataclass
 from polyak.errors import ModelFileError
 
 Arrays = dict[str, NDArray[Any]]

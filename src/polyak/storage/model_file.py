@@ -10,12 +10,12 @@ weigh nothing, ``indices`` of those that do and their ``values``.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.errors import ModelFileError
 from polyak.free_memory import check_memory
 from polyak.losses import get_loss

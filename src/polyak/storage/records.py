@@ -8,6 +8,7 @@ a type can.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -22,7 +23,6 @@ from typing import (
     get_type_hints,
 )
 
-from polyak.data_classes import MISSING, fields, is_dataclass
 from polyak.storage.shapes import (
     Shape,
     anything,
@@ -54,7 +54,7 @@ def read(cls: type[T], page: Any, name: str) -> T:
 
     Examples
     --------
-    >>> from polyak.data_classes import dataclass
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class Engine:
     ...     name: str

@@ -5,10 +5,11 @@ The name is that of the estimator: one matrix between two copies of another.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.named_tuples import NamedTuple
 from polyak.storage.container import Arrays
 
 Floats = NDArray[np.float64]

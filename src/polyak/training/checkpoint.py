@@ -13,9 +13,9 @@ import glob
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from polyak.data_classes import dataclass, field
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
 from polyak.storage.container import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, field, replace
 from polyak.model.features import FeatureMap
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Candidate, Recipe
 from polyak.model.evaluation import Evaluation
-from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import as_rows, take_rows
 
 Order = NDArray[np.int64]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from polyak.data.find import read_once_only
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
-from polyak.data_classes import asdict, dataclass, field
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.named_tuples import NamedTuple
 from polyak.rows.labels import labels_to_json
 
 MEMORY = 256 << 20

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.data.find import names_files, read_once_only
@@ -16,7 +17,6 @@ from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
-from polyak.data_classes import replace
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch

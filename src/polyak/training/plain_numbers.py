@@ -6,12 +6,12 @@ Afterwards each column has its weight, and what is missing is taken to be the co
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, replace
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema

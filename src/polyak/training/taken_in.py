@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from polyak.data.find import names_files, read_once_only
 from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.stream import Stream
-from polyak.data_classes import dataclass, replace
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss

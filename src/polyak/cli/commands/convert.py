@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import UsageError, say
@@ -11,7 +12,6 @@ from polyak.cli.options.arguments import Parser, add_json, add_source
 from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.outputs import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
-from polyak.data_classes import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, not_negative
-from polyak.data_classes import replace
 
 if TYPE_CHECKING:
     from polyak.model.coefficients import Coefficients

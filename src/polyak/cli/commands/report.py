@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_model, add_reading
 from polyak.cli.outputs import check_outputs
-from polyak.data_classes import replace
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook

@@ -6,10 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.progress.live import Lines, LiveLine, Quiet, speeds
-from polyak.data_classes import dataclass, field
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream

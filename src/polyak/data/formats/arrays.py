@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,6 @@ from polyak.data.feature_origin import hashing_of
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value

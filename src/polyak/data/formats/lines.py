@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,7 @@ from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
-from polyak.data_classes import replace
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames

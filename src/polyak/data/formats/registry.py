@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyak.data.sources.compression import without_suffix
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from polyak.data.options import ReadOptions
@@ -182,7 +181,7 @@ def _said(options: ReadOptions) -> list[str]:
 
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     """Open files in the format given, or in that of their names."""
-    from polyak.data_classes import replace
+    from dataclasses import replace
 
     for file in files:
         if options.member is not None and hasattr(file, "member"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,6 @@ from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
 from polyak.data.head_start import LONGEST_LINE
 from polyak.data.sources.files import File, Opened, Pipe
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 
 
 class Block(NamedTuple):

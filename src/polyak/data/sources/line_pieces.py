@@ -7,7 +7,7 @@ import os
 import threading
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from polyak._core import PADDING, line_places
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, reason
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 
 SMALLEST, LARGEST = 1 << 13, 1 << 17
 """How many bytes a piece has: reading a smaller one would take longer than parsing it, and of

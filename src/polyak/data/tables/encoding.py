@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,7 +23,6 @@ from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.source import Piece, Source
 from polyak.data.tables.targets import numbers_of, read_targets
 from polyak.data.tables.written import Plain, without_missing
-from polyak.data_classes import dataclass, replace
 from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.optional_imports import pyarrow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from polyak.data.position import BadLine
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Piece
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow

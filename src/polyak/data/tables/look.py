@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.data.tables.written import number_of, whole
 from polyak.model.schema import Schema
-from polyak.named_tuples import NamedTuple
 from polyak.optional_imports import pyarrow
 
 READ_AS = {

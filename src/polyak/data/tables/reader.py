@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from polyak.data.tables.inference import choose_schema, no_such_column, written_
 from polyak.data.tables.look import TableLook, look_at
 from polyak.data.tables.source import Piece, Source, SourceInPieces
 from polyak.data.tables.written import with_plain_values, without_missing
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.rows.batch import Batch

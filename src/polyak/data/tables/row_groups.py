@@ -7,10 +7,9 @@ files, and every window of rows has some of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyak.data.random_order import Pieces
-from polyak.named_tuples import NamedTuple
 
 MOST_OPEN = 8
 """How many row groups are read at the same time."""

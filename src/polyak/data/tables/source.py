@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
-from polyak.data_classes import dataclass
 
 
 @dataclass(slots=True)

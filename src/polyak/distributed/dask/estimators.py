@@ -6,6 +6,7 @@ files that the workers open themselves. They need the extra ``polyak[dask]``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -16,7 +17,6 @@ from sklearn.utils._param_validation import Interval
 
 from polyak import __version__
 from polyak.data.options import ReadOptions
-from polyak.data_classes import replace
 from polyak.distributed.dask.collections import (
     homes_of,
     is_dask,

@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from polyak.data_classes import dataclass, replace
 from polyak.distributed import plan, tasks
 from polyak.distributed.dask.work import Progress, Watch, Work
 from polyak.distributed.partitions import Block

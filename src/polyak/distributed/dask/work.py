@@ -9,9 +9,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from polyak.data_classes import dataclass, field
 from polyak.distributed.dask.cluster import ALLOWED_FAILURES, check_workers, scheduler_address
 from polyak.errors import ClusterError
 from polyak.processors import processors

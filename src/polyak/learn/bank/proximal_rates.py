@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import Rows, SparseRows
 
 RATES = (0.4, 0.15, 1.1)

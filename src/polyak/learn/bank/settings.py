@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.schedules import Polynomial
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 Step = Literal["explicit", "implicit", "proximal"]

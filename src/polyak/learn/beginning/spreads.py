@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.named_tuples import NamedTuple
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of

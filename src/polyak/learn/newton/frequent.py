@@ -10,12 +10,12 @@ whether the others are missed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.learn.newton.information import Information
 from polyak.rows.sparse import Rows, SparseRows
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, replace
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.standardize import Standard
 

@@ -7,10 +7,11 @@ number of classes, so it goes by way of the weights of the classes themselves.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.softmax import basis, of_classes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses.softmax import normalised_odds
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 

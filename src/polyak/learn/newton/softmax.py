@@ -11,13 +11,13 @@ the difference of their scores. So the matrix of all weights takes a product of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass, replace
 from polyak.learn.newton.block.algebra import (
     definite,
     forms,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.recipes import AnyCandidate
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 

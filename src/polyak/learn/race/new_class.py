@@ -25,13 +25,13 @@ side by side.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import replace
 from polyak.learn.calibration import BINS
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.information import Information

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import asdict
 from polyak.learn.averaging import Averaging
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.race.lanes.constant import ConstantLane

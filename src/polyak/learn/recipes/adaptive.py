@@ -7,8 +7,9 @@ preconditioner of mean squares of gradients, and a rate that falls like ``t ** -
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from polyak.learn.schedules import Polynomial
-from polyak.named_tuples import NamedTuple
 
 LEAST = 1e-4
 """The share of the mean squared norm that every sum of squares begins at (``tau``).

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from polyak.data_classes import dataclass
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank.settings import Step
 from polyak.learn.schedules import Polynomial

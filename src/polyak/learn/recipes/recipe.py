@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass, replace
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
 from polyak.learn.bank.settings import Step

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import dataclass
 from polyak.paper.datasets import real
 from polyak.paper.datasets.catalogue import MORE_SETS, PAPER_SETS, PaperSet
 from polyak.paper.datasets.data_paths import data_folder, look_for

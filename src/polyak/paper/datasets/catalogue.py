@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyak.data_classes import dataclass
+from dataclasses import dataclass
 
 K = 1000
 

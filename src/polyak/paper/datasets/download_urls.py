@@ -7,7 +7,8 @@ is known; the first download's is then kept beside the file, so that a later one
 
 from __future__ import annotations
 
-from polyak.data_classes import dataclass
+from dataclasses import dataclass
+
 from polyak.paper.datasets import pascal
 
 CHALLENGE = "ftp://largescale.ml.tu-berlin.de/largescale"

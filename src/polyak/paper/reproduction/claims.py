@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from polyak.data_classes import dataclass
 
 VERDICTS = {
     True: "holds",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polyak.data_classes import dataclass, field
 from polyak.paper.reproduction.styles import style_of
 from polyak.paper.reproduction.tables import as_csv
 from polyak.storage.container import write_bytes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from polyak.data_classes import dataclass
 from polyak.paper.reproduction.claims import Holds
 
 

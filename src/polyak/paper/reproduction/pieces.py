@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polyak.data_classes import dataclass, field
 from polyak.storage.container import plain, write_bytes
 
 Result = dict[str, Any]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polyak.reporting
-from polyak.data_classes import dataclass
 from polyak.paper.reproduction.claims import VERDICTS, Claim
 from polyak.paper.reproduction.figures import Figure
 from polyak.paper.reproduction.tables import Table

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-
-from polyak.data_classes import dataclass
 
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; lines and
 # markers differ too, for print in grey.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polyak.data_classes import dataclass, field
 from polyak.storage.container import write_bytes
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polyak.data_classes import dataclass
+from dataclasses import dataclass
+
 from polyak.paper.reproduction.tables import Table
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass, field
 from polyak.rows.sparse import Rows, core_arrays
 
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak import _core
-from polyak.data_classes import dataclass, field, replace
 from polyak.estimators.parameters import keep
 from polyak.learn.schedules import mean_squared_length
 from polyak.paper.rivals.base import COUNT, POSITIVE, StreamingRival

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass, field
 from polyak.estimators.parameters import keep
 from polyak.paper.rivals.base import COUNT, StreamingRival
 from polyak.paper.rivals.stream import Stream

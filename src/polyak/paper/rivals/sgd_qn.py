@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from polyak import _core
-from polyak.data_classes import dataclass, field
 from polyak.estimators.parameters import keep
 from polyak.paper.rivals.base import COUNT, StreamingRival
 from polyak.paper.rivals.calibrate import SAMPLE, best_gamma0

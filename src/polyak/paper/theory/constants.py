@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.named_tuples import NamedTuple
 from polyak.paper.theory.constants import Floats, rates
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.named_tuples import NamedTuple
 from polyak.paper.theory.constants import (
     Floats,
     asymptotic_variance,

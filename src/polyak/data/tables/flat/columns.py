@@ -7,6 +7,7 @@ It is done where tables come in, so that nobody else has to know of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import stored_as
-from polyak.data_classes import dataclass, field, replace
 from polyak.optional_imports import pyarrow
 
 

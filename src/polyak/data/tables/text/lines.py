@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from polyak.data.position import BadLine
 from polyak.data.tables.bad_values import short
-from polyak.data_classes import dataclass
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 
 
 @dataclass(slots=True)

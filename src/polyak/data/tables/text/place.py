@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyak.data.sources.blocks import Block
 from polyak.data.tables.text.lines import Lines
 from polyak.errors import DataError
-from polyak.named_tuples import NamedTuple
 
 
 class Heading(NamedTuple):

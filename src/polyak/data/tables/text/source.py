@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -38,7 +39,6 @@ from polyak.data.tables.text.late_fields import (
 )
 from polyak.data.tables.text.lines import Lines, loses_digits
 from polyak.data.tables.text.place import Heading, Place, count_newlines, place_from
-from polyak.data_classes import replace
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 

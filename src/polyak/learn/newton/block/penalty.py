@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass
 from polyak.learn.newton.block.algebra import Equations, solve
 from polyak.learn.newton.standardize import Standard
 

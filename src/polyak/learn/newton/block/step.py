@@ -12,18 +12,17 @@ the leading one: it is the matrix product that costs, and a line search makes up
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.data_classes import dataclass
 from polyak.learn.newton.block.algebra import gram, inner, times, times_transposed
 from polyak.learn.newton.block.curvature import curvature, is_logistic, value_and_slope
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.losses import Loss
-from polyak.named_tuples import NamedTuple
 
 Floats = NDArray[np.float64]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
-from polyak.data_classes import dataclass
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.given import Given

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from polyak.data_classes import dataclass
 from polyak.paper.datasets import PAPER_SETS
 from polyak.paper.reproduction.experiments.contest import PAPERS
 from polyak.paper.reproduction.paired import Difference, difference

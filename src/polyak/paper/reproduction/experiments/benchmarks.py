@@ -9,8 +9,8 @@ learned too, where they are at hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from polyak.data_classes import replace
 from polyak.paper.datasets import (
     MORE_SETS,
     PAPER_SETS,

@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.errors import DivergenceError
 from polyak.free_memory import free_memory
 from polyak.losses import get_loss

@@ -14,12 +14,12 @@ single iterate of SGD jumps up and down by a factor of ten.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data_classes import replace
 from polyak.paper.reproduction.claims import Claim, Holds
 from polyak.paper.reproduction.experiments.risk_panels import risk_panels
 from polyak.paper.reproduction.figures import Figure

@@ -8,11 +8,11 @@ row to row. The target is the truth plus noise of variance ``σ²``, so that ``S
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.named_tuples import NamedTuple
 from polyak.paper.theory.constants import rates
 from polyak.paper.theory.lemmas import lemma1
 
