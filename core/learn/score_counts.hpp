@@ -1,6 +1,7 @@
 // Counts of scores in bins, from which probabilities are found.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -70,6 +71,21 @@ inline void add_softmax_losses(const double *scores, const bool *positive, const
       own[c] += weight * (total + scale * mine);
       all[c] += weight * (total + scale * mean);
     }
+  }
+}
+
+// Adds the numbers of each kind, one after the other, to its total; kinds side by side, since an
+// addition waits for the one before it.
+inline void add_in_order(const double *numbers, int64_t kinds, int64_t count, double *totals) {
+  constexpr int64_t kTogether = 8;
+  for (int64_t first = 0; first < kinds; first += kTogether) {
+    const int64_t some = std::min(kTogether, kinds - first);
+    const double *at = numbers + first * count;
+    double sum[kTogether] = {};
+    std::copy_n(totals + first, some, sum);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; k < some; ++k) sum[k] += at[k * count + i];
+    std::copy_n(sum, some, totals + first);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "learn/random.hpp"
 #include "learn/score_counts.hpp"
 #include "python/bank_storage.hpp"
+#include "rows/random_order.hpp"
 #include "rows/shift.hpp"
 
 namespace nb = nanobind;
@@ -293,8 +294,25 @@ void bind_bank(nb::module_ &m) {
   m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,
         "means"_a,
         "Sparse rows with some features, in rising order, as distances from their means.");
+  m.def(
+      "random_order",
+      [](size_t count, uint64_t seed) {
+        auto order = new_array<int64_t>({count});
+        nb::gil_scoped_release release;
+        random_order(static_cast<int64_t>(count), seed, order.data());
+        return order;
+      },
+      "count"_a, "seed"_a, "So many numbers, from zero on, in a random order.");
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
         "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
+  m.def(
+      "add_in_order",
+      [](Table<double> numbers, nb::ndarray<double, nb::ndim<1>, nb::device::cpu> totals) {
+        check_length("totals", totals.size(), static_cast<int64_t>(numbers.shape(0)));
+        add_in_order(numbers.data(), static_cast<int64_t>(numbers.shape(0)),
+                     static_cast<int64_t>(numbers.shape(1)), totals.data());
+      },
+      "numbers"_a, "totals"_a.noconvert(), "Adds each row's numbers to its total, one by one.");
   m.def("add_softmax_losses", &add_losses_of_softmax, "scores"_a, "positive"_a, "weights"_a.none(),
         "first"_a, "losses"_a.noconvert(),
         "Adds what a softmax of scores would lose at several scales, each twice the one before.");

@@ -143,6 +143,24 @@ NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
   return scores;
 }
 
+// The sums of rows' squares, each times the weight of its column.
+NewDoubles block_squares(ReadBlock Z, Column weights, int threads) {
+  const size_t rows = Z.shape(0), columns = Z.shape(1);
+  check_size(weights.shape(0), columns);
+  auto sums = new_array<double>({rows});
+  nb::gil_scoped_release release;
+  visit_rows(Z, [&](const auto &some) {
+    using Value = std::remove_cv_t<std::remove_pointer_t<decltype(some.values)>>;
+    const std::vector<Value> own(weights.data(), weights.data() + columns);
+    const bool two = worth_two_threads(rows * columns / 8, threads);
+    by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
+      const BlockRows<Value> half{some[begin], end - begin, some.columns, some.stride};
+      POLYAK_CALL(weigh_squares(half, own.data(), sums.data() + begin));
+    });
+  });
+  return sums;
+}
+
 // Sums of both halves of the rows, each model's loss first, then their gradients.
 template <class Value>
 std::vector<double> look_by_halves(const LogisticBlock<Value> &block, const double *move,
@@ -245,6 +263,8 @@ void bind_newton(nb::module_ &m) {
         "Give the squared norms of rows; the largest is returned.");
   m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),
         "Score rows by weights, a row a model; a row's scores do not depend on the others.");
+  m.def("block_squares", block_squares, nb::arg("Z"), nb::arg("weights"), nb::arg("threads"),
+        "Add up each row's squares, times the weights of their columns.");
   m.def("logistic_look", logistic_look, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
         nb::arg("scores"), nb::arg("move").none(), nb::arg("threads"),
         "Lower scores by those of a step; give them, the logistic losses, and their gradient.");

@@ -47,6 +47,20 @@ def test_sizes_and_norms(dtype):
     np.testing.assert_array_equal(padded, norms)  # zeros at the end leave no trace
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squares_with_weights(dtype):
+    Z = block_of(dtype, rows=3001, columns=700, share=0.8)
+    weights = np.random.default_rng(1).uniform(0.1, 9.0, 699)
+    found = _core.block_squares(Z[:, 1:], weights, 1)
+    wanted = np.square(Z[:, 1:].astype(np.float64)) @ weights
+    np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == np.float32 else 1e-12)
+    np.testing.assert_array_equal(_core.block_squares(Z[:, 1:], weights, 2), found)
+    some = _core.block_squares(Z[100:150, 1:], weights, 1)
+    np.testing.assert_array_equal(some, found[100:150])  # whatever the other rows are
+    with pytest.raises(ValueError, match="differ in size"):
+        _core.block_squares(Z, weights, 1)
+
+
 @pytest.mark.parametrize("rows_of", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("to", [np.float32, np.float64])

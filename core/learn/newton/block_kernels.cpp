@@ -34,6 +34,23 @@ double inner(const Value *row, const Weight *weights, int64_t columns) {
   return total;
 }
 
+// The sum of a row's squares, each times the weight of its column.
+template <class Value>
+double squares_of(const Value *row, const Value *weights, int64_t columns) {
+  double total = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, columns);
+    Value lane[kLanes] = {};
+    int64_t j = begin;
+    for (; j + kLanes <= end; j += kLanes)
+      for (int64_t k = 0; k < kLanes; ++k) lane[k] += row[j + k] * row[j + k] * weights[j + k];
+    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += row[j] * row[j] * weights[j];
+    for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
+    total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
+  }
+  return total;
+}
+
 constexpr int64_t kRows = 4, kModels = 4;
 
 // The inner products of four rows with the weights of four models, which stand feature by feature:
@@ -131,6 +148,13 @@ void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t mode
 }
 template void score_rows(const BlockRows<float> &, const float *, int64_t, double *);
 template void score_rows(const BlockRows<double> &, const double *, int64_t, double *);
+
+template <class Value>
+void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums) {
+  for (int64_t i = 0; i < rows.count; ++i) sums[i] = squares_of(rows[i], weights, rows.columns);
+}
+template void weigh_squares(const BlockRows<float> &, const float *, double *);
+template void weigh_squares(const BlockRows<double> &, const double *, double *);
 
 template <class Value>
 void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {

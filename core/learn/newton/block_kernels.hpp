@@ -41,6 +41,8 @@ struct LogisticSums {
   void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,       \
                   double *scores);                                                          \
   template <class Value>                                                                    \
+  void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums);     \
+  template <class Value>                                                                    \
   void look_at(const LogisticBlock<Value> &block, const LogisticLook &look);                \
   void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums); \
   }

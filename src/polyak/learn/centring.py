@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.rows.sparse import Rows, SparseRows, core_arrays
+from polyak.rows.sparse import Rows, SparseRows, core_arrays, take_rows
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +61,11 @@ class Centre:
         means = means.astype(dtype).astype(np.float64)  # what is subtracted is what is undone
         return cls(features[matter], means[matter])
 
-    def shifted(self, rows: Rows) -> Rows:
-        """Give a copy of rows with these features shifted."""
+    def shifted(self, rows: Rows, order: NDArray[np.int64] | None = None) -> Rows:
+        """Give a copy of rows, or of some in an order, with these features shifted."""
+        if len(self) and not isinstance(rows, SparseRows) and self.features[-1] < rows.shape[1]:
+            return self._at_once(rows, order)
+        rows = rows if order is None else take_rows(rows, order)
         if not len(self):
             return rows
         width = max(rows.shape[1], int(self.features[-1]) + 1)
@@ -73,6 +76,17 @@ class Centre:
         wide[:, : rows.shape[1]] = rows
         wide[:, self.features] = (wide[:, self.features] - self.means).astype(rows.dtype)
         return wide
+
+    def _at_once(self, rows: NDArray[Any], order: NDArray[np.int64] | None) -> NDArray[Any]:
+        """Take dense rows and shift them in one pass of the core."""
+        width = rows.shape[1]
+        moved = np.empty((len(rows) if order is None else len(order), width), rows.dtype)
+        means = np.zeros(width)
+        means[self.features] = self.means
+        if len(moved):
+            units = np.arange(width), means, np.ones(width)
+            _core.fill_standard(None, None, rows, order, *units, moved)
+        return moved
 
     def undone(self, coef: NDArray[Any], intercept: Floats) -> Floats:
         """Give the intercepts for rows that are not shifted; ``coef`` has a row a model."""

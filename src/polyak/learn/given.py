@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,9 +43,28 @@ class Given(NamedTuple):
         some = None if self.weights is None else self.weights[begin:end]
         return Given(self.rows[begin:end], self.targets[begin:end], some)
 
-    def taken(self) -> Given:
-        """Give them as they are to be learned: copies, if there is an order."""
+    def taken(self, rows: Any = None) -> Given:
+        """Give them as they are to be learned: copies, if there is an order.
+
+        The rows may be others, which were taken before.
+        """
         if self.order is None:
-            return self
+            return self if rows is None else self._replace(rows=rows)
         own = None if self.weights is None else self.weights[self.order]
-        return Given(take_rows(self.rows, self.order), self.targets[self.order], own)
+        rows = take_rows(self.rows, self.order) if rows is None else rows
+        return Given(rows, self.targets[self.order], own)
+
+
+class Once:
+    """Something that several threads need: the first of them makes it, and the others wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Given | None = None
+
+    def get(self, make: Callable[[], Given]) -> Given:
+        """Give it, made before or now."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made

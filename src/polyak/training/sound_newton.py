@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS, SCALES
 from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
-from polyak.learn.newton.limits import first_fit, most_features
+from polyak.learn.newton.limits import first_fit, most_features, next_fit
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.scoring import SEGMENT
 from polyak.storage.shapes import flag, many, maybe, real, record, whole, word
@@ -125,9 +125,11 @@ def _check_held(
         raise ValueError("its held rows have negative weights")
     get("held.fresh", (held,))
     inside = page["_counted"] <= held <= page["clock"] and page["_solved"] <= held
-    least = 2 * page["_solved"] if page["_first_block"] else page["block"]
-    if recipe["loss"] == "squared_error" and not recipe["intervals"]:
-        least = page["clock"] - held
-    end = min(max(least, first_fit(width)), page["block"], page["_counted"] + SEGMENT)
+    exact, least = recipe["loss"] == "squared_error", page["block"]
+    if exact and not recipe["intervals"]:
+        least = max(page["clock"] - held, first_fit(width))
+    elif page["_first_block"]:
+        least = next_fit(page["_solved"], width, exact=exact)
+    end = min(least, page["block"], page["_counted"] + SEGMENT)
     if not inside or held >= end:  # then they would have been learned
         raise ValueError("its held rows and its block do not fit each other")

@@ -15,23 +15,25 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def mean_age(begin: float, end: int, first: int, block: int) -> float:
+def mean_age(begin: float, end: int, first: int, block: int, growth: int = 2) -> float:
     """Give the mean of ``1/n0 - 1/t`` over rows, t of them being there and n0 in the weights.
 
-    Weights are found after ``first`` rows, at every doubling until a block is full, then at every
-    block. Rows before that are scored by none, and do not count.
+    Weights are found after ``first`` rows, after ``growth`` times as many and so on until a block
+    is full, then at every block. Rows before that are scored by none, and do not count.
 
     Examples
     --------
     >>> round(mean_age(100, 200, first=8, block=4096), 5)  # by weights of 64 rows, then of 128
     0.00307
+    >>> round(mean_age(100, 200, first=8, block=4096, growth=4), 5)  # by those of 32, then of 128
+    0.00744
     >>> mean_age(500_000, 1_000_000, first=8, block=4096) < 1e-8
     True
     """
     begin = max(int(begin), first)
     if end <= begin:
         return 0.0
-    doublings = first * 2 ** np.arange(max((block // first).bit_length(), 1))
+    doublings = first * growth ** np.arange(max((block // first).bit_length(), 1))
     found = np.concatenate([doublings[doublings < block], np.arange(block, end, block)])
     found = found[np.searchsorted(found, begin, side="right") - 1 :]
     found = found[found < end]

@@ -9,6 +9,7 @@ from polyak.learn.newton.block.algebra import WIDE, definite, gram, times_transp
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import gram_at, slope_spread
@@ -96,17 +97,20 @@ def newton_steps(
     lead: int,
     rows: int,
     threads: int,
-    every: int,
     keep: bool,
+    thin: bool,
 ) -> list[tuple[Block, Past]]:
     """Take Newton's steps, one output after the other; ``rows`` are there with those before.
 
-    ``start`` are the held rows' scores by the weights before, where they are known already.
+    ``start`` are the held rows' scores by the weights before, where they are known already. A
+    matrix may be ``thin``, as long as there is one before.
     """
     Z, weights, found = held.rows(len(before)), held.weights(), []
     for k in range(before.W.shape[2]):
-        block = Block(Z, np.ascontiguousarray(held.targets()[:, k]), weights, threads, every)
         own = None if len(Z) == rows else before.G[k]
+        rare = rarity(own, penalty.shrink[:, lead]) if thin and own is not None else None
+        targets = np.ascontiguousarray(held.targets()[:, k])
+        block = Block(Z, targets, weights, threads, rarity=rare)
         past = Past(own, before.P[:, :, k], before.W[:, :, k])
         scores = None if start is None else start[..., k]
         how = (loss.of_output(k), block, past, penalty, lead, rows)

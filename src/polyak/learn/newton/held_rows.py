@@ -25,9 +25,11 @@ LONG_BLOCK = 16384
 """Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
 with few blocks the sum of them is closer to that of the last weights. Elsewhere blocks grow to it.
 """
-BLOCKS_BEFORE, MOST_NUMBERS = 16, 1 << 20
+BLOCKS_BEFORE, MOST_NUMBERS = 8, 1 << 20
+WIDE_BEFORE, MOST_WIDE = 2, 1 << 23
 """A block grows once there are so many of its size before it, as long as it has no more numbers: it
-is fitted in little more time than a shorter one, and no weights are older by much."""
+is fitted in little more time than a shorter one, and no weights are older by much. With more than
+WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
 UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
@@ -83,7 +85,10 @@ class HeldRows:
     def _begin(self, width: int, before: int) -> None:
         """Say how many rows the next block has."""
         self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
-        most = min(LONG_BLOCK, MOST_NUMBERS // max(width, 1), before // BLOCKS_BEFORE)
+        blocks, numbers = BLOCKS_BEFORE, MOST_NUMBERS
+        if width > WIDE and not self.exact:
+            blocks, numbers = WIDE_BEFORE, MOST_WIDE
+        most = min(LONG_BLOCK, numbers // max(width, 1), before // blocks)
         while 2 * self.block <= most:
             self.block *= 2
         if len(self._targets) < self.block:

@@ -31,7 +31,7 @@ from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.information import Information, flat
 from polyak.learn.newton.learning import BlockLearning
-from polyak.learn.newton.limits import first_fit
+from polyak.learn.newton.limits import first_fit, growth
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.sandwich import drift, sandwich_of
 from polyak.learn.newton.softmax import ClassesBlock
@@ -215,8 +215,9 @@ class NewtonLane(BlockLearning):
         """
         known, columns = self._known, len(self._known)
         lost = np.zeros(len(self.penalties))
-        first, block = first_fit(len(self.standard)), self._held.block
-        age = mean_age(since, self.clock - self._learned_again, first, block)
+        features, rows = len(self.standard), self.clock - self._learned_again
+        found = first_fit(features), self._held.block, growth(features, exact=self.exact)
+        age = mean_age(since, rows, *found)
         if not (age > 0 and known.W.any() and math.isfinite(loss)):
             return lost
         ridge = np.maximum(self._shrink(self.standard)[:columns, 0] / self.penalties[0], INTERCEPT)

@@ -315,9 +315,9 @@ class BlockLearning(BlockScoring):
         if provisional and held.count < len(before) and dense and not self.softmax:
             few = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
-        blocks_before = (rows - held.count) // held.longest
-        every = rows_of_matrix(self.standard, blocks_before, before.outputs_each) if dense else 1
         if self.softmax:
+            blocks_before = (rows - held.count) // held.longest
+            every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
             sizes = self.penalties, lead, rows, self.threads, every
             return learn_classes(held, before, shrink, *sizes, provisional=provisional)
         start = self._block_scores()
@@ -325,7 +325,7 @@ class BlockLearning(BlockScoring):
             before, start = before.moved_to(self._not_negative(before.W)), None
         how = (self._newton_loss(rows), held, before, penalty)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
-        steps = newton_steps(*how, start, lead, rows, self.threads, every, keep)
+        steps = newton_steps(*how, start, lead, rows, self.threads, keep, thin=dense)
         return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
     def _newton_loss(self, rows: float) -> Loss:  # the loss, or one without corners

@@ -11,7 +11,7 @@ from polyak.learn.newton.block.algebra import WIDE, times
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.limits import first_fit
+from polyak.learn.newton.limits import first_fit, next_fit
 from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
@@ -89,17 +89,17 @@ class BlockScoring:
         return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _block_end(self) -> int:
-        """Give the number of held rows at which weights are found, at every doubling at first.
+        """Give the number of held rows at which weights are found, as they double at first.
 
         The rows of the first block are held all the while, so that each time it is the batch
         optimum of them all. Squared error has sums that say as much, and need hold none of them,
         unless what their slopes spread is to be kept, which is better taken at later weights.
         """
+        features, block = len(self.standard), self._held.block
         if self.exact and not self.intervals:
-            least = self.clock - self._held.count
-        else:
-            least = 2 * self._solved if self._first_block else self._held.block
-        return min(max(least, first_fit(len(self.standard))), self._held.block)
+            return min(max(self.clock - self._held.count, first_fit(features)), block)
+        least = next_fit(self._solved, features, exact=self.exact) if self._first_block else block
+        return min(least, block)
 
     def _scores(self, begin: int) -> Floats:
         """Score held rows from one on, none of which is in the sums yet.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.centring import ROWS_AT_A_TIME
-from polyak.learn.given import Given
+from polyak.learn.given import Given, Once
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import (
@@ -206,13 +206,12 @@ class Race:
         """Let every lane learn, and give its sums at each milestone."""
         stops = np.array(milestones, dtype=np.int64) - self.scored
         threads = 1 if self.is_part else self.threads or processors()
-        of_sgd = checked
-        if self.problem.centre and any(isinstance(lane, SgdLane) for lane in self.lanes):
-            of_sgd = given.taken()
-            of_sgd = of_sgd._replace(rows=self.problem.centre.shifted(of_sgd.rows))
+        centre, centred = self.problem.centre, Once()
 
         def drive(lane: Lane) -> Floats:
-            own = of_sgd if isinstance(lane, SgdLane) else given
+            own = checked if isinstance(lane, SgdLane) else given
+            if isinstance(lane, SgdLane) and centre:  # by the first of them, beside the others
+                own = centred.get(lambda: given.taken(centre.shifted(given.rows, given.order)))
             if isinstance(lane, NewtonRacer):
                 lane.newton.threads = threads
             return lane.learn(own, again=again, stops=stops)

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.newton.block.algebra import gram, inner, times, times_transposed
+from polyak.learn.newton.block.algebra import WIDE, gram, inner, times, times_transposed
 from polyak.learn.newton.block.curvature import curvature, is_logistic, value_and_slope
 from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.thinning import taken_of
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -38,9 +39,11 @@ SHORT = 0.25
 """Where less than this of a step was good, the next is a safe one."""
 MUCH_LESS = 0.25
 """A step that promised more than this of what the one before did leaves the next a new matrix."""
-MOVED = 0.01
+MOVED, MOVED_AT_FIRST = 0.1, 0.01
 """After a step that promised more than this share of all loss, curvature is no longer what it was:
-the block is remembered by a matrix of where its weights ended."""
+the block is remembered by a matrix of where its weights ended. For a later block that matters less:
+if its matrix is a tenth too large, the block counts for a tenth more, and that costs a hundredth of
+what it adds."""
 NARROW = 256
 """Rows of fewer numbers are looked at by the core; from there on, products by BLAS gain more."""
 LOST = 10.0
@@ -80,6 +83,7 @@ class Block:
     weights: Floats | None
     threads: int = 1
     every: int = 1  # its matrix is that of every so manieth row, each counting as often
+    rarity: Floats | None = None  # or of those that `polyak.learn.newton.block.thinning` takes
 
     def weighted(self, numbers: Floats) -> Floats:
         """Count each row as often as its weight says."""
@@ -117,8 +121,13 @@ class Block:
 
     def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores."""
-        some = self.of_matrix
-        return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
+        if self.rarity is None:
+            some = self.of_matrix
+            return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
+        h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
+        chances = np.minimum(h * _core.block_squares(self.Z, self.rarity, self.threads), 1.0)
+        taken = taken_of(chances)
+        return gram(self.Z[taken], h[taken] / chances[taken], self.threads)
 
     @property
     def of_matrix(self) -> slice:
@@ -152,12 +161,14 @@ def learn_block(
     GD = np.zeros_like(W)  # G (w - w0)
     S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
     flat = not isinstance(loss, str) and loss.is_flat_far_away
-    safe, good, far = flat and G is None, False, G is None
+    safe, good, far = flat and G is None, False, False
+    moved = MOVED_AT_FIRST if G is None else MOVED
+    near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
     promised = np.full(W.shape[1], np.inf)
     for _ in range(MOST_STEPS):
         if not good:
             matrix = past.and_of(block.hessian(loss, S[..., lead], safe=safe))
-            step = penalty.steps(matrix, lead)
+            step, far = penalty.steps(matrix, lead), safe
         pull = GD + past.P + penalty.shrink * W
         D = step(gradient + pull, W)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
@@ -171,10 +182,11 @@ def learn_block(
         if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
             break
         safe = not safe and length[lead] < SHORT
-        far = far or bool(line.promised[lead] > MOVED * whole[lead])
-        # A matrix serves as long as steps are short and each leaves little for the next.
+        far = far or bool(line.promised[lead] > moved * whole[lead])
+        # A matrix serves as long as steps are short and each leaves little for the next; one of
+        # many columns costs more than penalties are worth that are far from the leading one.
         short = line.promised <= np.minimum(whole, MUCH_LESS * promised)
-        good = not safe and bool((short & (length == 1.0)).all())
+        good = not safe and bool((short & (length == 1.0))[near].all())
         promised = line.promised
     P = past.P + GD + gradient
     _bring_back_the_lost(loss, block, values, lead, (W, P))

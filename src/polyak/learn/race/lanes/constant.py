@@ -244,9 +244,7 @@ class ConstantLane(Lane):
         said = loss.predictions(self.constant)[:, None]
         if self.sample is not None:
             self.sample.add(goals.T, weights)
-        added = np.empty((SUMS + len(self.seen), 1 + len(targets)))
-        added[:, 0] = np.concatenate([self.since, self.seen])
-        new = added[:, 1:]
+        new = np.empty((SUMS + len(self.seen), len(targets)))
         new[0] = new[SUMS] = 1.0
         new[1], new[2] = losses.sum(axis=0), np.square(losses).sum(axis=0)
         new[3] = np.abs(goals - said).mean(axis=0)
@@ -254,7 +252,8 @@ class ConstantLane(Lane):
         if weights is not None:
             new *= weights
         # Not np.sum: it adds up in an order that depends on how many there are.
-        after = np.add.accumulate(added, axis=1)[:, -1].copy()
+        after = np.concatenate([self.since, self.seen])
+        _core.add_in_order(new, after)
         self.since, self.seen = after[:SUMS], after[SUMS:]
 
     def _move(self) -> None:
