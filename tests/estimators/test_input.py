@@ -87,11 +87,8 @@ def test_repeated_entries_add_up():
         lambda X: pd.DataFrame(X, columns=NAMES),
         lambda X: pl.DataFrame(X, schema=NAMES),
         lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
-        lambda X: pa.Table.from_batches(
-            [
-                pa.record_batch(dict(zip(NAMES, part.T, strict=True)))
-                for part in np.array_split(X, 3)
-            ]
+        lambda X: pa.concat_tables(
+            pa.table(dict(zip(NAMES, part.T, strict=True))) for part in np.array_split(X, 3)
         ),
     ],
     ids=["pandas", "polars", "arrow", "arrow in chunks"],

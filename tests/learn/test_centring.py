@@ -23,7 +23,7 @@ def years(rows: int = ROWS, words: int = 3000, seed: int = 0) -> tuple[Any, Any]
     """A year next to thousands of sparse features, so that Newton steps do not run."""
     rng = np.random.default_rng(seed)
     year = rng.integers(1990, 2025, size=rows).astype(float)
-    sparse = sp.random_array((rows, words), density=5 / words, rng=rng, format="csr")
+    sparse = sp.random(rows, words, 5 / words, "csr", random_state=rng)
     y = 0.3 * (year - 2007) + sparse @ rng.normal(size=words) + 0.3 * rng.normal(size=rows)
     return sp.hstack([sparse[:, :40], year[:, None], sparse[:, 40:]], format="csr"), y
 

@@ -46,8 +46,8 @@ def table(name: str) -> pd.DataFrame:
     ],
 )
 def test_a_table_of_numbers_is_learned_as_the_frame_of_it(name, loss, tmp_path):
-    table(name).to_csv(tmp_path / "t.csv", index=False)
-    frame = pd.read_csv(tmp_path / "t.csv")
+    frame = table(name)
+    frame.to_csv(tmp_path / "t.csv", index=False)
     X, y = frame.drop(columns="target"), frame["target"]
     kind = ASGDRegressor if loss == "squared_error" else ASGDClassifier
     fitted = kind(loss=loss, random_state=0).fit(X, y)

@@ -61,8 +61,7 @@ def test_a_file_of_the_same_rows_gives_the_same_model(tmp_path: Path) -> None:
     X, y = numbers()
     table = pd.DataFrame(X, columns=NAMES).assign(y=y)
     table.to_csv(tmp_path / "a.csv", index=False)
-    read = pd.read_csv(tmp_path / "a.csv")
-    fitted = ASGDRegressor(random_state=0).fit(read[NAMES], read["y"])
+    fitted = ASGDRegressor(random_state=0).fit(table[NAMES], table["y"])
     job = Job(
         source=str(tmp_path / "a.csv"),
         recipe=Recipe(loss="squared_error", recipe="auto"),

@@ -56,7 +56,8 @@ def test_probabilities_are_a_softmax_of_scores(fitted: ASGDClassifier) -> None:
 def test_rows_too_wide_for_a_matrix_have_it_by_default() -> None:
     """Five classes of six hundred features, most of them zero."""
     wide = sparse.hstack([sparse.csr_matrix((1500, 594)), sparse.csr_matrix(X[:1500])]).tocsr()
-    wide = wide + sparse.random(1500, 600, 0.01, format="csr", dtype=np.float32, rng=0)
+    rng = np.random.default_rng(0)
+    wide = wide + sparse.random(1500, 600, 0.01, "csr", np.float32, random_state=rng)
     model = ASGDClassifier(max_iter=1, random_state=0).fit(wide, Y[:1500])
     assert model.method_ == "averaged SGD"
     assert model.to_model().softmax
