@@ -160,11 +160,10 @@ def learn_block(
     G, W = past.G, past.W
     GD = np.zeros_like(W)  # G (w - w0)
     S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
-    flat = not isinstance(loss, str) and loss.is_flat_far_away
-    safe, good, far = flat and G is None, False, False
+    safe = G is None and not isinstance(loss, str) and loss.is_flat_far_away
     moved = MOVED_AT_FIRST if G is None else MOVED
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
-    promised = np.full(W.shape[1], np.inf)
+    promised, good = np.full(W.shape[1], np.inf), False
     for _ in range(MOST_STEPS):
         if not good:
             matrix = past.and_of(block.hessian(loss, S[..., lead], safe=safe))
