@@ -40,11 +40,11 @@ def best_left_out(
         else:
             known = _around_the_best(losses_of, path, path.index(lane.lead), threads)
     losses = np.stack(list(known.values()), axis=1)
-    numbers = [newton.numbers[place] for place in known]
+    numbers, usual = [newton.numbers[place] for place in known], _usual(losses)
     if constant is not None:
         alone = constant.losses_left_out(targets, weights)
-        losses, numbers = np.column_stack([losses, alone]), [*numbers, *constant.numbers]
-    means = _means(losses)
+        losses, numbers = np.column_stack([alone, losses]), [*constant.numbers, *numbers]
+    means = losses[usual].mean(axis=0)
     return numbers[int(np.nanargmin(means))] if np.isfinite(means).any() else None
 
 
@@ -62,13 +62,13 @@ def _around_the_best(
     while new := [p for p in path[max(best - 1, 0) : best + 2] if p not in known]:
         known |= zip(new, on_threads(losses_of, new, threads), strict=True)
         means = np.full(len(path), np.inf)
-        found = _means(np.stack(list(known.values()), axis=1))
+        losses = np.stack(list(known.values()), axis=1)
+        found = losses[_usual(losses)].mean(axis=0)
         means[[path.index(place) for place in known]] = np.where(np.isnan(found), np.inf, found)
         best = int(np.argmin(means)) if np.isfinite(means).any() else min(best + 1, len(path) - 1)
     return known
 
 
-def _means(losses: Floats) -> Floats:
-    """Give the mean loss of each column; one absurd row must not decide."""
-    usual = proportionate(losses.min(axis=1))
-    return np.asarray(losses[usual].mean(axis=0))
+def _usual(losses: Floats) -> NDArray[np.bool_]:
+    """Tell which rows count: one absurd one, whatever the penalty, must not decide."""
+    return proportionate(losses.min(axis=1))

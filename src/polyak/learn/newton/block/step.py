@@ -157,8 +157,7 @@ def learn_block(
     ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
     past and the block's; ``scores`` are those by the past's weights, if they are known.
     """
-    G, W = past.G, past.W
-    GD = np.zeros_like(W)  # G (w - w0)
+    G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
     safe = G is None and not isinstance(loss, str) and loss.is_flat_far_away
     moved = MOVED_AT_FIRST if G is None else MOVED
