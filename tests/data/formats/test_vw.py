@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reading import assert_same, read_all, read_with_positions
-from vw_in_python import parse_text, slot_of
+from vw_in_python import parse_text
 
 from polyak._core import hash_name
+from polyak.data.formats.vw import slot_of
 from polyak.data.head_start import vw_text
 from polyak.data.open import open_stream
 from polyak.data.options import Columns

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vw_in_python import parse_text, slot_of
+from vw_in_python import parse_text
 
+from polyak.data.formats.vw import slot_of
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.errors import DataError

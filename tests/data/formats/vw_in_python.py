@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import xxhash
 
-from polyak._core import hash_name
-
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -20,12 +18,6 @@ class Row(NamedTuple):
     label: float | None
     weight: float
     features: dict[int, float]  # by slot, ascending
-
-
-def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
-    """Which slot a feature has."""
-    name = f"{namespace}^{feature}" if namespace else feature
-    return hash_name(name) & ((1 << bits) - 1)
 
 
 def number(text: bytes) -> float:

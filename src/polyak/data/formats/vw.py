@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from polyak._core import TextBlock
+from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
 from polyak.data.head_start import KEPT_OF_VW, Text, vw_text
 from polyak.data.options import Columns, ReadOptions
@@ -33,6 +33,18 @@ from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 from polyak.storage.name_limits import names_to_see
+
+
+def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
+    """Give the slot of a feature of VW text: its index in a model.
+
+    Examples
+    --------
+    >>> slot_of("price", "house"), slot_of("price", "house", bits=10)
+    (2426, 378)
+    """
+    name = f"{namespace}^{feature}" if namespace else feature
+    return hash_name(name) & ((1 << bits) - 1)
 
 
 def _hashing(columns: Columns) -> Hashing:
