@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from polyak.training.in_memory import FEW_ROWS, _shuffled
+from polyak.training.in_memory import ROWS_TO_ORDER, _shuffled
 
 
-@pytest.mark.parametrize("count", [FEW_ROWS - 1, FEW_ROWS])
+@pytest.mark.parametrize("count", [ROWS_TO_ORDER - 1, ROWS_TO_ORDER])
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("some", [False, True])
 def test_an_order_has_every_row_that_is_there_once(count, form, some):
