@@ -9,14 +9,6 @@ from polyak.learn.newton.progressive import SUMS, progressive_sums
 from polyak.losses import get_loss
 
 
-@pytest.fixture(params=_core.kernel_builds)
-def build(request):
-    usual = _core.kernels
-    _core.use_kernels(request.param)
-    yield request.param
-    _core.use_kernels(usual)
-
-
 def a_block(rng, rows, columns, models, dtype, scale=1.0):
     room = rng.normal(size=(rows, columns + 3)).astype(dtype)
     Z = room[:, 1 : columns + 1]  # rows that do not follow each other at once
@@ -26,7 +18,7 @@ def a_block(rng, rows, columns, models, dtype, scale=1.0):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("rows", "columns", "models"), [(7, 1, 1), (130, 31, 1), (131, 300, 6)])
-def test_scores(build, rows, columns, models, dtype):
+def test_scores(kernels, rows, columns, models, dtype):
     Z, _, W = a_block(np.random.default_rng(0), rows, columns, models, dtype)
     scores = times(Z, W)
     close = 1e-12 if dtype == np.float64 else 1e-5
@@ -43,7 +35,7 @@ def test_scores_by_two_threads_are_the_same():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 1e3])
-def test_a_look_at_the_logistic_loss(build, dtype, scale, weighted):
+def test_a_look_at_the_logistic_loss(kernels, dtype, scale, weighted):
     rng = np.random.default_rng(1)
     Z, targets, W = a_block(rng, 203, 30, 3, dtype, scale)
     D, S = 0.3 * W, Z.astype(float) @ W
@@ -68,7 +60,7 @@ def test_a_look_by_two_threads_is_the_same():
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_smallest_losses_keep_their_digits(build):
+def test_the_smallest_losses_keep_their_digits(kernels):
     scores = np.array([[40.0], [200.0], [-3.0], [0.0]])
     for row, target in ((0, 1.0), (1, 1.0), (2, -1.0), (3, 1.0)):
         own, goal = scores[row : row + 1], np.array([target])
@@ -78,7 +70,7 @@ def test_the_smallest_losses_keep_their_digits(build):
     assert np.isnan(missing[1]).all()
 
 
-def test_what_scores_add_up_to(build):
+def test_what_scores_add_up_to(kernels):
     rng = np.random.default_rng(2)
     scores, targets = (
         30.0 * rng.normal(size=(150, 4)),

@@ -9,14 +9,6 @@ from polyak.losses.softmax import softmax
 PENALTIES = np.array([1e-4, 1e-2, 1.0, 100.0])
 
 
-@pytest.fixture(params=_core.kernel_builds)
-def build(request):
-    usual = _core.kernels
-    _core.use_kernels(request.param)
-    yield request.param
-    _core.use_kernels(usual)
-
-
 def some_rows(rows, columns, classes, seed=0):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(rows, columns))
@@ -49,7 +41,7 @@ def to_gain(Z, own, shrink, W, weights=None):
 @pytest.mark.parametrize(
     ("rows", "columns", "classes"), [(5, 3, 3), (40, 41, 4), (150, 5, 3), (700, 18, 10)]
 )
-def test_there_is_nothing_more_to_gain(build, rows, columns, classes):
+def test_there_is_nothing_more_to_gain(kernels, rows, columns, classes):
     Z, own, shrink, W = some_rows(rows, columns, classes)
     found, gradient = _core.fit_classes(Z, own, None, shrink, W, 1)
     for place, penalty in enumerate(shrink):
@@ -60,7 +52,7 @@ def test_there_is_nothing_more_to_gain(build, rows, columns, classes):
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
-def test_it_does_not_matter_where_it_begins(build, scale):
+def test_it_does_not_matter_where_it_begins(kernels, scale):
     Z, own, shrink, W = some_rows(300, 12, 5)
     start = scale * np.random.default_rng(1).normal(size=W.shape)
     start -= start.mean(axis=1, keepdims=True)
@@ -70,7 +62,7 @@ def test_it_does_not_matter_where_it_begins(build, scale):
         assert gain <= 1e-3 * (value + 1e-3 * len(Z))
 
 
-def test_a_weight_is_as_many_rows(build):
+def test_a_weight_is_as_many_rows(kernels):
     Z, own, shrink, W = some_rows(120, 6, 3)
     times = np.random.default_rng(2).integers(0, 4, len(Z))
     by_weight, slope = _core.fit_classes(Z, own, times.astype(float), shrink, W, 1)
@@ -81,7 +73,7 @@ def test_a_weight_is_as_many_rows(build):
         np.testing.assert_allclose(slope[place], of_losses(*again, by_weight[place])[1], atol=1e-9)
 
 
-def test_classes_that_can_be_told_apart_and_columns_that_say_nothing(build):
+def test_classes_that_can_be_told_apart_and_columns_that_say_nothing(kernels):
     Z, _, shrink, W = some_rows(200, 8, 4)
     Z[:, 5], Z[:, 6] = 0.0, Z[:, 7]  # nothing at all, and the same twice
     own = (Z @ np.random.default_rng(1).normal(size=(8, 4))).argmax(axis=1)

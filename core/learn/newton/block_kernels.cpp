@@ -15,40 +15,34 @@ constexpr int64_t kChunk = 64;  // rows at a time: loops over so many become vec
 
 constexpr int64_t kLanes = 8, kTogether = 256;
 
-// The inner product of a row and weights: so many numbers at a time in the precision of both, which
-// is then added up in 64 bits.
-template <class Value, class Weight>
-double inner(const Value *row, const Weight *weights, int64_t columns) {
-  using Sum = decltype(Value{} * Weight{});
+// The sum of a term a column: so many at a time in the precision of the terms, which is then added
+// up in 64 bits.
+template <class Term>
+double sum_of(int64_t columns, Term term) {
+  using Sum = decltype(term(0));
   double total = 0.0;
   for (int64_t begin = 0; begin < columns; begin += kTogether) {
     const int64_t end = std::min(begin + kTogether, columns);
     Sum lane[kLanes] = {};
     int64_t j = begin;
     for (; j + kLanes <= end; j += kLanes)
-      for (int64_t k = 0; k < kLanes; ++k) lane[k] += Sum(row[j + k]) * Sum(weights[j + k]);
-    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += Sum(row[j]) * Sum(weights[j]);
+      for (int64_t k = 0; k < kLanes; ++k) lane[k] += term(j + k);
+    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += term(j);
     for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
     total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
   }
   return total;
 }
 
-// The sum of a row's squares, each times the weight of its column.
+template <class Value, class Weight>
+double inner(const Value *row, const Weight *weights, int64_t columns) {
+  using Sum = decltype(Value{} * Weight{});
+  return sum_of(columns, [=](int64_t j) { return Sum(row[j]) * Sum(weights[j]); });
+}
+
 template <class Value>
 double squares_of(const Value *row, const Value *weights, int64_t columns) {
-  double total = 0.0;
-  for (int64_t begin = 0; begin < columns; begin += kTogether) {
-    const int64_t end = std::min(begin + kTogether, columns);
-    Value lane[kLanes] = {};
-    int64_t j = begin;
-    for (; j + kLanes <= end; j += kLanes)
-      for (int64_t k = 0; k < kLanes; ++k) lane[k] += row[j + k] * row[j + k] * weights[j + k];
-    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += row[j] * row[j] * weights[j];
-    for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
-    total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
-  }
-  return total;
+  return sum_of(columns, [=](int64_t j) { return row[j] * row[j] * weights[j]; });
 }
 
 constexpr int64_t kRows = 4, kModels = 4;

@@ -57,15 +57,18 @@ def is_text(kind: Any) -> bool:
     >>> is_text(pa.large_string()), is_text(pa.binary()), is_text(pa.int8())
     (True, True, False)
     """
-    is_a = pyarrow().types
-    views = [getattr(is_a, name, None) for name in ("is_string_view", "is_binary_view")]
-    return bool(
-        is_a.is_string(kind)
-        or is_a.is_large_string(kind)
-        or is_a.is_binary(kind)
-        or is_a.is_large_binary(kind)
-        or any(view(kind) for view in views if view is not None)
-    )
+    return is_one_of(kind, "string", "large_string", "string_view") or is_bytes(kind)
+
+
+def is_bytes(kind: Any) -> bool:
+    """Tell whether an Arrow type is one of texts that nothing is said of."""
+    return is_one_of(kind, "binary", "large_binary", "binary_view")
+
+
+def is_one_of(kind: Any, *names: str) -> bool:
+    """Tell whether an Arrow type is one of these, of which older releases do not know all."""
+    known = (getattr(pyarrow().types, f"is_{name}", None) for name in names)
+    return any(is_it(kind) for is_it in known if is_it is not None)
 
 
 # These go without a look at pandas. To make its first array or scalar, or one of NumPy of its own,

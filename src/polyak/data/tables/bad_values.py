@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import odd_numbers
-from polyak.data.tables.arrow_types import codes_of, is_text, with_column
+from polyak.data.tables.arrow_types import codes_of, is_bytes, is_one_of, is_text, with_column
 from polyak.optional_imports import pyarrow
 
 
@@ -65,7 +65,7 @@ def not_utf8(array: Any) -> NDArray[np.int64]:
         return np.unique(pc.list_parent_indices(array).to_numpy()[wrong]).astype(np.int64)
     if is_a.is_struct(array.type):
         return np.unique(np.concatenate([none, *map(not_utf8, array.flatten())]))
-    if not is_text(array.type) or ("string" in str(array.type) and _is_sound(array)):
+    if not is_text(array.type) or (not is_bytes(array.type) and _is_sound(array)):
         return none
     return _wrong(array.cast(pa.large_binary()), _is_utf8)
 
@@ -105,7 +105,7 @@ def _with_holes(array: Any, rows: NDArray[np.int64]) -> Any:
         words = _with_holes(array.dictionary, not_utf8(array.dictionary))
         return pa.DictionaryArray.from_arrays(array.indices, words)
     every = np.arange(len(array))
-    if is_text(array.type) and "view" in str(array.type):  # from which nothing can be taken
+    if is_one_of(array.type, "string_view", "binary_view"):  # from which nothing can be taken
         array = array.cast(pa.large_binary())
     return array.take(pa.array(every, mask=np.isin(every, rows)))
 

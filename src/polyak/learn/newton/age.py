@@ -1,10 +1,10 @@
 """How much of the lane's progressive loss is due to the age of the weights that rows are scored by.
 
-Averaged SGD has new weights after every row; the lane finds its own anew only at doublings, later
-at every block, and scores all rows in between by the old ones. By the paper's bound, weights of n
-rows lose about ``tr(A⁻¹S) / 2n`` more than the best. So rows that are scored by those of n0 rows,
-when there were t already, cost ``tr(A⁻¹S) (1/n0 - 1/t) / 2`` that has nothing to do with how good
-the steps are. Where lanes are compared, it does not count.
+Averaged SGD has new weights after every row; the lane finds its own anew only after twice or four
+times as many, later at every block, and scores all rows in between by the old ones. By the paper's
+bound, weights of n rows lose about ``tr(A⁻¹S) / 2n`` more than the best. So rows that are scored by
+those of n0 rows, when there were t already, cost ``tr(A⁻¹S) (1/n0 - 1/t) / 2`` that has nothing to
+do with how good the steps are. Where lanes are compared, it does not count.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def mean_age(begin: float, end: int, first: int, block: int, growth: int = 2) ->
     begin = max(int(begin), first)
     if end <= begin:
         return 0.0
-    doublings = first * growth ** np.arange(max((block // first).bit_length(), 1))
-    found = np.concatenate([doublings[doublings < block], np.arange(block, end, block)])
+    early = first * growth ** np.arange(max((block // first).bit_length(), 1))
+    found = np.concatenate([early[early < block], np.arange(block, end, block)])
     found = found[np.searchsorted(found, begin, side="right") - 1 :]
     found = found[found < end]
     rows = np.diff(np.append(np.maximum(found, begin), end))

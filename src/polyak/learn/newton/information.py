@@ -15,7 +15,7 @@ from polyak.learn.newton.standardize import Standard
 Floats = NDArray[np.float64]
 
 
-@dataclass()
+@dataclass
 class Information:
     """The sum of all rows' losses around the weights, and what their slopes spread.
 

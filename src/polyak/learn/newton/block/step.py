@@ -50,7 +50,7 @@ LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
 
 
-@dataclass()
+@dataclass
 class Past:
     """What is left of the rows before: their matrix, their gradient at W, and W, a column each.
 
