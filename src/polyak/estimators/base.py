@@ -22,6 +22,7 @@ from polyak.estimators.frames import (
     encode_with_names,
     find_schema,
     has_missing_values,
+    is_plain,
     needs_schema,
     table_of,
 )
@@ -103,8 +104,11 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        if reset:
-            self._of_array = has_missing_values(X)
+        means = Means.of(X, None) if reset and is_plain(X) else None
+        if means is not None and means.are_finite():  # one look at many rows instead of three
+            self._of_array, checks["ensure_all_finite"] = False, False
+        elif reset:
+            self._of_array, means = has_missing_values(X), None
         if self._of_array and not is_frame(X):
             X = self._as_table(X, reset=reset)
         if reset:
@@ -116,7 +120,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             self._hashed = seen if reset else self._hashed.together(seen)
             return check_X_y(rows, y, **_CHECKS, **checks)
         X, y = self._checked(X, y, reset=reset, **checks)
-        self._means = Means.of(X, None if reset else self._means)
+        self._means = means or Means.of(X, None if reset else self._means)
         return X, y
 
     def _checked(self, *data: Any, reset: bool, **checks: Any) -> Any:

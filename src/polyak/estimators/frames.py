@@ -59,6 +59,11 @@ def has_missing_values(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and _any_nan(X)
 
 
+def is_plain(X: Any) -> bool:
+    """Tell whether these are rows of an array that is learned from as it stands."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64)
+
+
 def _any_nan(values: Any) -> bool:
     # A NaN anywhere is a NaN in the sum, which is found much faster.
     with np.errstate(over="ignore", invalid="ignore"):

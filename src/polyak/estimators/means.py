@@ -31,6 +31,10 @@ class Means(NamedTuple):
             cls(sums, len(X)) if before is None else cls(before.sums + sums, before.rows + len(X))
         )
 
+    def are_finite(self) -> bool:
+        """Tell whether they are, as all numbers are then: what is not leaves a trace in its sum."""
+        return bool(np.isfinite(self.sums).all())
+
 
 def filled(X: Any, means: Means | None, name: str) -> Any:
     """Put means in the place of missing values.
