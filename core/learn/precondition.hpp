@@ -3,6 +3,7 @@
 // AdaGrad, by (mean of (slope x_j)^2)^-p, which slows down what rows still disagree on.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -31,42 +32,91 @@ double inner_product(const A *a, const B *b, int64_t size) {
   return static_cast<double>(partial[0].sum() + rest);
 }
 
-// One row makes a feature's sum of squares at most so many times as large.
+// One row makes a feature's sum of squares at most so many times as large: an absurd value must not
+// make all others, and its own row, look short.
 constexpr double most_growth = 1e4;
 
-// Counts the row, each square times `gain`, into `squares`, writes d_j x_j to `scaled` and returns
-// the sum of d_j x_j^2. `rows` is how many have been seen, this one included, and `least` what
-// every sum of squares begins at. Three loops, since the roots of the middle one are slow alone and
-// fast eight at a time.
-template <class W, class Row>
-double precondition(const Row &row, double p, double rows, double gain, double least,
-                    double *squares, W *scaled) {
-  const double share = 1.0 / rows;
-  constexpr W largest = std::numeric_limits<W>::max();
+POLYAK_INLINE double capped(double own, double before) {
+  const double most = before > 0.0 ? most_growth * before : own;
+  return own <= most ? own : most;
+}
+
+// How squares are counted: each times `gain`; every sum begins at `least`, and what counts is its
+// `share`.
+struct SquareCount {
+  double gain, least, share;
+};
+
+// Counts a row's squares, and writes the mean square of each of its features.
+template <class W, class Value, class Index>
+POLYAK_INLINE void count_squares(const SparseRow<Value, Index> &row, SquareCount count,
+                                 double *squares, W *means) {
   for (int64_t i = 0; i < row.size; ++i) {
     const double x = static_cast<double>(row.value[i]);
     double &square = squares[row.feature(i)];
-    // An absurd value must not make all others, and its own row, look short.
-    const double own = gain * x * x, before = square + least;
-    const double most = before > 0.0 ? most_growth * before : own;
-    square += own <= most ? own : most;
-    scaled[i] = static_cast<W>((square + least) * share);
+    square += capped(count.gain * x * x, square + count.least);
+    means[i] = static_cast<W>((square + count.least) * count.share);
   }
-  if (p == 0.5)
-    for (int64_t i = 0; i < row.size; ++i) scaled[i] = W(1) / std::sqrt(scaled[i]);
-  else if (p == 0.25)
-    for (int64_t i = 0; i < row.size; ++i) scaled[i] = W(1) / std::sqrt(std::sqrt(scaled[i]));
-  else if (p == 0.625)
-    for (int64_t i = 0; i < row.size; ++i) {
-      const W root = std::sqrt(scaled[i]);
-      scaled[i] = W(1) / (root * std::sqrt(std::sqrt(root)));
+}
+
+// Of a dense row so many at a time, of which nearly never one is absurd: in a third of the time.
+template <class W, class Value>
+POLYAK_INLINE void count_squares(const DenseRow<Value> &row, SquareCount count, double *squares,
+                                 W *means) {
+  constexpr int64_t kTogether = 64;
+  double own[kTogether];
+  for (int64_t begin = 0; begin < row.size; begin += kTogether) {
+    const int64_t size = std::min(kTogether, row.size - begin);
+    const Value *value = row.value + begin;
+    double *square = squares + begin;
+    int64_t absurd = 0;  // as wide as what is compared, or there would be no vectors
+    for (int64_t i = 0; i < size; ++i) {
+      const double x = static_cast<double>(value[i]);
+      own[i] = count.gain * x * x;
+      absurd += own[i] > most_growth * (square[i] + count.least);
     }
+    if (absurd)
+      for (int64_t i = 0; i < size; ++i) own[i] = capped(own[i], square[i] + count.least);
+    for (int64_t i = 0; i < size; ++i) {
+      square[i] += own[i];
+      means[begin + i] = static_cast<W>((square[i] + count.least) * count.share);
+    }
+  }
+}
+
+// Divides values by roots of their mean squares. A feature that has only been zero, or too small to
+// square, does not move.
+template <class W, class Value, class Root>
+POLYAK_INLINE void divide_by_roots(const Value *value, int64_t size, W *means, Root &&root) {
+  for (int64_t i = 0; i < size; ++i) {
+    const W scaled = static_cast<W>(value[i]) / root(means[i]);
+    means[i] = means[i] > W(0) ? scaled : W(0);
+  }
+}
+
+// Counts the row into `squares`, writes d_j x_j to `scaled` and returns the sum of d_j x_j^2.
+// `rows` is how many have been seen, this one included. The roots have a loop of their own, since
+// they are slow alone and fast eight at a time.
+template <class W, class Row>
+double precondition(const Row &row, double p, double rows, double gain, double least,
+                    double *squares, W *scaled) {
+  count_squares(row, {gain, least, 1.0 / rows}, squares, scaled);
+  const auto by = [&](auto &&root) { divide_by_roots(row.value, row.size, scaled, root); };
+  if (p == 0.5)
+    by([](W x) { return std::sqrt(x); });
+  else if (p == 0.25)
+    by([](W x) { return std::sqrt(std::sqrt(x)); });
+  else if (p == 0.625)
+    by([](W x) {
+      const W root = std::sqrt(x);
+      return root * std::sqrt(std::sqrt(root));
+    });
   else
-    for (int64_t i = 0; i < row.size; ++i)
-      scaled[i] = static_cast<W>(inverse_power(static_cast<double>(scaled[i]), p));
-  // A feature that has only been zero, or too small to square, does not move.
-  for (int64_t i = 0; i < row.size; ++i)
-    scaled[i] = scaled[i] <= largest ? scaled[i] * static_cast<W>(row.value[i]) : W(0);
+    for (int64_t i = 0; i < row.size; ++i) {
+      const W d = static_cast<W>(inverse_power(static_cast<double>(scaled[i]), p));
+      const bool moves = d <= std::numeric_limits<W>::max();
+      scaled[i] = moves ? d * static_cast<W>(row.value[i]) : W(0);
+    }
   return inner_product<W>(row.value, scaled, row.size);
 }
 
