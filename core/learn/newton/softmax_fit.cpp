@@ -50,9 +50,9 @@ class Steps {
         slopes_in_32_bits_(slopes_.size()),
         bend_(static_cast<size_t>(given.rows.count)) {
     for (Numbers *some : {&shrink_, &right_, &step_, &left_, &along_, &away_, &image_})
-      some->resize(size_);
+      *some = Numbers(size_);  // resized, they would call what all builds share
     for (Numbers *some : {&scores_, &chances_, &tried_, &moves_, &move_})
-      some->resize(static_cast<size_t>(given.rows.count * given.classes));
+      *some = Numbers(static_cast<size_t>(given.rows.count * given.classes));
     total_weight_ = 0.0;
     for (int64_t i = 0; i < given.rows.count; ++i) total_weight_ += weight(i);
   }
