@@ -70,9 +70,10 @@ void check_size(size_t size, size_t wanted) {
   if (size != wanted) throw nb::value_error("the rows and the columns differ in size");
 }
 
-// From so many numbers on, two threads gain more than the 20 us or so that it takes to start one.
-bool worth_two_threads(size_t numbers, int threads) {
-  return threads > 1 && numbers >= size_t{1} << 17;
+// Two threads gain more than it takes to start one, some 30 us, from twice that time on; a number
+// takes so many nanoseconds of it.
+bool worth_two_threads(size_t numbers, int threads, double each = 1.0) {
+  return threads > 1 && static_cast<double>(numbers) * each >= 120e3;
 }
 
 int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
@@ -116,10 +117,17 @@ void column_sizes(ReadBlock Z, double limit, Weights squares, Weights varied) {
   visit_rows(Z, [&](const auto &rows) { add_sizes(rows, limit, squares.data(), varied.data()); });
 }
 
-double row_norms(ReadBlock Z, Weights norms) {
+double row_norms(ReadBlock Z, Weights norms, int threads) {
   check_size(norms.shape(0), Z.shape(0));
   nb::gil_scoped_release release;
-  return visit_rows(Z, [&](const auto &rows) { return squared_norms(rows, norms.data()); });
+  const bool two = worth_two_threads(Z.shape(0) * Z.shape(1), threads, 0.25);
+  double largest[2];
+  visit_rows(Z, [&](const auto &rows) {
+    by_halves(rows.count, two, [&](int half, int64_t begin, int64_t end) {
+      largest[half] = squared_norms(rows.part(begin, end), norms.data() + begin);
+    });
+  });
+  return std::max(largest[0], largest[1]);
 }
 
 // Scores of rows by weights in the rows' own precision, a row a model.
@@ -130,14 +138,13 @@ NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
     throw nb::type_error("weights are contiguous, and as precise as the rows");
   auto scores = new_array<double>({rows, models});
   nb::gil_scoped_release release;
-  const bool two = worth_two_threads(rows * columns * models / 8, threads);  // little to do each
+  const bool two = worth_two_threads(rows * columns * models, threads, 0.4);
   visit_rows(Z, [&](const auto &some) {
     using Value = std::remove_cv_t<std::remove_pointer_t<decltype(some.values)>>;
     const auto *weights = static_cast<const Value *>(W.data());
     by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
-      const BlockRows<Value> half{some[begin], end - begin, some.columns, some.stride};
       double *own = scores.data() + begin * int64_t(models);
-      POLYAK_CALL(score_rows(half, weights, int64_t(models), own));
+      POLYAK_CALL(score_rows(some.part(begin, end), weights, int64_t(models), own));
     });
   });
   return scores;
@@ -152,13 +159,25 @@ NewDoubles block_squares(ReadBlock Z, Column weights, int threads) {
   visit_rows(Z, [&](const auto &some) {
     using Value = std::remove_cv_t<std::remove_pointer_t<decltype(some.values)>>;
     const std::vector<Value> own(weights.data(), weights.data() + columns);
-    const bool two = worth_two_threads(rows * columns / 8, threads);
+    const bool two = worth_two_threads(rows * columns, threads, 0.4);
     by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
-      const BlockRows<Value> half{some[begin], end - begin, some.columns, some.stride};
-      POLYAK_CALL(weigh_squares(half, own.data(), sums.data() + begin));
+      POLYAK_CALL(weigh_squares(some.part(begin, end), own.data(), sums.data() + begin));
     });
   });
   return sums;
+}
+
+// The inverse of the lower Cholesky factor; of a matrix that has none, it is no number.
+template <class Value>
+auto inverse_of_factor(
+    nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu, nb::c_contig> matrix) {
+  const size_t columns = matrix.shape(1);
+  check_size(matrix.shape(0), columns);
+  auto inverse = new_array<Value>({columns, columns});
+  nb::gil_scoped_release release;
+  std::copy_n(matrix.data(), columns * columns, inverse.data());
+  POLYAK_CALL(invert_factor_of(inverse.data(), int64_t(columns)));
+  return inverse;
 }
 
 // Sums of both halves of the rows, each model's loss first, then their gradients.
@@ -200,18 +219,25 @@ nb::tuple logistic_look(ReadBlock Z, Column targets, std::optional<Column> weigh
   return nb::make_tuple(found, values, gradient);
 }
 
-NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double most) {
-  const size_t rows = scores.shape(0), models = scores.shape(1);
+NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double most, int threads) {
+  const size_t rows = scores.shape(0), models = scores.shape(1), size = 4 * models;
   check_size(targets.shape(0), rows);
   check_size(weights.shape(0), rows);
   auto sums = new_array<double>({4, models});
   nb::gil_scoped_release release;
-  double *at = sums.data();
-  std::fill_n(at, 4 * models, 0.0);
-  const LogisticBlock<double> block{
-      {nullptr, int64_t(rows), 0, 0}, targets.data(), weights.data(), int64_t(models)};
-  POLYAK_CALL(add_up(block, scores.data(),
-                     LogisticSums{most, at, at + models, at + 2 * models, at + 3 * models}));
+  std::vector<double> of_halves(2 * size);
+  by_halves(
+      int64_t(rows), worth_two_threads(rows * models, threads, 23.0),
+      [&](int half, int64_t begin, int64_t end) {
+        double *at = of_halves.data() + half * size;
+        const LogisticBlock<double> block{{nullptr, end - begin, 0, 0},
+                                          targets.data() + begin,
+                                          weights.data() + begin,
+                                          int64_t(models)};
+        POLYAK_CALL(add_up(block, scores.data() + begin * models,
+                           LogisticSums{most, at, at + models, at + 2 * models, at + 3 * models}));
+      });
+  for (size_t k = 0; k < size; ++k) sums.data()[k] = of_halves[k] + of_halves[size + k];
   return sums;
 }
 
@@ -259,17 +285,20 @@ void bind_newton(nb::module_ &m) {
         "Add up h z z' over rows, unless more than such a share of their numbers is not zero.");
   m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("limit"), nb::arg("squares"),
         nb::arg("varied"), "Add to the squares of columns and to how many are not zero.");
-  m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"),
+  m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"), nb::arg("threads") = 1,
         "Give the squared norms of rows; the largest is returned.");
   m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),
         "Score rows by weights, a row a model; a row's scores do not depend on the others.");
   m.def("block_squares", block_squares, nb::arg("Z"), nb::arg("weights"), nb::arg("threads"),
         "Add up each row's squares, times the weights of their columns.");
+  const char *inverse = "Give the inverse of a small matrix's lower Cholesky factor.";
+  m.def("inverse_of_factor", inverse_of_factor<float>, nb::arg("matrix").noconvert(), inverse);
+  m.def("inverse_of_factor", inverse_of_factor<double>, nb::arg("matrix").noconvert(), inverse);
   m.def("logistic_look", logistic_look, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
         nb::arg("scores"), nb::arg("move").none(), nb::arg("threads"),
         "Lower scores by those of a step; give them, the logistic losses, and their gradient.");
   m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
-        nb::arg("most"),
+        nb::arg("most"), nb::arg("threads") = 1,
         "Add up logistic losses, their squares, errors, and losses up to a bound.");
   m.def("fit_classes", fit_classes, nb::arg("Z"), nb::arg("own"), nb::arg("weights").none(),
         nb::arg("shrink"), nb::arg("W"), nb::arg("threads"),

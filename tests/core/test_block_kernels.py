@@ -98,3 +98,36 @@ def test_what_does_not_fit_is_refused():
         _core.logistic_look(Z, targets[:4], None, Z @ W, None, 1)
     with pytest.raises(ValueError, match="differ in size"):
         _core.logistic_sums(Z @ W, targets, np.ones(4), 20.0)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 64, 101])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_inverse_of_a_factor(kernels, columns, dtype):
+    Z = np.random.default_rng(columns).normal(size=(2 * columns, columns))
+    matrix = (Z.T @ Z).astype(dtype)
+    inverse = _core.inverse_of_factor(matrix)
+    assert inverse.dtype == dtype
+    assert np.array_equal(inverse, np.tril(inverse))
+    expected = np.linalg.inv(np.linalg.cholesky(matrix.astype(np.float64)))
+    small = 1e-12 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(inverse, expected, rtol=0, atol=small * abs(expected).max())
+
+
+def test_a_matrix_without_a_factor_says_so(kernels):
+    """Whatever direction it is that the matrix is not positive in, the last row tells."""
+    for place in range(5):
+        matrix = np.diag(np.where(np.arange(5) == place, -1.0, 1.0)) + 0.1
+        assert not np.isfinite(_core.inverse_of_factor(matrix)[-1]).all()
+    with pytest.raises(ValueError, match="differ in size"):
+        _core.inverse_of_factor(np.eye(3)[:2].copy())
+
+
+def test_two_threads_give_the_same_sums(kernels):
+    rng = np.random.default_rng(0)
+    scores, targets = rng.normal(size=(9000, 3)), np.where(rng.normal(size=9000) > 0, 1.0, -1.0)
+    given = (scores, targets, np.ones(9000), 20.0)
+    np.testing.assert_array_equal(_core.logistic_sums(*given, 2), _core.logistic_sums(*given, 1))
+    Z, norms = rng.normal(size=(9000, 70)), np.empty((2, 9000))
+    largest = [_core.block_norms(Z, norms[k], k + 1) for k in range(2)]
+    assert largest[0] == largest[1] == norms[0].max()
+    np.testing.assert_array_equal(norms[0], norms[1])

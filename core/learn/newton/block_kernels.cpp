@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/cholesky.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/kernel_namespace.hpp"
 
@@ -149,6 +150,14 @@ void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *s
 }
 template void weigh_squares(const BlockRows<float> &, const float *, double *);
 template void weigh_squares(const BlockRows<double> &, const double *, double *);
+
+template <class Value>
+void invert_factor_of(Value *matrix, int64_t columns) {
+  factor(matrix, columns, columns, Value(0));
+  invert_factor(matrix, columns, columns);
+}
+template void invert_factor_of(float *, int64_t);
+template void invert_factor_of(double *, int64_t);
 
 template <class Value>
 void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {

@@ -43,6 +43,8 @@ struct LogisticSums {
   template <class Value>                                                                    \
   void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums);     \
   template <class Value>                                                                    \
+  void invert_factor_of(Value *matrix, int64_t columns);                                    \
+  template <class Value>                                                                    \
   void look_at(const LogisticBlock<Value> &block, const LogisticLook &look);                \
   void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums); \
   }

@@ -15,6 +15,9 @@ struct BlockRows {
   const Value *values;
   int64_t count, columns, stride;
   const Value *operator[](int64_t i) const { return values + i * stride; }
+  BlockRows part(int64_t begin, int64_t end) const {
+    return {(*this)[begin], end - begin, columns, stride};
+  }
 };
 
 // Lists the columns in which a row is not zero; four are looked at at a time, and among those there

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cholesky.hpp"
 #include "kernels/kernel_namespace.hpp"
 #include "kernels/transposed.hpp"
 #include "learn/newton/block_sums.hpp"
@@ -65,7 +66,7 @@ class ClassFactors {
     }
     for (int64_t j = 0; j < rows_.columns; ++j)
       sum[j * stride_ + j] += static_cast<float>(diagonal[j]);
-    factor(sum);
+    factor(sum, rows_.columns, stride_, 1e-6f);  // a pivot may be eaten by rounding
   }
 
   // Solves for each class, a row each, and takes from all what they have in common: to add the same
@@ -87,31 +88,6 @@ class ClassFactors {
 
  private:
   static constexpr int64_t kChunk = 64;
-
-  static float product(const float *a, const float *b, int64_t size) {
-    constexpr int kLanes = 8;
-    using Some = Pack<float, kLanes>;
-    Some total = Some::zero();
-    int64_t j = 0;
-    for (; j + kLanes <= size; j += kLanes) total.add_product(Some::load(a + j), Some::load(b + j));
-    float rest = total.sum();
-    for (; j < size; ++j) rest += a[j] * b[j];
-    return rest;
-  }
-
-  // Row by row; a pivot that rounding has eaten is a millionth of what it was. The diagonal of the
-  // factor is kept as its inverse.
-  void factor(float *L) const {
-    for (int64_t i = 0; i < rows_.columns; ++i) {
-      float *row = L + i * stride_;
-      for (int64_t j = 0; j < i; ++j) {
-        const float *other = L + j * stride_;
-        row[j] = (row[j] - product(row, other, j)) * other[j];
-      }
-      const float least = 1e-6f * row[i] + 1e-30f, pivot = row[i] - product(row, row, i);
-      row[i] = 1.0f / std::sqrt(std::max(pivot, least));
-    }
-  }
 
   void substitute(const float *L) {
     const int64_t columns = rows_.columns;

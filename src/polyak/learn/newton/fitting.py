@@ -61,7 +61,7 @@ def fit_exactly(
     b = before.P[:, 0] + times_transposed(Z, weighted, threads)
     W = before.W
     if due:
-        W = penalty.nearly(G, b, W, lead, within=WITHIN, most=REPETITIONS)
+        W = penalty.nearly(G, b, W, lead, threads, within=WITHIN, most=REPETITIONS)
     M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
 

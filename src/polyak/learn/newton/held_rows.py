@@ -55,6 +55,7 @@ class HeldRows:
         self._targets: Floats = np.zeros((longest, outputs))
         self._weights: Floats = np.ones(longest)
         self._fresh: Floats = np.ones(longest)  # zero for rows that were learned before
+        self._threads = 1
         self._weighed: tuple[Floats | None] | None = None  # what `weights` gives, once it is known
 
     @property
@@ -110,7 +111,7 @@ class HeldRows:
     ) -> int:
         """Take rows in; say how often a feature was left out, being no column."""
         place = slice(self.count, self.count + len(rows))
-        self._weighed = None
+        self._weighed, self._threads = None, threads
         self._Z[place, : self.first] = 1.0
         room = self._Z[place, self.first : self.first + len(standard)]
         others = standard.fill(rows, room, threads)
@@ -158,7 +159,7 @@ class HeldRows:
         """
         if self._weighed is None:
             weights, norms = self._weights[: self.count], np.empty(self.count)
-            if _core.block_norms(self._Z[: self.count], norms) > UNUSUAL:
+            if _core.block_norms(self._Z[: self.count], norms, self._threads) > UNUSUAL:
                 median = np.sort(norms)[self.count // 2]
                 weights = np.where(norms > UNUSUAL * max(median, 1.0), 0.0, weights)
             self._weighed = (None if (weights == 1.0).all() else weights,)

@@ -24,6 +24,7 @@ def progressive_sums(
     *,
     one_vs_rest: bool,
     together: bool = False,
+    threads: int = 1,
 ) -> tuple[Floats, Floats]:
     """Add up over rows what each model's scores say, and each penalty's losses, capped.
 
@@ -45,7 +46,7 @@ def progressive_sums(
     sums[0] = weights.sum()
     if loss == "log_loss" and outputs == 1:  # by far the most frequent, and in one go
         most, flat = get_loss(loss).largest_loss, np.ascontiguousarray(scores[:, :, 0])
-        *sums[1:4], capped = _core.logistic_sums(flat, targets[:, 0], weights, most)
+        *sums[1:4], capped = _core.logistic_sums(flat, targets[:, 0], weights, most, threads)
         return sums, capped
     own = targets[:, None, :]
     values, slopes = value_and_slope(loss, scores, own)

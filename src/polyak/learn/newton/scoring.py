@@ -146,6 +146,7 @@ class BlockScoring:
             self._held.scoring_weights(self._counted),
             one_vs_rest=self.one_vs_rest,
             together=self.together,
+            threads=self.threads,
         )
 
     def _count_segment(self, scores: Floats | None = None) -> None:

@@ -120,7 +120,9 @@ class Standard:
         unknown = np.flatnonzero(self.spread == 0)
         if not len(unknown):
             return
-        sizes = typical_size(columns[:, unknown])
+        some = columns[:, unknown]
+        varies = some.any(axis=0)  # most that have not varied so far do not now
+        unknown, sizes = unknown[varies], typical_size(some[:, varies])
         there = unknown[sizes > 0]
         columns[:, there] /= sizes[sizes > 0]
         self.spread[there] = sizes[sizes > 0]

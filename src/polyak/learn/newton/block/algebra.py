@@ -25,7 +25,9 @@ HALVED = 1 << 18
 WIDE = 256
 """With more columns than so many, 32 bits will do where what they leave undone is mended."""
 SMALL = 48
-"""A matrix of less than twice as many rows is factored as it stands, a larger one by halves."""
+"""With fewer columns the equations of each penalty are solved by themselves."""
+HALVED_FROM = 128
+"""From so many columns on a matrix is factored by halves, which BLAS multiplies."""
 
 
 # -- products of rows, in their own precision; what they add up to has 64 bits -----------------
@@ -200,8 +202,8 @@ def inverse_of_factor(matrix: Floats) -> Floats:
            [0., 1.]])
     """
     half = len(matrix) // 2
-    if half < SMALL:
-        return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(matrix))))
+    if len(matrix) < HALVED_FROM:
+        return _core.inverse_of_factor(np.ascontiguousarray(matrix))
     inverse = np.zeros_like(matrix)
     first = inverse[:half, :half] = inverse_of_factor(matrix[:half, :half])
     below = matrix[half:, :half] @ first.T
@@ -215,16 +217,22 @@ class Equations:
 
     They differ from one of them, the leading one, by a diagonal: conjugate gradients that are
     preconditioned by its Cholesky factor solve it at once, and the others soon. With many columns
-    a factor of 32 bits will do; with few, each is solved by itself in less time.
+    a factor of 32 bits will do, and unless the solution is to be ``precise`` so will a matrix; with
+    few, each is solved by itself in less time.
     """
 
-    def __init__(self, matrix: Floats, shrink: Floats, lead: int) -> None:
-        self.matrix, self.shrink, self.each = matrix, shrink, _each_definite(matrix, shrink)
-        self.inverse = None
+    def __init__(
+        self, matrix: Floats, shrink: Floats, lead: int, threads: int, *, precise: bool
+    ) -> None:
+        self.matrix, self.shrink, self.threads = matrix, shrink, threads
+        self.each, self.inverse = _each_definite(matrix, shrink), None
         if self.each is None:
             dtype = np.float32 if len(matrix) > WIDE else np.float64
             found = _grown(matrix, shrink[:, lead], inverse_of_factor, dtype)
-            self.inverse = None if found is None else found[1]
+            if found is not None:
+                whole, self.inverse = found
+                if not precise:
+                    self.matrix, self.shrink = whole, shrink - shrink[:, [lead]]
 
     def solve(self, right: Floats, *, within: float, most: int) -> Floats:
         """Solve for all columns, each to within such a share of it, or by so many repetitions.
@@ -241,7 +249,7 @@ class Equations:
         size = inner(left, away)
         enough = within * within * size
         for _ in range(most):
-            image = self.matrix @ along + self.shrink * along
+            image = times(self.matrix, along, self.threads) + self.shrink * along
             bend = inner(along, image)
             going = (size > enough) & (bend > 0)
             if not going.any():
@@ -257,7 +265,8 @@ class Equations:
 
     def _by_factor(self, columns: Floats) -> Floats:
         assert self.inverse is not None
-        return times_transposed(self.inverse, times(self.inverse, columns))
+        above = times(self.inverse, columns, self.threads)
+        return times_transposed(self.inverse, above, self.threads)
 
 
 def _each_definite(matrix: Floats, shrink: Floats) -> Floats | None:

@@ -40,16 +40,25 @@ class Ridge:
         """Give what the penalty is beside the squares, a number a column."""
         return 0.0
 
-    def steps(self, matrix: Floats, lead: int) -> Callable[[Floats, Floats], Floats]:
+    def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
         """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
-        equations = Equations(matrix, self.shrink, lead)
+        equations = Equations(matrix, self.shrink, lead, threads, precise=False)
         return lambda slope, W: equations.solve(slope, within=WITHIN, most=REPETITIONS)
 
     def nearly(
-        self, G: Floats, right: Floats, W: Floats, lead: int, *, within: float, most: int
+        self,
+        G: Floats,
+        right: Floats,
+        W: Floats,
+        lead: int,
+        threads: int,
+        *,
+        within: float,
+        most: int,
     ) -> Floats:
         """Minimise ``w G w / 2 - right w`` for every penalty and output, well enough for scores."""
-        found, equations = np.empty_like(W), Equations(G, self.shrink, lead)
+        equations = Equations(G, self.shrink, lead, threads, precise=True)
+        found = np.empty_like(W)
         for k in range(W.shape[2]):
             columns = np.repeat(right[:, k : k + 1], W.shape[1], axis=1)
             found[:, :, k] = equations.solve(columns, within=within, most=most)
@@ -78,7 +87,7 @@ class Sparse(Ridge):
         """Give the sum of absolute values, a number a column."""
         return np.asarray((self.threshold * np.abs(W)).sum(axis=0))
 
-    def steps(self, matrix: Floats, lead: int) -> Callable[[Floats, Floats], Floats]:
+    def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
         """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
         held = matrix + np.diag(self.held)
 
@@ -90,7 +99,15 @@ class Sparse(Ridge):
         return away
 
     def nearly(
-        self, G: Floats, right: Floats, W: Floats, lead: int, *, within: float, most: int
+        self,
+        G: Floats,
+        right: Floats,
+        W: Floats,
+        lead: int,
+        threads: int,
+        *,
+        within: float,
+        most: int,
     ) -> Floats:
         """Minimise ``w G w / 2 - right w`` for every penalty and output, from W on."""
         found = np.empty_like(W)

@@ -166,7 +166,7 @@ def learn_block(
     for _ in range(MOST_STEPS):
         if not good:
             matrix = past.and_of(block.hessian(loss, S[..., lead], safe=safe))
-            step, far = penalty.steps(matrix, lead), safe
+            step, far = penalty.steps(matrix, lead, block.threads), safe
         pull = GD + past.P + penalty.shrink * W
         D = step(gradient + pull, W)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
