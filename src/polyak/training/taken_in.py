@@ -24,7 +24,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.label_sets import are_sets, labels_in
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import SparseRows
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
