@@ -129,6 +129,20 @@ class TestBadLines:
         polyak("predict", folder / "two", bad, "--skip-bad-lines", "-o", lines)
         assert lines.read_text() == packed
 
+    def test_alone_in_a_block(self, folder: Path, tmp_path: Path) -> None:
+        """They come right after the rows that have their lines already."""
+        first = rows(2) * (BLOCK_BYTES // len(rows(2)) + 1)
+        first = first[: first.rindex("\n", 0, BLOCK_BYTES) + 1]
+        bad = f"1 one:{'2' * 1000}\n"
+        count = BLOCK_BYTES // len(bad) + 1
+        (tmp_path / "bad.svm").write_text(first + bad * count + rows(2, count=10))
+        done = polyak("predict", folder / "two", tmp_path / "bad.svm", "--skip-bad-lines")
+        lines = done.stdout.splitlines()
+        begin = first.count("\n")
+        assert all(lines[:begin])
+        assert lines[begin:-10] == [""] * count
+        assert all(lines[-10:])
+
     def test_leave_a_file_as_it_was(self, folder: Path, bad: Path, tmp_path: Path) -> None:
         lines = tmp_path / "lines.txt"
         lines.write_text("before")

@@ -98,7 +98,7 @@ def run(options: Namespace) -> int:
         if options.keep and stream.schema is None and not of_vw:
             raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
         for batch in stream:
-            if stream.rows_read > written:
+            if stream.rows_read > written or batch.gaps is not None:
                 write(batch)
         for line in stream.first_bad_lines:
             say(f"skipped {line}")
