@@ -14,14 +14,22 @@ from polyak.errors import ModelFileError
 from polyak.free_memory import check_memory
 from polyak.rows.label_text import label_text
 from polyak.storage.container import Page, Stored, read_stored
-from polyak.storage.shapes import whole
+from polyak.storage.shapes import either, many, maybe, real, record, whole, word
 
 NEWEST_FORMAT = 3
 """Up to here a model has one answer a class, or is one of numbers whose scores are what it says."""
+MOST_PLACED = 1 << 16
+"""To put so many weights in their places takes half as long as to import NumPy, which would."""
 _FLOATS: dict[str, Literal["f", "d"]] = {"<f4": "f", "<f8": "d"}
 _INTEGERS: dict[str, Literal["i", "q"]] = {"<i4": "i", "<i8": "q"}
 _LABELS = ("<f8", "<i8", "<U", "|O")
 """The types of labels that JSON's numbers and words stand for, to the last letter."""
+_PLAIN = record(
+    {
+        "features": record({"count": whole(), "first_id": whole(0, 1)}),
+        "classes": maybe(record({"type": word(), "values": many(either(real(), word()), least=2)})),
+    }
+)
 
 
 class Scorer(NamedTuple):
@@ -47,10 +55,10 @@ def read_scorer(path: str, what: str) -> Scorer | None:
 
 
 def _scorer(page: Page, stored: dict[str, Stored], what: str) -> Scorer | None:
+    _PLAIN(page, "page")
     classes, features = page["classes"], page["features"]
     if page["format"] < 2 or features.keys() & {"bits", "schema"} or what == "proba":
         return None
-    whole(0, 1)(features["first_id"], "first_id")
     weights = stored["weights"] if "weights" in stored else _of_all(stored, features["count"])
     intercept = stored["intercept"]
     (outputs,) = intercept.shape
@@ -65,6 +73,8 @@ def _of_all(stored: dict[str, Stored], features: int) -> Stored:
     """Lay out the weights of all features, where a file has only those that weigh anything."""
     type, (used, outputs), values = stored["values"]
     indices = memoryview(stored["indices"].data).cast(_INTEGERS[stored["indices"].type])
+    if used > MOST_PLACED:
+        raise ValueError("too many to put in their places one by one")
     size = len(values) // used
     check_memory(features * size, features)
     table = bytearray(features * size)
