@@ -8,6 +8,7 @@
 #include "learn/random.hpp"
 #include "learn/score_counts.hpp"
 #include "python/bank_storage.hpp"
+#include "python/rows/scored_rows.hpp"
 #include "rows/random_order.hpp"
 #include "rows/shift.hpp"
 
@@ -126,39 +127,22 @@ void bind_owned(nb::module_ &m, const char *name) {
 }
 
 template <class W>
-using Matrix = nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
-
-template <class W, class Look>
-auto scores_of(const AnyRows &any, const Matrix<W> &matrix, const Look &look) {
-  const int64_t features = static_cast<int64_t>(matrix.shape(0));
-  const int64_t width = static_cast<int64_t>(matrix.shape(1));
-  auto out = new_array<W>({static_cast<size_t>(any.count()), static_cast<size_t>(width)});
-  W *scores = out.data();
-  {
-    nb::gil_scoped_release release;
-    any.visit([&](const auto &rows) {
-      look(rows);
-      POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
-    });
-  }
+auto scores_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix) {
+  auto out = new_array<W>({static_cast<size_t>(rows.count()), matrix.shape(1)});
+  nb::gil_scoped_release release;
+  score_into(rows, believed, matrix, out.data());
   return out;
 }
-
-constexpr auto look_through = [](const auto &rows) {
-  checked_features(rows, std::numeric_limits<int64_t>::max());
-};
 
 template <class W>
 auto score_rows(std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values,
                 const Matrix<W> &matrix) {
-  return scores_of(AnyRows{indptr, indices, values}, matrix, look_through);
+  return scores_of(AnyRows{indptr, indices, values}, false, matrix);
 }
 
-// Rows of a parser are not looked through again.
 template <class W>
 auto score_checked_rows(const CheckedRows &rows, const Matrix<W> &matrix) {
-  return rows.borrowed ? scores_of(rows.rows, matrix, look_through)
-                       : scores_of(rows.rows, matrix, [](const auto &) {});
+  return scores_of(rows.rows, !rows.borrowed, matrix);
 }
 
 auto squared_norms(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,

@@ -2,13 +2,19 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "print/print_lines.hpp"
 #include "print/print_rows.hpp"
 #include "python/rows/any_rows.hpp"
+#include "python/rows/arrays.hpp"
+#include "python/rows/scored_rows.hpp"
 
 namespace nb = nanobind;
 namespace {
@@ -39,6 +45,54 @@ nb::bytes print_table(nb::ndarray<const double, nb::ndim<2>, nb::c_contig> table
   return nb::bytes(text.data(), text.size());
 }
 
+// What a model says of rows. Numbers that only lead from rows to lines never become arrays of
+// Python's, which would wait for NumPy.
+template <class W>
+nb::bytes lines_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix,
+                   const Doubles &intercept, const std::optional<std::vector<std::string>> &names) {
+  const size_t columns = matrix.shape(1);
+  if (intercept.size() != columns) throw nb::value_error("columns and intercepts differ in number");
+  if (names && names->size() != std::max<size_t>(columns, 2))
+    throw nb::value_error("columns and names differ in number");
+  std::string text;
+  {
+    nb::gil_scoped_release release;
+    const int64_t count = rows.count();
+    std::vector<W> scores(static_cast<size_t>(count) * columns);
+    score_into(rows, believed, matrix, scores.data());
+    std::vector<double> table(scores.size());
+    for (size_t i = 0; i < table.size(); ++i)
+      table[i] = static_cast<double>(scores[i]) + intercept.data()[i % columns];
+    const auto width = static_cast<int64_t>(columns);
+    text = names ? print_names(table.data(), count, width, *names)
+                 : print_lines(table.data(), count, width);
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+template <class W>
+void bind_lines_of(nb::module_ &m) {
+  using Names = std::optional<std::vector<std::string>>;
+  const char *about =
+      "Score rows, and write a line for each: all scores, or which of the names the best stands "
+      "for.";
+  m.def(
+      "score_lines",
+      [](const CheckedRows &rows, const Matrix<W> &matrix, const Doubles &intercept,
+         const Names &names) {
+        return lines_of(rows.rows, !rows.borrowed, matrix, intercept, names);
+      },
+      nb::arg("rows"), nb::arg("matrix"), nb::arg("intercept"), nb::arg("names").none(), about);
+  m.def(
+      "score_lines",
+      [](std::optional<AnyArray> indptr, std::optional<AnyArray> indices, AnyArray values,
+         const Matrix<W> &matrix, const Doubles &intercept, const Names &names) {
+        return lines_of({indptr, indices, values}, false, matrix, intercept, names);
+      },
+      nb::arg("indptr").none(), nb::arg("indices").none(), nb::arg("values"), nb::arg("matrix"),
+      nb::arg("intercept"), nb::arg("names").none(), about);
+}
+
 }  // namespace
 
 void bind_print(nb::module_ &m) {
@@ -47,4 +101,6 @@ void bind_print(nb::module_ &m) {
         "Write rows as svmlight text, ids from 1, that reads back to the last bit.");
   m.def("print_lines", print_table, nb::arg("table"),
         "Write a table as text, a line a row, with spaces between the numbers of a row.");
+  bind_lines_of<float>(m);
+  bind_lines_of<double>(m);
 }

@@ -62,15 +62,20 @@ inline nb::list bad_lines(const std::vector<BadLine> &lines) {
   return list;
 }
 
-// A block of text as Python sees it; what a format does not have is as it is here.
+template <class T>
+using Numbers = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// A block of text as Python sees it; what a format does not have is as it is here. Arrays become
+// NumPy's when they are asked for, so that whoever asks for none need not wait for its import.
 struct TextBlock {
   int64_t file = 0, end = 0, bytes_read = 0;  // where it ends, and how much was read by then
-  nb::object targets, weights = nb::none(), indptr, indices, values;
-  CheckedRows checked;  // indptr, indices and values once more, as the core believes them
+  Numbers<double> targets;
+  std::optional<Numbers<double>> weights;
+  CheckedRows checked;  // indptr, indices and values
   int64_t lines, bad_lines;
   nb::list label_sets;                    // whose numbers targets are, where rows may have several
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
-  nb::object bad_before;                  // of every bad line: how many rows stand before it
+  Numbers<int64_t> bad_before;            // of every bad line: how many rows stand before it
   int64_t largest_index = -1, base = -1;  // of svmlight
   int64_t unlabelled = 0;                 // of VW text: rows left out for want of a label
   nb::list seen;                          // of VW text: which namespaces that were named it has
@@ -87,17 +92,23 @@ TextBlock to_block(Rows &rows) {
   const auto values = to_array<const Value>(std::move(rows.values));
   TextBlock block;
   block.checked = parsed_rows(indptr, indices, values);
-  block.targets = nb::cast(to_array<double>(std::move(rows.targets)));
-  block.indptr = nb::cast(indptr);
-  block.indices = nb::cast(indices);
-  block.values = nb::cast(values);
+  block.targets = to_array<double>(std::move(rows.targets));
   for (const auto &labels : rows.labels.sets())
     block.label_sets.append(nb::tuple(nb::cast(labels)));
   block.lines = rows.lines;
   block.bad_lines = rows.bad_lines;
   block.first_bad = bad_lines(rows.first_bad);
-  block.bad_before = nb::cast(to_array<int64_t>(std::move(rows.bad_before)));
+  block.bad_before = to_array<int64_t>(std::move(rows.bad_before));
   return block;
+}
+
+// One array of a block, as NumPy's; those that the core believes cannot be written to.
+template <class Get>
+auto asked_for(const Get &get) {
+  return [get](const TextBlock &block) { return nb::cast(get(block)); };
+}
+inline nb::ndarray<nb::numpy, nb::ro> read_only(const AnyArray &array) {
+  return nb::ndarray<nb::numpy, nb::ro>(array);
 }
 
 inline void bind_text_block(nb::module_ &m) {
@@ -107,17 +118,23 @@ inline void bind_text_block(nb::module_ &m) {
       .def_ro("file", &TextBlock::file)
       .def_ro("end", &TextBlock::end)
       .def_ro("bytes_read", &TextBlock::bytes_read)
-      .def_ro("targets", &TextBlock::targets)
-      .def_ro("weights", &TextBlock::weights)
-      .def_ro("indptr", &TextBlock::indptr)
-      .def_ro("indices", &TextBlock::indices)
-      .def_ro("values", &TextBlock::values)
+      .def_prop_ro("targets", asked_for([](const TextBlock &block) { return block.targets; }))
+      .def_prop_ro("weights", asked_for([](const TextBlock &block) { return block.weights; }))
+      .def_prop_ro("indptr", asked_for([](const TextBlock &block) {
+                     return read_only(*block.checked.rows.indptr);
+                   }))
+      .def_prop_ro("indices", asked_for([](const TextBlock &block) {
+                     return read_only(*block.checked.rows.indices);
+                   }))
+      .def_prop_ro("values", asked_for([](const TextBlock &block) {
+                     return read_only(block.checked.rows.values);
+                   }))
       .def_ro("checked", &TextBlock::checked)
       .def_ro("label_sets", &TextBlock::label_sets)
       .def_ro("lines", &TextBlock::lines)
       .def_ro("bad_lines", &TextBlock::bad_lines)
       .def_ro("first_bad", &TextBlock::first_bad)
-      .def_ro("bad_before", &TextBlock::bad_before)
+      .def_prop_ro("bad_before", asked_for([](const TextBlock &block) { return block.bad_before; }))
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)

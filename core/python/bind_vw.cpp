@@ -16,8 +16,7 @@ TextBlock to_python(ParsedRows &&parsed) {
   return std::visit(
       [](auto &rows) {
         TextBlock block = to_block(rows);
-        if (!rows.weights.empty())
-          block.weights = nb::cast(to_array<double>(std::move(rows.weights)));
+        if (!rows.weights.empty()) block.weights = to_array<double>(std::move(rows.weights));
         block.unlabelled = rows.unlabelled;
         for (const bool seen : rows.seen) block.seen.append(seen);
         block.tags = nb::bytes(rows.tags.data(), rows.tags.size());

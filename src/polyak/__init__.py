@@ -1,8 +1,9 @@
-"""polyak: linear models learned in one pass."""
+"""polyak: linear models learned in one pass.
+
+Nothing is imported here, not even `typing`: until `polyak.__main__` begins, Ctrl-C shows where.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 __all__ = [
     "ASGDClassifier",
@@ -25,7 +26,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":  # kept in pyproject.toml alone
         from importlib.metadata import version
 

@@ -14,7 +14,7 @@ from exported_models import MODELS, X
 from polyak import LinearModel
 from polyak.errors import ModelFileError
 from polyak.exports import export, liblinear
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 PREDICT = shutil.which("liblinear-predict")
 TRAIN = shutil.which("liblinear-train")

@@ -15,7 +15,7 @@ from polyak.learn.bank import Bank
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 N, WIDTH = 3000, 30
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.data.options import Columns, ReadOptions
 from polyak.errors import DataError
 from polyak.learn.recipes import Recipe
+from polyak.training import taken_in
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -131,3 +134,27 @@ def test_a_row_that_cannot_be_learned_is_named(tmp_path):
     (tmp_path / "t.csv").write_text("a,target\n1,2\n3,4\n1e250,1\n5,3\n")
     with pytest.raises(DataError, match=r"t\.csv, line 4"):
         trained(tmp_path / "t.csv", "squared_error")
+
+
+@pytest.mark.parametrize("name", ["_bytes", "learn_in_memory"])
+def test_ctrl_c_ends_it_at_once(name, monkeypatch, tmp_path):
+    """While rows are read and while they are learned: nobody waits for a model of some of them."""
+    table("iris").to_csv(tmp_path / "t.csv", index=False)
+    work = job(tmp_path / "t.csv", "log_loss", checkpoint=str(tmp_path / "checkpoints"))
+    whole = train(work).model
+    behind = []
+    function = getattr(taken_in, name)
+
+    def pressed(*words, **more):
+        signal.raise_signal(signal.SIGINT)
+        behind.append(name)
+        return function(*words, **more)
+
+    monkeypatch.setattr(taken_in, name, pressed)
+    outcome = train(work)
+    assert outcome.interrupted
+    assert outcome.model is None
+    assert not behind
+    monkeypatch.undo()
+    again = train(work).model
+    assert again.weights.tobytes() == whole.weights.tobytes()

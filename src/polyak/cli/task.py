@@ -47,7 +47,7 @@ def task_of(targets: NDArray[Any]) -> Task:
     import numpy as np
 
     from polyak.rows.label_sets import are_sets, labels_in
-    from polyak.rows.labels import label_text
+    from polyak.rows.label_text import label_text
 
     labels = labels_in(targets)
     if are_sets(targets):

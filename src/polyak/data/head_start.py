@@ -125,6 +125,11 @@ class HeadStart:
         self._text = text
         self._reader: TextReader | None = text.read()
 
+    def taken_over_from(self, base: int) -> TextReader | None:
+        """Give what was begun of svmlight text, once, if its first id is this; or else end it."""
+        options = self._text.options
+        return self.taken_over(self._text._replace(options=options | {"base": base}))
+
     def end(self) -> None:
         """Read no further."""
         self._reader = None

@@ -34,7 +34,7 @@ from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.class_order import sorted_by_class
 from polyak.rows.label_sets import labels_in
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1

@@ -10,7 +10,7 @@ import numpy as np
 from polyak.model.in_use import features_in_use
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from polyak.losses import LOSSES as ALL_LOSSES
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 SOLVERS = {
     name: loss.elsewhere["LIBLINEAR"]

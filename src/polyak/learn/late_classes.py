@@ -15,7 +15,8 @@ from polyak.learn.recipes import Recipe
 from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
 from polyak.losses import get_loss
 from polyak.rows.label_sets import are_sets
-from polyak.rows.labels import distinct, label_text
+from polyak.rows.label_text import label_text
+from polyak.rows.labels import distinct
 
 Floats = NDArray[np.float64]
 

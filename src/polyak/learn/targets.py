@@ -12,7 +12,7 @@ from polyak.learn.given import Given
 from polyak.losses import Loss
 from polyak.rows.huge_values import huge_value
 from polyak.rows.label_sets import are_sets, labels_in, truths
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import Rows, as_rows, check_rows
 
 Floats = NDArray[np.float64]

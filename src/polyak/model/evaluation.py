@@ -18,7 +18,7 @@ from polyak.model.linear import LinearModel
 from polyak.model.metrics.constant_loss import ConstantLoss
 from polyak.model.metrics.label_metrics import true_labels
 from polyak.model.metrics.mean_error import MeanError
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import Rows
 
 

@@ -14,7 +14,7 @@ from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import core_rows
 from polyak.storage.sandwich import Sandwich
 

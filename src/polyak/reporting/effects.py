@@ -9,7 +9,7 @@ import numpy as np
 from polyak.model.heaviest import heaviest
 from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 MOST_SHOWN = 20
 

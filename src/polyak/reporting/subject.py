@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport, Measure, TrainingReport
 from polyak.reporting.words import count
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 
 @dataclass(frozen=True, slots=True)

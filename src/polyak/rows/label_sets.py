@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import RowError
-from polyak.rows.labels import distinct, label_text
+from polyak.rows.label_text import label_text
+from polyak.rows.labels import distinct
 
 Floats = NDArray[np.float64]
 

@@ -1,8 +1,7 @@
-"""Class labels in files and on screens: numbers or words, as JSON holds them."""
+"""Class labels in files: numbers or words, as JSON holds them."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -46,19 +45,6 @@ def labels_from_json(page: Any) -> NDArray[Any]:
     if labels.ndim != 1:
         raise ValueError("labels are a list")
     return labels
-
-
-def label_text(label: Any) -> str:
-    """Write a label as people do: 1 rather than 1.0.
-
-    Examples
-    --------
-    >>> [label_text(label) for label in np.array([-1.0, 0.5])]
-    ['-1', '0.5']
-    """
-    if isinstance(label, float | np.floating) and math.isfinite(label) and label == int(label):
-        return str(int(label))
-    return str(label)
 
 
 def exact_labels(labels: NDArray[Any]) -> NDArray[Any]:

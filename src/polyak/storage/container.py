@@ -2,7 +2,8 @@
 
 Models and checkpoints are such files. They are safetensors, so that other programs can read them
 and reading never runs code; what safetensors does not promise is added here: a format number, a
-checksum of everything, and writing that a crash cannot tear.
+checksum of everything, and writing that a crash cannot tear. Until there are arrays to make, or to
+write, NumPy is not imported: see `polyak.storage.scorer`.
 """
 
 from __future__ import annotations
@@ -17,23 +18,37 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from typing import Any, BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from polyak.errors import ModelFileError
 
-Arrays = dict[str, NDArray[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 Page = dict[str, Any]
 
 KEY = "polyak"
 """The one entry of the safetensors header's metadata that is ours."""
 
 
+_TYPES = {
+    **{"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "F16": "<f2"},
+    **{"U32": "<u4", "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8"},
+}
+"""What safetensors calls the types of numbers, and what NumPy does."""
+
+
 class NewerFormatError(ModelFileError):
     """The file was written by a newer polyak."""
+
+
+class Stored(NamedTuple):
+    """An array as a file has it: NumPy's word for the type, the shape, and the bytes."""
+
+    type: str
+    shape: tuple[int, ...]
+    data: Any
 
 
 def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None:
@@ -45,7 +60,15 @@ def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None
 
 
 def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tuple[Page, Arrays]:
-    """Read what `write_file` wrote.
+    """Read what `write_file` wrote; `ModelFileError` as from `read_stored`."""
+    page, stored = read_stored(path, kind, newest_format)
+    return page, _arrays(stored)
+
+
+def read_stored(
+    path: str | os.PathLike[str], kind: str, newest_format: int
+) -> tuple[Page, dict[str, Stored]]:
+    """Read what `write_file` wrote, and make no arrays of it yet.
 
     Raises
     ------
@@ -59,7 +82,7 @@ def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tu
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(f"{name} cannot be read: {reason}") from error
-    return unpack(data, name, kind, newest_format)
+    return _unpack(data, name, kind, newest_format)
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -67,16 +90,25 @@ def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tu
 
 def pack(page: Page, arrays: Arrays) -> bytes:
     """Turn a page and arrays into the bytes of a file; the same ones give the same bytes."""
+    import numpy as np
     from safetensors.numpy import save
 
     ready = {name: np.require(array, None, ["C"]) for name, array in arrays.items()}
-    complete = page | {"crc32": _checksum(page, ready)}
+    stored = {name: Stored(array.dtype.str, array.shape, array) for name, array in ready.items()}
+    complete = page | {"crc32": _checksum(page, stored)}
     # A single entry: safetensors writes several in no particular order.
     return save(ready, metadata={KEY: json.dumps(complete, allow_nan=False)})
 
 
 def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page, Arrays]:
     """Take the bytes of a file apart again; ``name`` is what errors call it."""
+    page, stored = _unpack(data, name, kind, newest_format)
+    return page, _arrays(stored)
+
+
+def _unpack(
+    data: bytes, name: str, kind: str, newest_format: int
+) -> tuple[Page, dict[str, Stored]]:
     page = _page(data)
     if page is None or page.get("kind") != kind:
         raise ModelFileError(f"{name} is not a polyak {kind}")
@@ -88,16 +120,27 @@ def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page,
             f"{name} has format {version}, but this polyak knows {kind}s up to format "
             f"{newest_format}: a newer polyak can read it"
         )
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+    from safetensors import SafetensorError, deserialize
 
     try:
-        arrays: Arrays = load(data)
+        stored = {
+            array: Stored(_TYPES[its["dtype"]], tuple(its["shape"]), its["data"])
+            for array, its in deserialize(data)  # type: ignore[no-untyped-call]
+        }
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{name} is damaged: {error}") from error
-    if page.pop("crc32", None) != _checksum(page, arrays):
+    if page.pop("crc32", None) != _checksum(page, stored):
         raise ModelFileError(f"{name} is damaged: its checksum does not fit its contents")
-    return page, arrays
+    return page, stored
+
+
+def _arrays(stored: dict[str, Stored]) -> Arrays:
+    import numpy as np
+
+    return {
+        name: np.frombuffer(array.data, array.type).reshape(array.shape)
+        for name, array in stored.items()
+    }
 
 
 def _page(data: bytes) -> Page | None:
@@ -110,13 +153,13 @@ def _page(data: bytes) -> Page | None:
     return page if isinstance(page, dict) else None
 
 
-def _checksum(page: Page, arrays: Arrays) -> str:
+def _checksum(page: Page, stored: dict[str, Stored]) -> str:
     text = json.dumps(page, sort_keys=True, allow_nan=True)
     crc = zlib.crc32(text.encode(errors="backslashreplace"))
-    for name in sorted(arrays):
-        array = np.require(arrays[name], None, ["C"])
-        crc = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), crc)
-        crc = zlib.crc32(array.tobytes(), crc)
+    for name in sorted(stored):
+        type, shape, data = stored[name]
+        crc = zlib.crc32(f"{name} {type} {shape}".encode(), crc)
+        crc = zlib.crc32(data, crc)
     return f"{crc:08x}"
 
 
@@ -247,6 +290,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> plain({"loss": np.float64("nan"), "rows": np.int64(3), "start": (1.0, None)})
     {'loss': None, 'rows': 3, 'start': [1.0, None]}
     """
@@ -260,9 +304,11 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy's
         return plain(value.tolist())
-    if is_dataclass(value):
+    if hasattr(value, "__dataclass_fields__"):
+        from dataclasses import fields
+
         found = ((field, getattr(value, field.name)) for field in fields(value))
         return {f.name: plain(v) for f, v in found if v is not None or f.default is not None}
     return str(value)

@@ -45,9 +45,9 @@ def train(
 
     What was ``begun`` to be read of its source is gone on with.
 
-    Ctrl-C ends it between two batches, with the model learned so far and a last checkpoint. The
-    checkpoints of a complete run are for the caller to clear, once the model is safe: see
-    `clear_checkpoints`.
+    Ctrl-C ends it between two batches, with the model learned so far and a last checkpoint; what is
+    learned in memory ends at once, without. The checkpoints of a complete run are for the caller to
+    clear, once the model is safe: see `clear_checkpoints`.
 
     Examples
     --------
@@ -65,14 +65,14 @@ def train(
     with Interrupts() as interrupts:
         run = TrainingLoop(job, watch, interrupts, begun)
         with run.folder_held():
-            if job.order == "auto" and not run.has_begun():
-                # Imported only here, since the rows of a stream come as they are, and sooner.
-                from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
-
-                taken = take_in(job, run.hand_over()) if can_be_taken_in(job) else None
-                if taken is not None:
-                    return learn_taken_in(job, taken, watch, interrupts, began)
             try:
+                if job.order == "auto" and not run.has_begun():
+                    # Imported only here, since the rows of a stream come as they are, and sooner.
+                    from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
+
+                    taken = take_in(job, run.hand_over()) if can_be_taken_in(job) else None
+                    if taken is not None:
+                        return learn_taken_in(job, taken, watch, began)
                 run.all_passes()
             except KeyboardInterrupt:
                 run.save()

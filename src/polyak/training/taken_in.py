@@ -24,7 +24,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.label_sets import are_sets, labels_in
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import SparseRows
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
@@ -35,7 +35,6 @@ from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wante
 from polyak.training.job import Job, Outcome, Progress
 
 if TYPE_CHECKING:
-    from polyak.training.interrupts import Interrupts
     from polyak.training.plain_numbers import PlainNumbers
 
 TIMES_AS_LARGE = 2
@@ -52,7 +51,6 @@ class TakenIn:
     data: Data
     stream: Stream
     known: Known
-    interrupted: bool
     plain: PlainNumbers | None = None
 
 
@@ -97,26 +95,21 @@ def _open(job: Job, begun: HeadStart | None) -> Stream:
 
 def _read(job: Job, stream: Stream) -> TakenIn | None:
     batches: list[Batch] = []
-    room, interrupted = job.memory, False
+    room = job.memory
     with stream:
-        try:
-            for batch in stream:
-                if batch.targets is None:
-                    raise DataError("the source has no targets to learn")
-                batches.append(Batch(batch.rows, batch.targets, batch.weights))
-                room -= _bytes(batch)
-                if room < 0:
-                    return None
-        except KeyboardInterrupt:
-            if not batches:
-                raise
-            interrupted = True
+        for batch in stream:
+            if batch.targets is None:
+                raise DataError("the source has no targets to learn")
+            batches.append(Batch(batch.rows, batch.targets, batch.weights))
+            room -= _bytes(batch)
+            if room < 0:
+                return None
         known = _known(job, stream)
     whole = join_batches(batches)
     assert whole is not None
     assert whole.targets is not None
     data = Data(whole.rows, whole.targets, whole.weights)
-    return TakenIn(data, stream, known, interrupted)
+    return TakenIn(data, stream, known)
 
 
 def _known(job: Job, stream: Stream) -> Known:
@@ -138,11 +131,7 @@ def _bytes(batch: Batch) -> int:
 
 
 def learn_taken_in(
-    job: Job,
-    taken: TakenIn,
-    watch: Callable[[Progress], None],
-    interrupts: Interrupts,
-    began: float,
+    job: Job, taken: TakenIn, watch: Callable[[Progress], None], began: float
 ) -> Outcome:
     """Learn all rows as ``fit`` does: in random order, as many times as it pays."""
     job = replace(job, reading=replace(job.reading, random_order=False))  # as it was read
@@ -174,17 +163,15 @@ def learn_taken_in(
     values = data.rows.values if isinstance(data.rows, SparseRows) else data.rows
     passes = job.passes or passes_wanted(recipe, values, len(data.targets))
     try:
-        with interrupts.held(), naming_far_features(job, stream, None):
+        with naming_far_features(job, stream, None):
             progress.learner, made = learn_in_memory(
                 learner, data, rng, learn, Learner.finish, passes=passes, shuffle=True
             )
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
-    except KeyboardInterrupt:
-        taken.interrupted = True
     progress.rows = rows
     model = finished(progress.learner, replace(taken.known, passes=made))
-    return Outcome(_told(model, job, taken, check), progress, interrupted=taken.interrupted)
+    return Outcome(_told(model, job, taken, check), progress)
 
 
 def _told(

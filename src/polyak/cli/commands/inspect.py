@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
     from polyak.cli.race import candidates_table
     from polyak.model.coefficients import coefficients
     from polyak.model.linear import LinearModel
-    from polyak.rows.labels import label_text
+    from polyak.rows.label_text import label_text
 
     loaded = LinearModel.load(options.model)
     report, facts = loaded.report, _facts(loaded)
@@ -226,7 +226,7 @@ _HEADS = {
 
 def _print_coefficients(model: LinearModel, lines: Coefficients) -> None:
     from polyak.cli.output import print_table
-    from polyak.rows.labels import label_text
+    from polyak.rows.label_text import label_text
 
     columns = {"feature": lines.names(model.features)}
     if model.weights.shape[1] > 1:

@@ -27,7 +27,7 @@ from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import SparseRows, take_rows
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.name_limits import names_to_see

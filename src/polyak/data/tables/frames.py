@@ -17,7 +17,7 @@ from polyak.data.tables.source import Piece
 from polyak.errors import DataError
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 BATCH_ROWS = 1 << 14
 

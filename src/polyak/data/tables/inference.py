@@ -20,7 +20,7 @@ from polyak.errors import DataError
 from polyak.model.dialect import Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
 from polyak.optional_imports import pyarrow
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 SAMPLE_ROWS = 1000
 """How many rows are looked at: the table's first ones, however they are stored."""

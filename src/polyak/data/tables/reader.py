@@ -24,7 +24,7 @@ from polyak.data.tables.written import with_plain_values, without_missing
 from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.rows.batch import Batch
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 from polyak.storage.feature_names import FeatureNames
 
 

@@ -14,44 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, load, suffixes_of
+from polyak.data.formats.registry import FORMATS, load
 from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
-from polyak.data.write.written_file import compression_of_name, written_file
+from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
 from polyak.optional_imports import needed
-from polyak.rows.labels import exact_labels, label_text
+from polyak.rows.label_text import label_text
+from polyak.rows.labels import exact_labels
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
 
 ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 """A Parquet file's row group is as long as the first of these allows."""
-
-
-def table_format(path: str) -> str | None:
-    """Tell from a file's name which table it is to be, or None: lines of text.
-
-    Examples
-    --------
-    >>> table_format("out.csv.gz"), table_format("OUT.PQ"), table_format("out"), table_format("-")
-    ('csv', 'parquet', None, None)
-    >>> table_format("out.npz")
-    Traceback (most recent call last):
-    ...
-    ValueError: out.npz cannot be written: predictions are tables called .csv, .tsv, .jsonl,
-    .ndjson, .json, .parquet or .pq, or lines of text called .txt or without an ending
-    """
-    suffix = suffix_of(without_suffix(path))
-    format = SUFFIXES.get(suffix)
-    if compression_of_name(path) == "zip" or (format or "csv") not in PREDICTED:
-        format, suffix = None, "."
-    if format is None and suffix not in ("", ".txt"):
-        raise ValueError(
-            f"{path} cannot be written: predictions are tables called {suffixes_of(PREDICTED)}, "
-            "or lines of text called .txt or without an ending"
-        )
-    return format
 
 
 def table_maker(

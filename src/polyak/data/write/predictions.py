@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import print_lines
+from polyak._core import print_lines, score_lines
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
+from polyak.rows.sparse import core_rows
 
 What = Literal["labels", "scores", "proba"]
 
@@ -52,17 +53,15 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
         model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
         return lambda rows: print_lines(model.predict_proba(rows))
     if what == "scores":
-        return lambda rows: print_lines(model.scores(rows))
+        return _scored(model, None)
     if model.classes is None:
         link = get_loss(model.loss).predictions
         return lambda rows: print_lines(link(model.scores(rows)))
     if model.multilabel:
         return lambda rows: "".join(f"{each}\n" for each in label_lists(model, rows)).encode()
-    names = np.array([f"{label_text(label)}\n".encode() for label in model.classes], dtype=object)
+    return _scored(model, [label_text(label) for label in model.classes])
 
-    def labels(rows: Any) -> bytes:
-        scores = model.scores(rows)
-        best = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return b"".join(names[best].tolist())
 
-    return labels
+def _scored(model: LinearModel, names: list[str] | None) -> Callable[[Any], bytes]:
+    weights, intercept = map(np.ascontiguousarray, (model.weights, model.intercept))
+    return lambda rows: score_lines(*core_rows(rows), weights, intercept, names)

@@ -1,4 +1,4 @@
-"""A file that is there when it is complete, compressed as its name says."""
+"""What a file is to be by its name; and a file that is there when it is complete."""
 
 from __future__ import annotations
 
@@ -6,12 +6,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from polyak.data.sources.compression import SUFFIXES, compressed, suffix_of
+from polyak.data.formats.registry import PREDICTED, SUFFIXES, suffixes_of
+from polyak.data.sources import compression
+from polyak.data.sources.compression import compressed, suffix_of, without_suffix
 
 
 def compression_of_name(path: str) -> str | None:
     """Tell from a file's name how it is to be compressed."""
-    return SUFFIXES.get(suffix_of(path))
+    return compression.SUFFIXES.get(suffix_of(path))
+
+
+def table_format(path: str) -> str | None:
+    """Tell from a file's name which table it is to be, or None: lines of text.
+
+    Examples
+    --------
+    >>> table_format("out.csv.gz"), table_format("OUT.PQ"), table_format("out"), table_format("-")
+    ('csv', 'parquet', None, None)
+    >>> table_format("out.npz")
+    Traceback (most recent call last):
+    ...
+    ValueError: out.npz cannot be written: predictions are tables called .csv, .tsv, .jsonl,
+    .ndjson, .json, .parquet or .pq, or lines of text called .txt or without an ending
+    """
+    suffix = suffix_of(without_suffix(path))
+    format = SUFFIXES.get(suffix)
+    if compression_of_name(path) == "zip" or (format or "csv") not in PREDICTED:
+        format, suffix = None, "."
+    if format is None and suffix not in ("", ".txt"):
+        raise ValueError(
+            f"{path} cannot be written: predictions are tables called {suffixes_of(PREDICTED)}, "
+            "or lines of text called .txt or without an ending"
+        )
+    return format
 
 
 @contextmanager

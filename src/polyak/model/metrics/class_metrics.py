@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.model.linear import LinearModel
 from polyak.model.metrics.ranking import Ranking
-from polyak.rows.labels import label_text
+from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
 
