@@ -49,7 +49,7 @@ def slope_spread(
     """Add up ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
 
     ``whole`` is the sum of the Hessians with the rows' own and the penalty, at w, as
-    `polyak.learn.newton.block.step.definite` gives it.
+    `polyak.learn.newton.block.algebra.definite` gives it.
     """
     scores = Z @ w
     slopes, bend = value_and_slope(loss, scores, targets)[1], curvature(loss, scores, targets)

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import (
-    definite,
+    definite_inverse,
     forms,
     grams,
-    inverse_of_factor,
     times,
     times_transposed,
 )
@@ -216,10 +215,10 @@ def losses_left_out(
     scores = block.scores(flat(V[:, [place]]))
     _, slopes = block.losses("log_loss", scores)
     matrix = block.hessian("log_loss", scores[..., 0], safe=False)
-    whole = definite(matrix, np.tile(shrink[:, place], V.shape[2]))
-    if whole is None:
+    inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
+    if inverse is None:
         return np.full(len(Z), np.inf)
-    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse_of_factor(whole))
+    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse)
     found = own_class_losses(odds_of_softmax(scores[..., 0] + moves), targets)
     return found if weights is None else found * weights
 

@@ -173,6 +173,12 @@ def definite(matrix: Floats, penalty: Floats) -> Floats | None:
     return None if found is None else found[0]
 
 
+def definite_inverse(matrix: Floats, penalty: Floats) -> Floats | None:
+    """Give the inverse of the lower Cholesky factor of what ``definite`` gives."""
+    found = _grown(matrix, penalty, inverse_of_factor)
+    return None if found is None else found[1]
+
+
 def _grown(
     matrix: Floats, penalty: Floats, factor: Callable[[Floats], Any], dtype: Any = np.float64
 ) -> tuple[Floats, Floats] | None:

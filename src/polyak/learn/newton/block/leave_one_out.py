@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import definite, gram, inverse_of_factor
+from polyak.learn.newton.block.algebra import definite_inverse, gram
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.losses import Loss
 
@@ -94,11 +94,11 @@ def scores_left_out(
         bend = curvature(loss, scores, targets)
         if weights is not None:
             slope, bend = slope * weights, bend * weights
-        whole = definite(gram(Z, bend) if matrix is None else matrix, own)
-        if whole is None:
+        inverse = definite_inverse(gram(Z, bend) if matrix is None else matrix, own)
+        if inverse is None:
             found[:, place] = np.nan
             continue
-        leverage = np.square(Z @ inverse_of_factor(whole).T).sum(axis=1, dtype=np.float64)
+        leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64)
         left = 1.0 - np.minimum(bend * leverage, MOST_LEVERAGE)
         found[:, place] = scores + slope * leverage / left
     return found
