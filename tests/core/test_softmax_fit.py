@@ -35,7 +35,7 @@ def to_gain(Z, own, shrink, W, weights=None):
     value, gradient, hessian = of_losses(Z, own, W, weights)
     slope = (gradient + shrink * W).ravel()
     whole = hessian + np.diag(np.tile(shrink, len(W)))
-    return 0.5 * slope @ np.linalg.lstsq(whole, slope)[0], value
+    return 0.5 * slope @ np.linalg.lstsq(whole, slope, rcond=None)[0], value
 
 
 @pytest.mark.parametrize(
