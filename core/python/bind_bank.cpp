@@ -255,17 +255,25 @@ void bind_loss(nb::module_ sub) {
       "score"_a, "target"_a, "q"_a, "parameter"_a = 0.0);
 }
 
-}  // namespace
-
-void bind_bank(nb::module_ &m) {
+// Which builds of the kernels there are, the best of which is run.
+void bind_builds(nb::module_ &m) {
   const std::vector<NamedBuild> builds = kernel_builds();
   kernel_build = builds.front().build;
-  nb::exception<NoRoom>(m, "NoRoom", PyExc_ValueError);
-  m.def("free_memory", &free_memory, "How many bytes of memory there are to be had.");
-  m.attr("model_fields") = nb::cast(field_names);
-  bind_checked_rows(m);
-  bind_owned<float>(m, "BankF32");
-  bind_owned<double>(m, "BankF64");
+  m.attr("kernels") = builds.front().name;
+  nb::list names;
+  for (const NamedBuild &each : builds) names.append(each.name);
+  m.attr("kernel_builds") = nb::tuple(names);
+  m.def(
+      "use_kernels",
+      [builds](const std::string &name) {
+        for (const NamedBuild &each : builds)
+          if (each.name == name) return void(kernel_build = each.build);
+        refuse("there are no kernels called '", name, "'");
+      },
+      "name"_a, "Chooses the build of the kernels; for tests.");
+}
+
+void bind_scoring(nb::module_ &m) {
   const char *about = "Rows times a matrix of features x columns; unknown features count nothing.";
   m.def("score_rows", &score_rows<float>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
@@ -278,6 +286,19 @@ void bind_bank(nb::module_ &m) {
   m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,
         "means"_a,
         "Sparse rows with some features, in rising order, as distances from their means.");
+}
+
+}  // namespace
+
+void bind_bank(nb::module_ &m) {
+  bind_builds(m);
+  nb::exception<NoRoom>(m, "NoRoom", PyExc_ValueError);
+  m.def("free_memory", &free_memory, "How many bytes of memory there are to be had.");
+  m.attr("model_fields") = nb::cast(field_names);
+  bind_checked_rows(m);
+  bind_owned<float>(m, "BankF32");
+  bind_owned<double>(m, "BankF64");
+  bind_scoring(m);
   m.def(
       "random_order",
       [](size_t count, uint64_t seed) {
@@ -303,16 +324,4 @@ void bind_bank(nb::module_ &m) {
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
   portable::each_loss(
       [&](const char *name, auto kind) { bind_loss<decltype(kind)>(m.def_submodule(name)); });
-  m.attr("kernels") = builds.front().name;
-  nb::list names;
-  for (const NamedBuild &each : builds) names.append(each.name);
-  m.attr("kernel_builds") = nb::tuple(names);
-  m.def(
-      "use_kernels",
-      [builds](const std::string &name) {
-        for (const NamedBuild &each : builds)
-          if (each.name == name) return void(kernel_build = each.build);
-        refuse("there are no kernels called '", name, "'");
-      },
-      "name"_a, "Chooses the build of the kernels; for tests.");
 }
