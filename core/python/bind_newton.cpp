@@ -241,6 +241,13 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double m
   return sums;
 }
 
+NewDoubles logistic_curvature(Column scores) {
+  auto found = new_array<double>({scores.shape(0)});
+  nb::gil_scoped_release release;
+  POLYAK_CALL(bend(scores.data(), int64_t(scores.shape(0)), found.data()));
+  return found;
+}
+
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu, nb::c_contig>;
 
 nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Column> weights, Matrix shrink, Cube W,
@@ -297,6 +304,8 @@ void bind_newton(nb::module_ &m) {
   m.def("logistic_look", logistic_look, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
         nb::arg("scores"), nb::arg("move").none(), nb::arg("threads"),
         "Lower scores by those of a step; give them, the logistic losses, and their gradient.");
+  m.def("logistic_curvature", logistic_curvature, nb::arg("scores"),
+        "Give the second derivative of the logistic loss at each score.");
   m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
         nb::arg("most"), nb::arg("threads") = 1,
         "Add up logistic losses, their squares, errors, and losses up to a bound.");

@@ -45,10 +45,14 @@ def test_a_look_at_the_logistic_loss(kernels, dtype, scale, weighted):
         step = None if move is None else np.ascontiguousarray(move.T)
         scores, values, gradient = _core.logistic_look(Z, targets, weights, S, step, 1)
         expected, slopes = get_loss("log_loss").value_and_slope(there, targets[:, None])
-        np.testing.assert_allclose(scores, there, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(values, own @ expected, rtol=1e-12)
         slopes *= own[:, None]
-        np.testing.assert_allclose(gradient, slopes.T @ Z, rtol=1e-9, atol=1e-9)
+        # What sums of 30 and of 64 terms may lose in the rows' own precision, the loss being no
+        # steeper than one, and its slope no steeper than a quarter.
+        lost = np.finfo(dtype).eps * (0.0 if move is None else 30.0 * np.abs(Z) @ np.abs(D))
+        of_slopes = 0.25 * own[:, None] * lost + 64.0 * np.finfo(dtype).eps * np.abs(slopes)
+        assert (np.abs(scores - there) <= lost + 1e-12 * (1.0 + np.abs(there))).all()
+        assert (np.abs(values - own @ expected) <= own @ (lost + 1e-12 * expected)).all()
+        assert (np.abs(gradient - slopes.T @ Z) <= of_slopes.T @ np.abs(Z) + 1e-9).all()
 
 
 def test_a_look_by_two_threads_is_the_same():
@@ -68,6 +72,15 @@ def test_the_smallest_losses_keep_their_digits(kernels):
         np.testing.assert_allclose(values, np.log1p(np.exp(-goal * own[0])), rtol=1e-14)
     missing = _core.logistic_look(np.ones((1, 1)), goal, None, np.full((1, 1), np.nan), None, 1)
     assert np.isnan(missing[1]).all()
+
+
+def test_curvature_of_the_logistic_loss(kernels):
+    scores = np.array(
+        [0.0, -0.0, 1.0, -1.0, 40.0, -700.0, 800.0, np.inf, *np.linspace(-30, 30, 77)]
+    )
+    expected = get_loss("log_loss").curvature_at(scores, np.ones(len(scores)))
+    np.testing.assert_allclose(_core.logistic_curvature(scores), expected, rtol=1e-14, atol=1e-300)
+    assert np.isnan(_core.logistic_curvature(np.array([np.nan]))).all()
 
 
 def test_what_scores_add_up_to(kernels):

@@ -7,6 +7,8 @@
 #include "kernels/cholesky.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/kernel_namespace.hpp"
+#include "kernels/pack.hpp"
+#include "rows/prefetch.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
@@ -35,12 +37,6 @@ double sum_of(int64_t columns, Term term) {
   return total;
 }
 
-template <class Value, class Weight>
-double inner(const Value *row, const Weight *weights, int64_t columns) {
-  using Sum = decltype(Value{} * Weight{});
-  return sum_of(columns, [=](int64_t j) { return Sum(row[j]) * Sum(weights[j]); });
-}
-
 template <class Value>
 double squares_of(const Value *row, const Value *weights, int64_t columns) {
   return sum_of(columns, [=](int64_t j) { return row[j] * row[j] * weights[j]; });
@@ -48,10 +44,60 @@ double squares_of(const Value *row, const Value *weights, int64_t columns) {
 
 constexpr int64_t kRows = 4, kModels = 4;
 
+// Rows from one on; the last one again where there are no more.
+template <class Value, int64_t Count>
+struct SomeRows {
+  const Value *row[Count];
+  SomeRows(const BlockRows<Value> &rows, int64_t first, int64_t end) {
+    for (int64_t r = 0; r < Count; ++r) row[r] = rows[std::min(first + r, end - 1)];
+  }
+  const Value *operator[](int64_t r) const { return row[r]; }
+};
+
+// The inner products of four rows with one model's weights, which are read once for all of them;
+// summed up as in sum_of, but for the last columns, which have a sum of their own.
+template <class Value, class Weight>
+void inner_of_four(const SomeRows<Value, kRows> &row, const Weight *weights, int64_t columns,
+                   int64_t ahead, double *found) {
+  using Sum = decltype(Value{} * Weight{});
+  using Part = Pack<Sum, kLanes>;
+  for (int64_t r = 0; r < kRows; ++r) found[r] = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, columns);
+    Part part[kRows] = {Part::zero(), Part::zero(), Part::zero(), Part::zero()};
+    Sum rest[kRows] = {};
+    int64_t j = begin;
+    for (; j + kLanes <= end; j += kLanes) {
+      const Part w = Part::load(weights + j);
+      POLYAK_UNROLL
+      for (int64_t r = 0; r < kRows; ++r) {
+        fetch(row[r], static_cast<uintptr_t>(j + ahead));
+        part[r].add_product(Part::load(row[r] + j), w);
+      }
+    }
+    for (; j < end; ++j) {
+      POLYAK_UNROLL
+      for (int64_t r = 0; r < kRows; ++r) rest[r] += Sum(row[r][j]) * Sum(weights[j]);
+    }
+    for (int64_t r = 0; r < kRows; ++r) found[r] += double(part[r].sum() + rest[r]);
+  }
+}
+
+// Calls visit(row, its inner product) for rows from `begin` to `end`.
+template <class Value, class Weight, class Visit>
+void each_four(const BlockRows<Value> &rows, int64_t begin, int64_t end, const Weight *weights,
+               Visit &&visit) {
+  double found[kRows];
+  for (int64_t i = begin; i < end; i += kRows) {
+    inner_of_four<Value>({rows, i, end}, weights, rows.columns, kRows * rows.stride, found);
+    for (int64_t r = 0; r < std::min(kRows, end - i); ++r) visit(i + r, found[r]);
+  }
+}
+
 // The inner products of four rows with the weights of four models, which stand feature by feature:
 // what is read once serves four times, and no sum across a register is needed.
 template <class Value>
-void inner_of_few(const Value *const *row, const Value *weights, int64_t columns,
+void inner_of_few(const SomeRows<Value, kRows> &row, const Value *weights, int64_t columns,
                   double found[kRows][kModels]) {
   for (int64_t r = 0; r < kRows; ++r)
     for (int64_t m = 0; m < kModels; ++m) found[r][m] = 0.0;
@@ -72,22 +118,34 @@ void inner_of_few(const Value *const *row, const Value *weights, int64_t columns
   }
 }
 
-// Adds slopes times rows, four rows at a time: the sum is read and written a quarter as often.
+// Adds slopes times rows, eight rows at a time: the sum is read and written an eighth as often.
 template <class Value>
 void add_rows(const BlockRows<Value> &rows, int64_t first, const double *slopes, int64_t count,
-              double *sum) {
+              Value *sum) {
+  constexpr int64_t kAdded = 8, kHalf = kAdded / 2;
+  constexpr int kNumbers = 32 / int(sizeof(Value));  // more would not fit the registers
+  using Part = Pack<Value, kNumbers>;
   const int64_t columns = rows.columns;
-  int64_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    const Value *a = rows[first + i], *b = rows[first + i + 1], *c = rows[first + i + 2],
-                *d = rows[first + i + 3];
-    const double g[4] = {slopes[i], slopes[i + 1], slopes[i + 2], slopes[i + 3]};
-    for (int64_t j = 0; j < columns; ++j)
-      sum[j] +=
-          (g[0] * double(a[j]) + g[1] * double(b[j])) + (g[2] * double(c[j]) + g[3] * double(d[j]));
+  for (int64_t i = 0; i < count; i += kAdded) {
+    const SomeRows<Value, kAdded> row(rows, first + i, first + count);
+    Value slope[kAdded];
+    Part slope_of_all[kAdded];
+    for (int64_t r = 0; r < kAdded; ++r) {
+      slope[r] = i + r < count ? Value(slopes[i + r]) : Value(0);
+      slope_of_all[r] = Part::all(slope[r]);
+    }
+    int64_t j = 0;
+    for (; j + kNumbers <= columns; j += kNumbers) {
+      Part part[2] = {Part::load(sum + j), Part::zero()};
+      POLYAK_UNROLL
+      for (int64_t r = 0; r < kAdded; ++r)
+        part[r / kHalf].add_product(slope_of_all[r], Part::load(row[r] + j));
+      part[0].add(part[1]);
+      part[0].store(sum + j);
+    }
+    for (; j < columns; ++j)
+      for (int64_t r = 0; r < kAdded; ++r) sum[j] += slope[r] * row[r][j];
   }
-  for (; i < count; ++i)
-    for (int64_t j = 0; j < columns; ++j) sum[j] += slopes[i] * double(rows[first + i][j]);
 }
 
 // The slopes of so many rows' losses, and the sum of the losses. A sum of logarithms is that of a
@@ -120,7 +178,7 @@ template <class Value>
 void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,
                 double *scores) {
   if (models == 1) {
-    for (int64_t i = 0; i < rows.count; ++i) scores[i] = inner(rows[i], weights, rows.columns);
+    each_four(rows, 0, rows.count, weights, [&](int64_t i, double score) { scores[i] = score; });
     return;
   }
   std::vector<Value> packed(static_cast<size_t>(kModels * rows.columns));
@@ -133,9 +191,7 @@ void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t mode
     double found[kRows][kModels];
     for (; i < rows.count; i += kRows) {
       const int64_t count = std::min(kRows, rows.count - i);
-      const Value *row[kRows];  // the last one again where there are no more
-      for (int64_t r = 0; r < kRows; ++r) row[r] = rows[i + std::min(r, count - 1)];
-      inner_of_few(row, packed.data(), rows.columns, found);
+      inner_of_few<Value>({rows, i, rows.count}, packed.data(), rows.columns, found);
       for (int64_t r = 0; r < count; ++r)
         for (int64_t k = 0; k < some; ++k) scores[(i + r) * models + m + k] = found[r][k];
     }
@@ -161,18 +217,19 @@ template void invert_factor_of(double *, int64_t);
 
 template <class Value>
 void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
-  const int64_t columns = block.rows.columns;
+  const int64_t columns = block.rows.columns, numbers = look.move ? block.models * columns : 0;
+  const std::vector<Value> move(look.move, look.move + numbers);
+  std::vector<Value> gradient(static_cast<size_t>(columns));
   double scores[kChunk], slopes[kChunk], losses[kChunk];
   for (int64_t first = look.begin; first < look.end; first += kChunk) {
     const int64_t count = std::min(kChunk, look.end - first);
     const double *targets = block.targets + first;
     for (int64_t m = 0; m < block.models; ++m) {
       double *own = look.scores + first * block.models + m;
-      for (int64_t i = 0; i < count; ++i) {
-        double &score = own[i * block.models];
-        if (look.move) score -= inner(block.rows[first + i], look.move + m * columns, columns);
-        scores[i] = score;
-      }
+      if (look.move)
+        each_four(block.rows, first, first + count, move.data() + m * columns,
+                  [&](int64_t i, double lower) { own[(i - first) * block.models] -= lower; });
+      for (int64_t i = 0; i < count; ++i) scores[i] = own[i * block.models];
       double loss = slopes_and_loss(scores, targets, count, slopes);
       if (block.weights) {
         const double *weights = block.weights + first;
@@ -184,7 +241,9 @@ void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
         }
       }
       look.values[m] += loss;
-      add_rows(block.rows, first, slopes, count, look.gradient + m * columns);
+      std::fill(gradient.begin(), gradient.end(), Value(0));
+      add_rows(block.rows, first, slopes, count, gradient.data());
+      for (int64_t j = 0; j < columns; ++j) look.gradient[m * columns + j] += double(gradient[j]);
     }
   }
 }
@@ -211,6 +270,13 @@ void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSu
       sums.errors[m] += error;
       sums.capped[m] += capped;
     }
+  }
+}
+
+void bend(const double *scores, int64_t count, double *curvature) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double e = exp_of_negative(-std::fabs(scores[i]));
+    curvature[i] = e / ((1.0 + e) * (1.0 + e));
   }
 }
 

@@ -47,6 +47,7 @@ struct LogisticSums {
   template <class Value>                                                                    \
   void look_at(const LogisticBlock<Value> &block, const LogisticLook &look);                \
   void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums); \
+  void bend(const double *scores, int64_t count, double *curvature);                        \
   }
 POLYAK_DECLARE(portable)
 POLYAK_DECLARE(avx2)

@@ -46,3 +46,17 @@ def taken(rows: Rows, order: NDArray[np.int64]) -> SomeRows:
     if isinstance(rows, SparseRows):
         return take_rows(rows, order)
     return TakenRows(rows, np.ascontiguousarray(order, dtype=np.int64))
+
+
+def bits_of(rows: SomeRows) -> int:
+    """Give the precision of the values.
+
+    Examples
+    --------
+    >>> bits_of(np.eye(2, dtype=np.float32))
+    32
+    """
+    if isinstance(rows, SparseRows):
+        return 8 * rows.values.dtype.itemsize
+    values = rows.rows if isinstance(rows, TakenRows) else rows
+    return 8 * values.dtype.itemsize

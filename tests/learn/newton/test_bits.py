@@ -55,6 +55,25 @@ def test_batches_leave_no_trace(loss, kind, weighted):
     assert_same(lanes[0], lanes[2])
 
 
+def test_batches_of_32_bits_leave_no_trace():
+    """Held in 32 bits after the first block, or in 64 from where a row comes that has them."""
+    rows, y = rows_of("float32", 20_000), targets_of("log_loss", 20_000)
+    lanes = [NewtonLane("log_loss", rows[:1000]) for _ in range(5)]
+    lanes[0].learn(rows, y)
+    in_batches(lanes[1], rows, y, None, [3000, 2, 6000, 10_998])
+    assert_same(lanes[0], lanes[1])
+    assert lanes[0]._held.rows(3).dtype == np.float32
+    precise = rows.astype(np.float64)
+    lanes[2].learn(precise, y)
+    assert lanes[2]._held.rows(3).dtype == np.float64
+    for lane, begin in ((lanes[3], 5000), (lanes[4], 9000)):  # both in the midst of a block
+        lane.learn(rows[:begin], y[:begin])
+        lane.learn(precise[begin:], y[begin:])
+        assert lane._held.rows(3).dtype == np.float64
+    for lane in (lanes[0], *lanes[3:]):
+        np.testing.assert_allclose(lane.weights()[0], lanes[2].weights()[0], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sums_and_scores_at_any_row(loss):
     X, y = rows_of("dense"), targets_of(loss)

@@ -189,3 +189,19 @@ def test_one_pass_over_a_real_set(name, loss):
         losses.append(mean_loss(loss, coef, intercept, X_test, y_test))
     slack = 0.002 if loss == "squared_hinge" else 0.0
     assert np.mean(losses) / OPTIMUM[name, loss] <= REAL[name] + slack
+
+
+@pytest.mark.parametrize("apart", [1e-1, 1e-3, 1e-5])
+def test_rows_of_32_bits_that_nearly_agree_in_two_columns(apart):
+    """What tells the classes apart is the small difference of two columns far from zero."""
+    rng = np.random.default_rng(3)
+    n = 50_000
+    X = rng.normal(size=(n, 8)) + 2.0
+    X[:, 1] = X[:, 0] + apart * rng.normal(size=n)
+    X = X.astype(np.float32)
+    precise = X.astype(np.float64)
+    scores = (precise[:, 1] - precise[:, 0]) / apart + precise[:, 2] - 2.0
+    y = np.where(scores + rng.logistic(size=n) > 0, 1.0, -1.0)
+    models = (best(learned("log_loss", rows, y)) for rows in (X, precise))
+    coarse, fine = (mean_loss("log_loss", *model, precise, y) for model in models)
+    assert coarse <= 1.0001 * fine

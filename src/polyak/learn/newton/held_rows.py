@@ -25,11 +25,11 @@ LONG_BLOCK = 16384
 """Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
 with few blocks the sum of them is closer to that of the last weights. Elsewhere blocks grow to it.
 """
-BLOCKS_BEFORE, MOST_NUMBERS = 8, 1 << 20
-WIDE_BEFORE, MOST_WIDE = 2, 1 << 23
-"""A block grows once there are so many of its size before it, as long as it has no more numbers: it
-is fitted in little more time than a shorter one, and no weights are older by much. With more than
-WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
+BLOCKS_BEFORE, MOST_BYTES = 8, 1 << 23
+WIDE_BEFORE, MOST_WIDE = 2, 1 << 25
+"""A block grows once there are so many of its size before it, as long as it takes no more memory:
+it is fitted in little more time than a shorter one, and no weights are older by much. With more
+than WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
 UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
@@ -46,10 +46,16 @@ class HeldRows:
     """
 
     def __init__(
-        self, outputs: int, *, fit_intercept: bool, exact: bool, longest: int = BLOCK
+        self,
+        outputs: int,
+        fit_intercept: bool,
+        exact: bool,
+        longest: int,
+        may_be_coarse: bool,
     ) -> None:
         self.first = int(fit_intercept)  # the column where features begin
         self.exact = exact  # sums of the rows are all there will be: 32 bits will not do
+        self.may_be_coarse = may_be_coarse  # where rows come in 32 bits, see `_precision`
         self.count, self.block, self.longest = 0, longest, longest
         self._Z: NDArray[Any] = np.zeros((0, 0))
         self._targets: Floats = np.zeros((longest, outputs))
@@ -64,16 +70,18 @@ class HeldRows:
         rows, others = self._Z[: self.count], self._targets[: self.count]
         return int(rows.nbytes + others.nbytes)
 
-    def make_room(self, features: int, most: int, before: int) -> None:
+    def make_room(self, features: int, most: int, before: int, bits: int) -> None:
         """Have room for a block of rows with so many features, of which there may be ``most``.
 
-        ``before`` says how many rows came before the block.
+        ``before`` says how many rows came before the block; their values have so many ``bits``.
         """
         width = self.first + features
         dtype = self._Z.dtype
         if not self.count:
-            self._begin(width, before)
-            dtype = np.dtype(np.float32 if width > WIDE and not self.exact else np.float64)
+            dtype = self._precision(width, before, bits)
+            self._begin(width, before, dtype.itemsize)
+        elif width <= WIDE and bits > 32:
+            dtype = np.dtype(np.float64)
         rows, columns = self._Z.shape
         if rows >= self.block and columns >= width and dtype == self._Z.dtype:
             return
@@ -83,13 +91,23 @@ class HeldRows:
         wider[: self.count, :columns] = self._Z[: self.count]
         self._Z = wider
 
-    def _begin(self, width: int, before: int) -> None:
-        """Say how many rows the next block has."""
+    def _precision(self, width: int, before: int, bits: int) -> np.dtype[Any]:
+        """Say how precise rows are held: with many columns, 32 bits will do.
+
+        Rows that came so are held so with few columns, too: to round them once more, in units of
+        their own, adds no more error than they have. Not those of the first block: they are few.
+        """
+        wide = width > WIDE and not self.exact
+        coarse = self.may_be_coarse and before > 0 and bits == 32
+        return np.dtype(np.float32 if wide or coarse else np.float64)
+
+    def _begin(self, width: int, before: int, each: int) -> None:
+        """Say how many rows the next block has, a number taking so many bytes."""
         self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
-        blocks, numbers = BLOCKS_BEFORE, MOST_NUMBERS
+        blocks, memory = BLOCKS_BEFORE, MOST_BYTES
         if width > WIDE and not self.exact:
-            blocks, numbers = WIDE_BEFORE, MOST_WIDE
-        most = min(LONG_BLOCK, numbers // max(width, 1), before // blocks)
+            blocks, memory = WIDE_BEFORE, MOST_WIDE
+        most = min(LONG_BLOCK, memory // (each * max(width, 1)), before // blocks)
         while 2 * self.block <= most:
             self.block *= 2
         if len(self._targets) < self.block:

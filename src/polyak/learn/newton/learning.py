@@ -40,7 +40,7 @@ from polyak.learn.newton.softmax import learn_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 from polyak.rows.sparse import Rows, SparseRows, as_rows
-from polyak.rows.taken import SomeRows, taken
+from polyak.rows.taken import SomeRows, bits_of, taken
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +87,7 @@ class BlockLearning(BlockScoring):
         self._first_block = True
         self._solved = 0  # rows of the first block at the last fit
         self._counted = 0  # held rows that are in the sums
+        self._bits = 64  # of the values of the last rows
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
         self._lately: Floats = np.zeros(len(self.penalties))
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
@@ -235,6 +236,7 @@ class BlockLearning(BlockScoring):
             rows, targets = rows[:take], targets[:take]
             weights = None if weights is None else weights[:take]
             self._has_room(rows)
+        self._bits = bits_of(rows)
         self._make_room()
         own, fresh = (rows, self._signs(targets), weights), not again
         self._left_out += self._held.add(*own, self.standard, fresh=fresh, threads=self.threads)
@@ -381,9 +383,8 @@ class BlockLearning(BlockScoring):
         self._scored = NOT_SCORED
         self.standard = Standard(fit_intercept=self.fit_intercept)
         longest = BLOCK if self.exact or self.sparsity is None else LONG_BLOCK
-        self._held = HeldRows(
-            self.outputs, fit_intercept=self.fit_intercept, exact=self.exact, longest=longest
-        )
+        coarse = self.loss == "log_loss" and not (self.softmax or self.intervals or self.sparsity)
+        self._held = HeldRows(self.outputs, self.fit_intercept, self.exact, longest, coarse)
         self._known = Information.none(
             int(self.fit_intercept),
             len(self.penalties),

@@ -59,6 +59,7 @@ class BlockScoring:
     _known: Information
     _first_block: bool
     _solved: int
+    _bits: int
     _counted: int
     _totals: Floats
     _lately: Floats
@@ -81,7 +82,7 @@ class BlockScoring:
     def _make_room(self) -> None:
         """Have room for a row more, and if none is held, for a block."""
         before = self.clock - self._held.count
-        self._held.make_room(len(self.standard), self.widest, before)
+        self._held.make_room(len(self.standard), self.widest, before, self._bits)
 
     def _signs(self, targets: NDArray[Any]) -> Floats:
         if self.one_vs_rest:

@@ -64,7 +64,8 @@ def _of_halves(Z: Rows, product: Callable[[slice], Rows], threads: int) -> list[
 def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
     """Add up ``h z z'`` over rows, some at a time; without h each counts one.
 
-    Both halves of the rows are added up by themselves, whether by one thread or by two.
+    Both halves of the rows are added up by themselves, whether by one thread or by two. With few
+    columns products have 64 bits, even those of rows that have less.
     """
     if h is not None and np.count_nonzero(h) < 0.9 * len(h):
         there = np.flatnonzero(h)
@@ -73,7 +74,8 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
         few = _core.sparse_gram(Z, None if h is None else np.ascontiguousarray(h), FEW_NONZEROS)
         if few is not None:
             return few
-    root = None if h is None else np.sqrt(h).astype(Z.dtype)[:, None]
+    dtype = Z.dtype if Z.shape[1] > WIDE else np.float64
+    root = None if h is None else np.sqrt(h).astype(dtype)[:, None]
     step = max(GRAM_ELEMENTS // max(Z.shape[1], 1), GRAM_ROWS)
     middle = len(Z) // 2 if Z.size >= HALVED else len(Z) // 2 // step * step
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak import _core
 from polyak.losses import Loss, get_loss
 
 Floats = NDArray[np.float64]
@@ -17,6 +18,8 @@ def value_and_slope(loss: str | Loss, scores: Floats, targets: Floats) -> tuple[
 
 def curvature(loss: str | Loss, scores: Floats, targets: Floats, *, safe: bool = False) -> Floats:
     """Give the second derivative of the loss at each score, or a safe one: see `Loss`."""
+    if scores.ndim == 1 and not safe and is_logistic(loss):
+        return _core.logistic_curvature(np.ascontiguousarray(scores))
     return _loss(loss).curvature_at(scores, targets, safe=safe)
 
 
