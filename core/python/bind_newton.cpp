@@ -110,11 +110,30 @@ std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Column> h, doub
   return sum;
 }
 
-void column_sizes(ReadBlock Z, double limit, Weights squares, Weights varied) {
-  check_size(squares.shape(0), Z.shape(1));
-  check_size(varied.shape(0), Z.shape(1));
-  nb::gil_scoped_release release;
-  visit_rows(Z, [&](const auto &rows) { add_sizes(rows, limit, squares.data(), varied.data()); });
+// What the squares of some columns add up to, no number counting more than `limit`, and how many
+// are not zero.
+nb::tuple column_sizes(ReadBlock Z, Integers places, double limit, int threads) {
+  const size_t count = places.shape(0);
+  for (size_t k = 0; k < count; ++k)
+    if (places.data()[k] < 0 || places.data()[k] >= int64_t(Z.shape(1)))
+      throw nb::value_error("there is no such column");
+  auto squares = new_array<double>({count}), varied = new_array<double>({count});
+  {
+    nb::gil_scoped_release release;
+    std::vector<double> sums(4 * count);  // of both halves of the rows
+    const bool two = worth_two_threads(Z.shape(0) * count, threads, 4.0);
+    visit_rows(Z, [&](const auto &rows) {
+      by_halves(rows.count, two, [&](int half, int64_t begin, int64_t end) {
+        double *own = sums.data() + 2 * count * size_t(half);
+        add_sizes(rows.part(begin, end), places.data(), int64_t(count), limit, own, own + count);
+      });
+    });
+    for (size_t k = 0; k < count; ++k) {
+      squares.data()[k] = sums[k] + sums[2 * count + k];
+      varied.data()[k] = sums[count + k] + sums[3 * count + k];
+    }
+  }
+  return nb::make_tuple(squares, varied);
 }
 
 double row_norms(ReadBlock Z, Weights norms, int threads) {
@@ -290,8 +309,9 @@ void bind_newton(nb::module_ &m) {
         "Write rows in standard units; say how many values had no column.");
   m.def("sparse_gram", sparse_gram, nb::arg("Z"), nb::arg("h").none(), nb::arg("most"),
         "Add up h z z' over rows, unless more than such a share of their numbers is not zero.");
-  m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("limit"), nb::arg("squares"),
-        nb::arg("varied"), "Add to the squares of columns and to how many are not zero.");
+  m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("places"), nb::arg("limit"),
+        nb::arg("threads") = 1,
+        "Add up the squares of some columns, and how many of their numbers are not zero.");
   m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"), nb::arg("threads") = 1,
         "Give the squared norms of rows; the largest is returned.");
   m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),

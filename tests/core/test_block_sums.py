@@ -34,11 +34,18 @@ def test_products_of_what_is_not_zero(dtype, weighted):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sizes_and_norms(dtype):
     Z = block_of(dtype)
-    squares, varied = np.ones((2, Z.shape[1]))
-    _core.column_sizes(Z, 1.5, squares, varied)
     clipped = np.clip(Z.astype(np.float64), -1.5, 1.5)
-    np.testing.assert_allclose(squares, 1.0 + np.square(clipped).sum(axis=0), rtol=1e-12)
-    np.testing.assert_array_equal(varied, 1.0 + np.count_nonzero(Z, axis=0))
+    for places in (np.arange(Z.shape[1]), np.arange(1, Z.shape[1], 2), np.array([3, 40])):
+        squares, varied = _core.column_sizes(Z, places, 1.5)
+        wanted = np.square(clipped).sum(axis=0)[places]
+        np.testing.assert_allclose(squares, wanted, rtol=1e-12)
+        np.testing.assert_array_equal(varied, np.count_nonzero(Z, axis=0)[places])
+    many = np.tile(Z, (50, 1))
+    two, one = (_core.column_sizes(many, places, 1.5, threads) for threads in (2, 1))
+    np.testing.assert_array_equal(two, one)
+    for wrong in (-1, Z.shape[1]):
+        with pytest.raises(ValueError, match="no such column"):
+            _core.column_sizes(Z, np.array([wrong]), 1.5)
     norms, padded = np.empty((2, len(Z)))
     largest = _core.block_norms(Z, norms)
     np.testing.assert_allclose(norms, np.square(Z.astype(np.float64)).sum(axis=1), rtol=1e-12)

@@ -76,19 +76,27 @@ void add_products(const BlockRows<Value> &block, const double *h, double *sum) {
     for (int64_t b = a + 1; b < n; ++b) sum[b * n + a] = sum[a * n + b];
 }
 
-// Adds to each column's sum of squares, with no number beyond a limit, and to how many are not
-// zero.
+// Adds up the squares of some columns, with no number beyond a limit, and how many are not zero.
+// Where it is most columns, those are looked at that are not zero.
 template <class Value>
-void add_sizes(const BlockRows<Value> &block, double limit, double *squares, double *varied) {
-  ColumnList column(static_cast<size_t>(block.columns));
+void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t count, double limit,
+               double *squares, double *varied) {
+  const auto add = [&](double value, int64_t k) {
+    const double z = std::min(std::fabs(value), limit);
+    squares[k] += z * z;
+    varied[k] += value != 0.0 ? 1.0 : 0.0;
+  };
+  if (4 * count < block.columns) {
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t k = 0; k < count; ++k) add(double(block[i][places[k]]), k);
+    return;
+  }
+  ColumnList column(static_cast<size_t>(block.columns)), place(column.size(), -1);
+  for (int64_t k = 0; k < count; ++k) place[places[k]] = k;
   for (int64_t i = 0; i < block.count; ++i) {
-    const Value *row = block[i];
-    const int64_t size = list_nonzeros(row, block.columns, column.data());
-    for (int64_t a = 0; a < size; ++a) {
-      const double z = std::min(std::fabs(double(row[column[a]])), limit);
-      squares[column[a]] += z * z;
-      varied[column[a]] += 1.0;
-    }
+    const int64_t size = list_nonzeros(block[i], block.columns, column.data());
+    for (int64_t a = 0; a < size; ++a)
+      if (place[column[a]] >= 0) add(double(block[i][column[a]]), place[column[a]]);
   }
 }
 

@@ -281,11 +281,11 @@ class BlockLearning(BlockScoring):
     def _fit(self, *, provisional: bool) -> None:
         """Find weights for all rows so far; unless it is provisional, forget the rows then."""
         features = self._held.features()[:, : len(self.standard)]
-        self.standard.find_spreads(features)
+        self.standard.find_spreads(features, self.threads)
         if self._first_block and self.fit_intercept:
             wide = np.float64
             features -= self._move_centres(features.mean(axis=0, dtype=wide), features.var(axis=0))
-        counted = self.standard.with_rows(features)
+        counted = self.standard.with_rows(features, self.threads)
         before = self._known.padded(self._columns)
         weight = self._weight + self._held.total_weight()
         known = self._found(before, self._penalty(counted, weight), provisional=provisional)

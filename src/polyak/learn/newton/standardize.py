@@ -115,28 +115,27 @@ class Standard:
             sample -= self.centre
         self.find_spreads(sample)
 
-    def find_spreads(self, columns: NDArray[Any]) -> None:
+    def find_spreads(self, columns: NDArray[Any], threads: int = 1) -> None:
         """Find a unit for each column that varies for the first time, and divide it by that."""
         unknown = np.flatnonzero(self.spread == 0)
         if not len(unknown):
             return
-        some = columns[:, unknown]
-        varies = some.any(axis=0)  # most that have not varied so far do not now
-        unknown, sizes = unknown[varies], typical_size(some[:, varies])
+        # Most that have not varied so far do not now.
+        unknown = unknown[_core.column_sizes(columns, unknown, ABSURD, threads)[1] > 0]
+        sizes = typical_size(columns[:, unknown])
         there = unknown[sizes > 0]
         columns[:, there] /= sizes[sizes > 0]
         self.spread[there] = sizes[sizes > 0]
 
-    def with_rows(self, columns: NDArray[Any]) -> Standard:
+    def with_rows(self, columns: NDArray[Any], threads: int = 1) -> Standard:
         """Give the same with these rows counted in, as far as sizes are not known well enough."""
         counted = copy.copy(self)
         rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
         if len(rare):
-            squares, varied = np.zeros((2, len(self)))
-            _core.column_sizes(columns, ABSURD, squares, varied)
+            squares, varied = _core.column_sizes(columns, rare, ABSURD, threads)
             counted.squares, counted.varied = self.squares.copy(), self.varied.copy()
-            counted.squares[rare] += squares[rare]
-            counted.varied[rare] += varied[rare]
+            counted.squares[rare] += squares
+            counted.varied[rare] += varied
         return counted
 
     def moved(self, shift: Floats) -> Standard:

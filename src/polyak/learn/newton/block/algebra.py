@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ WIDE = 256
 """With more columns than so many, 32 bits will do where what they leave undone is mended."""
 SMALL = 48
 """With fewer columns the equations of each penalty are solved by themselves."""
-HALVED_FROM = 128
-"""From so many columns on a matrix is factored by halves, which BLAS multiplies."""
+HALVED_FROM, WORTH_TWO = 128, 1 << 24
+"""From so many columns on a matrix is factored by halves, which BLAS multiplies; and a product of
+two such matrices that takes so many steps is worth two threads."""
 
 
 # -- products of rows, in their own precision; what they add up to has 64 bits -----------------
@@ -52,7 +54,10 @@ def _of_halves(Z: Rows, product: Callable[[slice], Rows], threads: int) -> list[
     """Work out a product of many rows by halves, whether by one thread or by two."""
     if Z.size < HALVED:
         return [product(slice(None))]
+    return _both_halves(Z, product, threads)
 
+
+def _both_halves(Z: Rows, product: Callable[[slice], Rows], threads: int) -> list[Rows]:
     def alone(some: slice) -> Rows:
         with one_blas_thread():
             return product(some)
@@ -198,8 +203,10 @@ def _grown(
     return None
 
 
-def inverse_of_factor(matrix: Floats) -> Floats:
+def inverse_of_factor(matrix: Floats, threads: int = 1) -> Floats:
     """Give the inverse of the lower Cholesky factor, by halves: it is products that are fast.
+
+    The larger ones of them may be worked out by two threads.
 
     Examples
     --------
@@ -212,11 +219,18 @@ def inverse_of_factor(matrix: Floats) -> Floats:
     half = len(matrix) // 2
     if len(matrix) < HALVED_FROM:
         return _core.inverse_of_factor(np.ascontiguousarray(matrix))
+
+    def product(left: Floats, right: Floats) -> Floats:
+        if left.size * right.shape[1] < WORTH_TWO:
+            return left @ right
+        return np.concatenate(_both_halves(left, lambda some: left[some] @ right, threads))
+
     inverse = np.zeros_like(matrix)
-    first = inverse[:half, :half] = inverse_of_factor(matrix[:half, :half])
-    below = matrix[half:, :half] @ first.T
-    second = inverse[half:, half:] = inverse_of_factor(matrix[half:, half:] - below @ below.T)
-    inverse[half:, :half] = -second @ (below @ first)
+    first = inverse[:half, :half] = inverse_of_factor(matrix[:half, :half], threads)
+    below = product(matrix[half:, :half], first.T)
+    rest = matrix[half:, half:] - below @ below.T  # of which BLAS works out one half alone
+    second = inverse[half:, half:] = inverse_of_factor(rest, threads)
+    inverse[half:, :half] = product(-second, product(below, first))
     return inverse
 
 
@@ -236,7 +250,8 @@ class Equations:
         self.each, self.inverse = _each_definite(matrix, shrink), None
         if self.each is None:
             dtype = np.float32 if len(matrix) > WIDE else np.float64
-            found = _grown(matrix, shrink[:, lead], inverse_of_factor, dtype)
+            factor = partial(inverse_of_factor, threads=threads)
+            found = _grown(matrix, shrink[:, lead], factor, dtype)
             if found is not None:
                 whole, self.inverse = found
                 if not precise:

@@ -44,8 +44,6 @@ MOVED, MOVED_AT_FIRST = 0.1, 0.01
 the block is remembered by a matrix of where its weights ended. For a later block that matters less:
 if its matrix is a tenth too large, the block counts for a tenth more, and that costs a hundredth of
 what it adds."""
-NARROW = 256
-"""Rows of fewer numbers are looked at by the core; from there on, products by BLAS gain more."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if no weights were better."""
 
@@ -109,7 +107,7 @@ class Block:
 
         At most blocks it is the logistic loss, for which the core does all of it in one go.
         """
-        if self.targets.ndim == 1 and len(self.Z[0]) < NARROW and is_logistic(loss):
+        if self.targets.ndim == 1 and is_logistic(loss):
             step = None if move is None else np.ascontiguousarray(move.T)
             own = (self.targets, self.weights, np.ascontiguousarray(scores), step, self.threads)
             found, values, gradient = _core.logistic_look(self.Z, *own)
