@@ -201,6 +201,11 @@ int64_t learn(const char *loss, BankArgs<W> &view, const Rows &rows, const Task 
 template <class Rows>
 int64_t scan(const Rows &rows, int64_t limit) {
   int64_t largest = -1;
+  if constexpr (Rows::Row::dense)
+    if (rows.stride == rows.features && rows.count > 0) {  // as one: short ones take twice as long
+      if (!all_finite(rows.values, rows.count * rows.features)) return looks_wrong;
+      return rows.features <= limit ? rows.features : looks_wrong;
+    }
   for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
     if (!all_finite(row.value, row.size) || !rising(row)) return looks_wrong;
