@@ -47,28 +47,19 @@ struct SquareCount {
   double gain, least, share;
 };
 
-// Counts a row's squares, and writes the mean square of each of its features.
-template <class W, class Value, class Index>
-POLYAK_INLINE void count_squares(const SparseRow<Value, Index> &row, SquareCount count,
-                                 double *squares, W *means) {
-  for (int64_t i = 0; i < row.size; ++i) {
-    const double x = static_cast<double>(row.value[i]);
-    double &square = squares[row.feature(i)];
-    square += capped(count.gain * x * x, square + count.least);
-    means[i] = static_cast<W>((square + count.least) * count.share);
-  }
-}
-
-// Of a dense row so many at a time, of which nearly never one is absurd: in a third of the time.
-template <class W, class Value>
-POLYAK_INLINE void count_squares(const DenseRow<Value> &row, SquareCount count, double *squares,
-                                 W *means) {
+// Counts a row's squares, and writes the mean square of each of its features: so many at a time, of
+// which nearly never one is absurd, so that the loops become vectors. That takes a third of the
+// time on dense rows, and a sixth less on sparse ones, whose squares are taken out and put back.
+template <class W, class Row>
+POLYAK_INLINE void count_squares(const Row &row, SquareCount count, double *squares, W *means) {
   constexpr int64_t kTogether = 64;
-  double own[kTogether];
+  double own[kTogether], taken[kTogether];
   for (int64_t begin = 0; begin < row.size; begin += kTogether) {
     const int64_t size = std::min(kTogether, row.size - begin);
-    const Value *value = row.value + begin;
-    double *square = squares + begin;
+    const auto *value = row.value + begin;
+    double *const square = Row::dense ? squares + begin : taken;
+    if constexpr (!Row::dense)
+      for (int64_t i = 0; i < size; ++i) taken[i] = squares[row.feature(begin + i)];
     int64_t absurd = 0;  // as wide as what is compared, or there would be no vectors
     for (int64_t i = 0; i < size; ++i) {
       const double x = static_cast<double>(value[i]);
@@ -81,6 +72,8 @@ POLYAK_INLINE void count_squares(const DenseRow<Value> &row, SquareCount count, 
       square[i] += own[i];
       means[begin + i] = static_cast<W>((square[i] + count.least) * count.share);
     }
+    if constexpr (!Row::dense)
+      for (int64_t i = 0; i < size; ++i) squares[row.feature(begin + i)] = taken[i];
   }
 }
 
