@@ -69,6 +69,7 @@ def tasks() -> Iterator[Task]:
     """Choose a column of each table, by the table's name, and hold a quarter of its rows back."""
     for name, table in tables():
         table = table.rename(columns=lambda c: str(c).strip()).dropna(axis=1, how="all")
+        table = table.replace([np.inf, -np.inf], np.nan)  # which the pipeline refuses
         for column in table.select_dtypes("category"):
             table[column] = table[column].astype(str).where(table[column].notna())
         mixed = any(isinstance(value, list | dict) for value in table.iloc[:1].to_numpy().ravel())
