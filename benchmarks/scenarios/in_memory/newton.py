@@ -202,7 +202,7 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
     (X, y), (X_test, y_test) = load(data)
     rng = np.random.default_rng(int(seed))
     if units == MOVED:
-        X, X_test = _moved(*(part.toarray().astype(float) for part in (X, X_test)), rng)
+        X, X_test = _moved(*(_dense(part) for part in (X, X_test)), rng)
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
     model = _model(loss, shuffle=False)
@@ -215,6 +215,10 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
         return {"loss / batch": losses.mean() / optimum}
 
     return lambda: model.fit(X, y), judge
+
+
+def _dense(rows: Any) -> Any:
+    return (rows.toarray() if hasattr(rows, "toarray") else rows).astype(float)
 
 
 def _moved(X: Any, X_test: Any, rng: Any) -> tuple[Any, Any]:
