@@ -56,16 +56,15 @@ struct SomeRows {
 
 // The inner products of four rows with one model's weights, which are read once for all of them;
 // summed up as in sum_of, but for the last columns, which have a sum of their own.
-template <class Value, class Weight>
-void inner_of_four(const SomeRows<Value, kRows> &row, const Weight *weights, int64_t columns,
+template <class Value>
+void inner_of_four(const SomeRows<Value, kRows> &row, const Value *weights, int64_t columns,
                    int64_t ahead, double *found) {
-  using Sum = decltype(Value{} * Weight{});
-  using Part = Pack<Sum, kLanes>;
+  using Part = Pack<Value, kLanes>;
   for (int64_t r = 0; r < kRows; ++r) found[r] = 0.0;
   for (int64_t begin = 0; begin < columns; begin += kTogether) {
     const int64_t end = std::min(begin + kTogether, columns);
     Part part[kRows] = {Part::zero(), Part::zero(), Part::zero(), Part::zero()};
-    Sum rest[kRows] = {};
+    Value rest[kRows] = {};
     int64_t j = begin;
     for (; j + kLanes <= end; j += kLanes) {
       const Part w = Part::load(weights + j);
@@ -77,16 +76,16 @@ void inner_of_four(const SomeRows<Value, kRows> &row, const Weight *weights, int
     }
     for (; j < end; ++j) {
       POLYAK_UNROLL
-      for (int64_t r = 0; r < kRows; ++r) rest[r] += Sum(row[r][j]) * Sum(weights[j]);
+      for (int64_t r = 0; r < kRows; ++r) rest[r] += row[r][j] * weights[j];
     }
     for (int64_t r = 0; r < kRows; ++r) found[r] += double(part[r].sum() + rest[r]);
   }
 }
 
 // Calls visit(row, its inner product) for rows from `begin` to `end`.
-template <class Value, class Weight, class Visit>
-void each_four(const BlockRows<Value> &rows, int64_t begin, int64_t end, const Weight *weights,
-               Visit &&visit) {
+template <class Value, class Visit>
+void each_inner(const BlockRows<Value> &rows, int64_t begin, int64_t end, const Value *weights,
+                Visit &&visit) {
   double found[kRows];
   for (int64_t i = begin; i < end; i += kRows) {
     inner_of_four<Value>({rows, i, end}, weights, rows.columns, kRows * rows.stride, found);
@@ -178,7 +177,7 @@ template <class Value>
 void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,
                 double *scores) {
   if (models == 1) {
-    each_four(rows, 0, rows.count, weights, [&](int64_t i, double score) { scores[i] = score; });
+    each_inner(rows, 0, rows.count, weights, [&](int64_t i, double score) { scores[i] = score; });
     return;
   }
   std::vector<Value> packed(static_cast<size_t>(kModels * rows.columns));
@@ -227,8 +226,8 @@ void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
     for (int64_t m = 0; m < block.models; ++m) {
       double *own = look.scores + first * block.models + m;
       if (look.move)
-        each_four(block.rows, first, first + count, move.data() + m * columns,
-                  [&](int64_t i, double lower) { own[(i - first) * block.models] -= lower; });
+        each_inner(block.rows, first, first + count, move.data() + m * columns,
+                   [&](int64_t i, double lower) { own[(i - first) * block.models] -= lower; });
       for (int64_t i = 0; i < count; ++i) scores[i] = own[i * block.models];
       double loss = slopes_and_loss(scores, targets, count, slopes);
       if (block.weights) {

@@ -25,10 +25,8 @@ THINNED = 4
 BLOCKS_TO_THIN = 8
 """With few columns a matrix costs less, and is thinned once there are so many times as many blocks:
 then all rows of a block would make up no more of the whole."""
-WITHIN, REPETITIONS = 1e-3, 20
-"""How well squared error's equations are solved as long as rows come: it is only to score them."""
 GROWTH = np.log(5 / 4)
-"""They are solved anew once there are so many more rows, as a logarithm."""
+"""Squared error's equations are solved anew once there are so many more rows, as a logarithm."""
 
 
 def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
@@ -61,7 +59,7 @@ def fit_exactly(
     b = before.P[:, 0] + times_transposed(Z, weighted, threads)
     W = before.W
     if due:
-        W = penalty.nearly(G, b, W, lead, threads, within=WITHIN, most=REPETITIONS)
+        W = penalty.nearly(G, b, W, lead, threads)
     M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
 

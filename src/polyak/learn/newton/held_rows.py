@@ -73,7 +73,7 @@ class HeldRows:
     def make_room(self, features: int, most: int, before: int, bits: int) -> None:
         """Have room for a block of rows with so many features, of which there may be ``most``.
 
-        ``before`` says how many rows came before the block; their values have so many ``bits``.
+        ``before`` says how many rows came before the block, ``bits`` how precise the next ones are.
         """
         width = self.first + features
         dtype = self._Z.dtype

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 WITHIN, REPETITIONS = 0.05, 10
 """How well the equations of the other penalties are solved: the next step makes up for the rest."""
+SCORES_WITHIN, SCORES_REPETITIONS = 1e-3, 20
+"""How well squared error's equations are solved as long as rows come: it is only to score them."""
 IN_A_STEP, IN_THE_END = 1e-8, 1e-15
 """When coordinate descent ends: no coordinate gains more than such a share of what one gained that
 gained most, beginning at zero."""
@@ -45,23 +47,13 @@ class Ridge:
         equations = Equations(matrix, self.shrink, lead, threads, precise=False)
         return lambda slope, W: equations.solve(slope, within=WITHIN, most=REPETITIONS)
 
-    def nearly(
-        self,
-        G: Floats,
-        right: Floats,
-        W: Floats,
-        lead: int,
-        threads: int,
-        *,
-        within: float,
-        most: int,
-    ) -> Floats:
+    def nearly(self, G: Floats, right: Floats, W: Floats, lead: int, threads: int) -> Floats:
         """Minimise ``w G w / 2 - right w`` for every penalty and output, well enough for scores."""
         equations = Equations(G, self.shrink, lead, threads, precise=True)
         found = np.empty_like(W)
         for k in range(W.shape[2]):
             columns = np.repeat(right[:, k : k + 1], W.shape[1], axis=1)
-            found[:, :, k] = equations.solve(columns, within=within, most=most)
+            found[:, :, k] = equations.solve(columns, within=SCORES_WITHIN, most=SCORES_REPETITIONS)
         return found
 
     def exactly(self, G: Floats, right: Floats, place: int, W: Floats) -> Floats:
@@ -98,17 +90,7 @@ class Sparse(Ridge):
 
         return away
 
-    def nearly(
-        self,
-        G: Floats,
-        right: Floats,
-        W: Floats,
-        lead: int,
-        threads: int,
-        *,
-        within: float,
-        most: int,
-    ) -> Floats:
+    def nearly(self, G: Floats, right: Floats, W: Floats, lead: int, threads: int) -> Floats:
         """Minimise ``w G w / 2 - right w`` for every penalty and output, from W on."""
         found = np.empty_like(W)
         for t, k in np.ndindex(W.shape[1:]):
