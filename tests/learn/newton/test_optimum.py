@@ -205,3 +205,14 @@ def test_rows_of_32_bits_that_nearly_agree_in_two_columns(apart):
     models = (best(learned("log_loss", rows, y)) for rows in (X, precise))
     coarse, fine = (mean_loss("log_loss", *model, precise, y) for model in models)
     assert coarse <= 1.0001 * fine
+
+
+@pytest.mark.parametrize("value", [1e12, 1e25, 3e37])
+def test_an_absurd_value_among_rows_of_32_bits(value):
+    """In a later block, whose rows are held in 32 bits: its square is beyond them."""
+    X, y = problem("log_loss", 30_000, 12)
+    absurd = X.astype(np.float32)
+    absurd[25_000, 5] = value
+    models = (best(learned("log_loss", rows, y)) for rows in (absurd, absurd.astype(np.float64)))
+    coarse, fine = (mean_loss("log_loss", *model, X, y) for model in models)
+    assert coarse <= 1.0001 * fine

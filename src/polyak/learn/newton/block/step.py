@@ -123,7 +123,9 @@ class Block:
             some = self.of_matrix
             return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
         h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
-        chances = np.minimum(h * _core.block_squares(self.Z, self.rarity, self.threads), 1.0)
+        squares = _core.block_squares(self.Z, self.rarity, self.threads)
+        # The squares of an absurd row, which weighs nothing, may be beyond its precision.
+        chances = np.minimum(np.multiply(h, squares, out=np.zeros_like(h), where=h > 0), 1.0)
         taken = taken_of(chances)
         return gram(self.Z[taken], h[taken] / chances[taken], self.threads)
 
