@@ -15,7 +15,7 @@
 
 namespace polyak {
 
-constexpr size_t kPadding = 80;
+constexpr size_t kPadding = 128;
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 

@@ -46,7 +46,7 @@ class ReadAhead {
         base_(base),
         parse_(std::move(parse)),
         most_waiting_(head_start) {
-    few_ = static_cast<size_t>(threads) + 6;
+    few_ = static_cast<size_t>(threads) + 2;
     threads_.reserve(static_cast<size_t>(threads));
     try {
       for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i == 0); });

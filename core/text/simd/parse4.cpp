@@ -25,11 +25,16 @@ const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) 
   Index *indices = out.indices;
   Value *values = out.values;
   FourTokens tokens;
-  while (tokens.find(mark(p))) {
-    numbers.write(p, tokens, base, indices, values);
+  Marks marks = mark(p);
+  while (tokens.find(p, marks)) {
+    // The next four are marked before these are made numbers: neither then waits for the other,
+    // which on ARM is a tenth of the time.
+    const char *const end = p + tokens.end;
+    marks = mark(end);
+    if (!numbers.write(p, tokens, base, indices, values)) break;
     indices += 4;
     values += 4;
-    p += tokens.end;
+    p = end;
   }
   if (indices != out.indices)
     out = {indices, values, numbers.previous(), out.ascending && numbers.rose()};

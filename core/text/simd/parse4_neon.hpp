@@ -37,70 +37,70 @@ POLYAK_INLINE Marks mark(const char *p) {
     const uint8x16_t all = vdupq_n_u8(static_cast<uint8_t>(c));
     return bits(each(chars, [&](uint8x16_t part) { return vceqq_u8(part, all); }));
   };
-  const uint64_t no_digits = bits(each(chars, [](uint8x16_t part) {
-    return vcgtq_u8(vsubq_u8(part, vdupq_n_u8('0')), vdupq_n_u8(9));
-  }));
-  return {where(':'), where('.'), where(' '), no_digits};
+  return {where(':'), where(' ')};
 }
 
 // The ids and values of four features after the other. Neighbouring digits are joined to pairs,
-// pairs to fours and fours to eights, of two tokens at a time; only then are ids and values parted.
+// pairs to fours and fours to eights, of all tokens at a time; only then are ids and values parted.
 class FourNumbers {
  public:
   explicit FourNumbers(int32_t previous) : before_(vdupq_n_s32(previous)) {}
 
+  // False, and nothing is written, if there is something else where digits should be.
   template <class Index, class Value>
-  POLYAK_INLINE void write(const char *p, const FourTokens &tokens, int base, Index *indices,
+  POLYAK_INLINE bool write(const char *p, const FourTokens &tokens, int base, Index *indices,
                            Value *values) {
-    const uint32x4_t first = joined(p, tokens, 0, 1), second = joined(p, tokens, 2, 3);
-    write_ids(vreinterpretq_s32_u32(vuzp1q_u32(first, second)), base, indices);
+    const uint8x16_t a = digits(p, tokens, 0), b = digits(p, tokens, 1);
+    const uint8x16_t c = digits(p, tokens, 2), d = digits(p, tokens, 3);
+    if (vmaxvq_u8(vmaxq_u8(vmaxq_u8(a, b), vmaxq_u8(c, d))) > 9) return false;
+    const uint8x16_t pairs_ab = joined_to_pairs(a, b), pairs_cd = joined_to_pairs(c, d);
 
-    const uint32x4_t whole = vuzp2q_u32(first, second);
-    const float64x2_t low = divided(vget_low_u32(whole), tokens.decimals);
-    const float64x2_t high = divided(vget_high_u32(whole), tokens.decimals + 2);
-    if constexpr (sizeof(Value) == 4) {
-      vst1q_f32(values, vcvt_high_f32_f64(vcvt_f32_f64(low), high));
-    } else {
-      vst1q_f64(values, low);
-      vst1q_f64(values + 2, high);
-    }
+    const uint8x16_t hundreds = vuzp1q_u8(pairs_ab, pairs_cd), ones = vuzp2q_u8(pairs_ab, pairs_cd);
+    const uint16x8_t fours_ab =
+        vaddw_u8(vmull_u8(vget_low_u8(hundreds), vdup_n_u8(100)), vget_low_u8(ones));
+    const uint16x8_t fours_cd = vaddw_high_u8(vmull_high_u8(hundreds, vdupq_n_u8(100)), ones);
+
+    const uint16x8_t high = vuzp1q_u16(fours_ab, fours_cd), low = vuzp2q_u16(fours_ab, fours_cd);
+    const uint32x4_t ab = vaddw_u16(vmull_n_u16(vget_low_u16(high), 10000), vget_low_u16(low));
+    const uint32x4_t cd = vaddw_high_u16(vmull_high_n_u16(high, 10000), low);
+
+    write_ids(vreinterpretq_s32_u32(vuzp1q_u32(ab, cd)), base, indices);
+    write_values(vuzp2q_u32(ab, cd), values);
+    return true;
   }
 
   int32_t previous() const { return vgetq_lane_s32(before_, 3); }
   bool rose() const { return vminvq_u32(rose_) != 0; }
 
  private:
-  // A token's digits with those at even places times ten, which still fits in a byte.
-  static POLYAK_INLINE uint8x16_t weighted(const char *token, const unsigned char *places) {
-    const uint8x16_t chars =
-        vqtbl1q_u8(vld1q_u8(reinterpret_cast<const uint8_t *>(token)), vld1q_u8(places));
-    const uint8x16_t digits = vqsubq_u8(chars, vdupq_n_u8('0'));  // none: zero
-    return vmulq_u8(digits, vreinterpretq_u8_u16(vdupq_n_u16(1 << 8 | 10)));
+  // A token's digits, those of its id and of its value; where there is none, zero.
+  static POLYAK_INLINE uint8x16_t digits(const char *p, const FourTokens &tokens, int t) {
+    const uint8x16_t chars = vld1q_u8(reinterpret_cast<const uint8_t *>(p + tokens.begin[t]));
+    return vqtbl1q_u8(vsubq_u8(chars, vdupq_n_u8('0')), vld1q_u8(tokens.places(t)));
   }
 
-  // Token a's id and whole value, then token b's.
-  static POLYAK_INLINE uint32x4_t joined(const char *p, const FourTokens &tokens, int a, int b) {
-    const uint8x16_t pairs = vpaddq_u8(weighted(p + tokens.begin[a], tokens.places(a)),
-                                       weighted(p + tokens.begin[b], tokens.places(b)));
-    const uint8x16_t hundreds = vreinterpretq_u8_u16(vdupq_n_u16(1 << 8 | 100));
-    const uint16x8_t fours = vpaddq_u16(vmull_u8(vget_low_u8(pairs), vget_low_u8(hundreds)),
-                                        vmull_high_u8(pairs, hundreds));
-    const uint16x8_t myriads = vreinterpretq_u16_u32(vdupq_n_u32(1 << 16 | 10000));
-    return vpaddq_u32(vmull_u16(vget_low_u16(fours), vget_low_u16(myriads)),
-                      vmull_high_u16(fours, myriads));
+  static POLYAK_INLINE uint8x16_t joined_to_pairs(uint8x16_t a, uint8x16_t b) {
+    return vmlaq_u8(vuzp2q_u8(a, b), vuzp1q_u8(a, b), vdupq_n_u8(10));
   }
 
-  // Two values of a table.
-  static POLYAK_INLINE float64x2_t both(const double *table, const unsigned *places) {
-    return vld1q_lane_f64(table + places[1], vld1q_dup_f64(table + places[0]), 1);
+  template <class Value>
+  static POLYAK_INLINE void write_values(uint32x4_t whole, Value *values) {
+    const float64x2_t low = vcvtq_f64_u64(vmovl_u32(vget_low_u32(whole)));
+    const float64x2_t high = vcvtq_f64_u64(vmovl_high_u32(whole));
+    if constexpr (sizeof(Value) == 4) {
+      const float32x2_t first = vcvt_f32_f64(vmulq_n_f64(low, kInverseUnit));
+      vst1q_f32(values, vcvt_high_f32_f64(first, vmulq_n_f64(high, kInverseUnit)));
+    } else {
+      vst1q_f64(values, divided(low));
+      vst1q_f64(values + 2, divided(high));
+    }
   }
 
   // Without a division, to the same bits: see over_power_of_ten in decimal.hpp.
-  static POLYAK_INLINE float64x2_t divided(uint32x2_t whole, const unsigned *decimals) {
-    constexpr static double inverses[kDecimals + 1] = {1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7};
-    const float64x2_t w = vcvtq_f64_u64(vmovl_u32(whole)), inverse = both(inverses, decimals);
-    const float64x2_t about = vmulq_f64(w, inverse);
-    return vfmaq_f64(about, vfmsq_f64(w, about, both(kDecimalUnits, decimals)), inverse);
+  static POLYAK_INLINE float64x2_t divided(float64x2_t whole) {
+    const float64x2_t about = vmulq_n_f64(whole, kInverseUnit);
+    const float64x2_t left = vfmsq_f64(whole, about, vdupq_n_f64(kDecimalUnit));
+    return vfmaq_f64(about, left, vdupq_n_f64(kInverseUnit));
   }
 
   template <class Index>
