@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 from polyak._core import SvmlightText, TextBlock, VwText
 
 UNKNOWN_BASE = -1
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 23
 """How much text is parsed at a time and handed on as one batch, unless somebody says otherwise."""
+SCORED_BYTES = 1 << 22
+"""The same for scoring, which ends soon after the last block is parsed: that comes sooner so."""
 LONGEST_LINE = 1 << 26
 """How many bytes a line may have, unless somebody says otherwise: more is not believed to end."""
-BLOCKS = 32
-"""How many blocks to parse at most before they are asked for: as rows, about 2 MB each."""
+MOST_AHEAD = 1 << 27
+"""How much text to parse at most before any is asked for; as rows it takes about half as much."""
 
 KEPT_OF_VW = (["tag"], ["*"])
 """What can be kept of VW text: its tags."""
@@ -51,7 +53,7 @@ class Text(NamedTuple):
             block_bytes=self.block_bytes,
             longest_line=self.longest_line,
             threads=self.threads,
-            head_start=BLOCKS,
+            head_start=max(MOST_AHEAD // self.block_bytes, 1),
             **self.options,
         )
 

@@ -12,6 +12,7 @@ from polyak.cli.options.arguments import Parser, add_model, add_source
 from polyak.cli.outputs import check_outputs
 from polyak.cli.reading import begin_reading
 from polyak.data.formats.registry import PREDICTED, suffixes_of
+from polyak.data.head_start import SCORED_BYTES
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
@@ -67,6 +68,7 @@ def parser() -> Parser:
         action="store_true",
         help="also write 95%% intervals; needs a model trained with --intervals",
     )
+    parser.set_defaults(block_bytes=SCORED_BYTES)
     return parser
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from polyak.data.head_start import BLOCK_BYTES
+from polyak.data.head_start import SCORED_BYTES
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
@@ -366,7 +366,7 @@ class TextSource:
             file,
             offset,
             longest=options.longest_line,
-            least=LEAST_ROWS if options.block_bytes >= BLOCK_BYTES else 0,
+            least=LEAST_ROWS if options.block_bytes >= SCORED_BYTES else 0,
             ends=self._text.ends(delimiter),
         )
 

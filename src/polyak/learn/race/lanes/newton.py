@@ -24,6 +24,7 @@ from polyak.learn.race.lanes.counting import (
     with_histogram,
 )
 from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows
@@ -186,7 +187,7 @@ class NewtonRacer:
         """
         if again:
             self._not_learned += given.total
-            return np.empty((0, len(self.numbers), 4))
+            return np.empty((0, len(self.numbers), SUMS))
         scores = room_for_scores(self.counts, given.total, len(self.newton))
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large

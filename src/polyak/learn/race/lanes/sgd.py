@@ -23,6 +23,7 @@ from polyak.learn.race.lanes.counting import (
     with_histogram,
 )
 from polyak.learn.race.lanes.lane import Lane, Problem
+from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Candidate, Recipe
 from polyak.rows.sparse import Rows
 
@@ -134,7 +135,7 @@ class SgdLane(Lane):
                 scores = each[:, :, : self.outputs].reshape(n, -1)
             classes = self.outputs if self.bank.one_vs_rest else None
             count_scores(counts, scores, given, classes)
-        return self._summed(notes)
+        return self._summed(notes) if len(notes) else np.empty((0, len(self.numbers), SUMS))
 
     def sums(self) -> Floats:
         """Give the sums as they are now."""
