@@ -34,9 +34,10 @@ class ReadAhead {
     Rows rows;
   };
 
-  // Until the first block is asked for, all threads but one wait, since the consumer is busy, and
-  // up to `head_start` blocks are parsed. From then on fewer and fewer lie waiting, though one is
-  // parsed for every two that are taken: otherwise the threads would rest until most are gone.
+  // Until the first block is asked for, up to `head_start` blocks are parsed. From then on fewer
+  // and fewer lie waiting, though one is parsed for every two that are taken: otherwise the threads
+  // would rest until most are gone. All threads but one only help out where nearly none lies
+  // waiting: as long as the consumer has something to do, they would take a processor from it.
   // Where the system has no more threads to give, those there are go on; without any, whoever asks
   // for a block parses it. Without files, no block is to be asked for that was not fed before.
   ReadAhead(std::optional<BlocksOfLines> files, Memory memory, int base, int threads,
@@ -112,12 +113,15 @@ class ReadAhead {
 
   void work(bool first) {
     LinesOfBlock lines(memory_);
-    {
-      std::unique_lock<std::mutex> guard(state_);
-      changed_.wait(guard, [&] { return first || asked_ || stopped_; });
-    }
-    while (parse_one(lines)) {
-    }
+    do {
+      if (!first) wait_to_help();
+    } while (parse_one(lines));
+  }
+
+  void wait_to_help() {
+    std::unique_lock<std::mutex> guard(state_);
+    changed_.wait(guard,
+                  [&] { return stopped_ || end_ >= 0 || (asked_ && waiting_.size() < kEnough); });
   }
 
   // Parses the next block, once there is room for it. False if there is none, or none is wanted.
@@ -173,6 +177,8 @@ class ReadAhead {
     LinesInMemory text(block.text.data(), block.text.size(), memory_);
     return parse_(text, base);
   }
+
+  static constexpr size_t kEnough = 2;
 
   std::optional<BlocksOfLines> files_;  // guarded by taking_
   const Memory memory_;
