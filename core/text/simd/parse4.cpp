@@ -28,7 +28,7 @@ const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) 
   Marks marks = mark(p);
   while (tokens.find(p, marks)) {
     // The next four are marked before these are made numbers: neither then waits for the other,
-    // which on ARM is a tenth of the time.
+    // which on ARM is a fifth of the time.
     const char *const end = p + tokens.end;
     marks = mark(end);
     if (!numbers.write(p, tokens, base, indices, values)) break;
