@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commands import fails, polyak
 
-from polyak.data.head_start import BLOCK_BYTES
+from polyak.data.head_start import SCORED_BYTES
 
 LINES = 90_000
 """More than a block of text has, so that some are written before a bad one comes."""
@@ -106,7 +106,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = rows(2).splitlines(keepends=True) * (LINES // 3000)
     lines[LINES - 10] = "1 one:2\n"
     path.write_text("".join(lines))
-    assert path.stat().st_size > BLOCK_BYTES
+    assert path.stat().st_size > SCORED_BYTES
     (path.parent / "bad.svm.gz").write_bytes(gzip.compress(path.read_bytes(), 1))
     return path
 
@@ -131,10 +131,10 @@ class TestBadLines:
 
     def test_alone_in_a_block(self, folder: Path, tmp_path: Path) -> None:
         """They come right after the rows that have their lines already."""
-        first = rows(2) * (BLOCK_BYTES // len(rows(2)) + 1)
-        first = first[: first.rindex("\n", 0, BLOCK_BYTES) + 1]
+        first = rows(2) * (SCORED_BYTES // len(rows(2)) + 1)
+        first = first[: first.rindex("\n", 0, SCORED_BYTES) + 1]
         bad = f"1 one:{'2' * 1000}\n"
-        count = BLOCK_BYTES // len(bad) + 1
+        count = SCORED_BYTES // len(bad) + 1
         (tmp_path / "bad.svm").write_text(first + bad * count + rows(2, count=10))
         done = polyak("predict", folder / "two", tmp_path / "bad.svm", "--skip-bad-lines")
         lines = done.stdout.splitlines()

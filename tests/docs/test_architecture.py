@@ -44,7 +44,7 @@ def test_batches_go_the_way_that_the_page_tells(tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{'+-'[int(2 * x)]}1 1:{x:.8f} 2:{y:.8f}\n" for x, y in rng.random((1000, 2)))
     file = tmp_path / "toy.svm"
-    file.write_text(rows * 200)  # more than one block of text
+    file.write_text(rows * 400)  # more than one block of text
     words = ["train", str(file), "--order", "as-is", "--recipe", "paper", "--quiet"]
     words += ["--model", str(tmp_path / "toy.model")]
     run = [sys.executable, "-c", SPY, *words]

@@ -20,8 +20,8 @@ SCORED_BYTES = 1 << 22
 """The same for scoring, which ends soon after the last block is parsed: that comes sooner so."""
 LONGEST_LINE = 1 << 26
 """How many bytes a line may have, unless somebody says otherwise: more is not believed to end."""
-MOST_AHEAD = 1 << 27
-"""How much text to parse at most before any is asked for; as rows it takes about half as much."""
+BLOCKS = 16
+"""How many blocks to parse at most before they are asked for: as rows, about 4 MB each."""
 
 KEPT_OF_VW = (["tag"], ["*"])
 """What can be kept of VW text: its tags."""
@@ -53,7 +53,7 @@ class Text(NamedTuple):
             block_bytes=self.block_bytes,
             longest_line=self.longest_line,
             threads=self.threads,
-            head_start=max(MOST_AHEAD // self.block_bytes, 1),
+            head_start=BLOCKS,
             **self.options,
         )
 
