@@ -26,6 +26,9 @@ def data(kind: str = "two", seed: int = 0) -> tuple[Any, Any]:
     z = X @ np.random.default_rng(7).normal(size=(12, 3)) + rng.logistic(size=(ROWS, 3))
     if kind == "values":
         return X, z[:, 0]
+    if kind == "ten":  # far from zero, so that they are centred
+        z = X @ np.random.default_rng(7).normal(size=(12, 10)) + rng.logistic(size=(ROWS, 10))
+        return X.astype(np.float32) + 2, z.argmax(axis=1)
     if kind == "classes":
         return sp.csr_array(X.astype(np.float32)), z.argmax(axis=1)
     return X, np.where(z[:, 0] > 0, 1.0, -1.0)
@@ -36,6 +39,7 @@ RECIPES = {
     "sgd": Recipe(recipe="sgd"),
     "odds": Recipe(loss="log_loss", recipe="auto"),
     "classes": Recipe(loss="hinge", recipe="auto"),
+    "ten": Recipe(loss="log_loss", recipe="sgd"),
     "values": Recipe(loss="squared_error", recipe="auto"),
     "intervals": Recipe(loss="log_loss", recipe="auto", intervals=True),
 }
@@ -140,6 +144,23 @@ def test_resumed_is_uninterrupted(kind, stops):
         page, arrays = parts.state()
         parts = Learner.from_state(json.loads(json.dumps(page, allow_nan=False)), arrays)
     same(whole, parts)
+
+
+def test_one_bank_for_many_models_goes_on(monkeypatch):
+    """As in checkpoints of before there were two."""
+    X, y = data("ten")
+    whole, first = learner_of("ten"), learner_of("ten")
+    with monkeypatch.context() as patched:
+        patched.setattr("polyak.learn.race.entering.MANY_MODELS", 1000)
+        whole.learn(X, y)
+        first.learn(X[:2500], y[:2500])
+    page, arrays = first.state()
+    again = Learner.from_state(page, arrays)
+    again.learn(X[2500:], y[2500:])
+    same(whole, again)
+    apart = learner_of("ten")
+    apart.learn(X[:2500], y[:2500])
+    assert len(apart.race.lanes) > len(first.race.lanes)
 
 
 @pytest.mark.parametrize("kind", RECIPES)

@@ -15,9 +15,18 @@ from polyak.learn.recipes import (
     Recipe,
 )
 
+MANY_MODELS = 8
+"""Candidates of so many models gain little by sharing a bank with more than a few others."""
 
-def lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> list[Lane]:
-    """Put those who share a bank into one lane, then all Newton steps, and the constant last."""
+
+def lanes_of(
+    candidates: list[AnyCandidate], recipe: Recipe, problem: Problem, *, halves: bool = True
+) -> list[Lane]:
+    """Put those who share a bank into one lane, then all Newton steps, and the constant last.
+
+    Where candidates have many models, half of them have another bank: whoever is left of both in
+    the end can then be driven by two threads.
+    """
     averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
     newton = {n: c for n, c in enumerate(candidates) if isinstance(c, NewtonCandidate)}
     banks: list[list[int]] = []
@@ -29,6 +38,8 @@ def lanes_of(candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -
         else:
             banks.append([number])
     how = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+    if halves and problem.outputs * (1 + how.replicas) >= MANY_MODELS:
+        banks = [half for bank in banks for half in (bank[::2], bank[1::2]) if half]
     lanes: list[Lane] = []
     for numbers in banks:
         kind = ProximalLane if averaged[numbers[0]].step == "proximal" else SgdLane

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.centring import ROWS_AT_A_TIME
+from polyak.learn.centring import rows_at_a_time
 from polyak.learn.given import Given, Once
 from polyak.learn.race.comparing import best_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
@@ -174,8 +174,7 @@ class Race:
             for lane in self.lanes:
                 checked = checked._replace(rows=lane.check(*checked[:3]))
         while done < total:
-            most_again = ROWS_AT_A_TIME if self.problem.centre else sys.maxsize
-            take = min(total - done, most_again if again else self._most_rows())
+            take = min(total - done, self._most_again() if again else self._most_rows())
             some = given.part(done, done + take), checked.part(done, done + take)
             milestones = [] if again else self._milestones_within(take)
             sums = self._learn_slice(*some, again=again, milestones=milestones)
@@ -186,6 +185,10 @@ class Race:
                     self.past.note(milestones, self._of_all(sums))
                 self.drop_who_left()
                 self._drop_at_doubling()
+
+    def _most_again(self) -> int:
+        centred = self.problem.centre
+        return rows_at_a_time(self.lanes[0].n_features) if centred else sys.maxsize
 
     def _most_rows(self) -> int:
         """How many rows until somebody may have to drop out, or as many as memory has room for."""
@@ -208,15 +211,20 @@ class Race:
         threads = 1 if self.is_part else self.threads or processors()
         centre, centred = self.problem.centre, Once()
 
+        def shifted(helpers: int = 1) -> Given:
+            return given.taken(centre.shifted(given.rows, given.order, helpers))
+
         def drive(lane: Lane) -> Floats:
             own = checked if isinstance(lane, SgdLane) else given
             if isinstance(lane, SgdLane) and centre:  # by the first of them, beside the others
-                own = centred.get(lambda: given.taken(centre.shifted(given.rows, given.order)))
+                own = centred.get(shifted)
             if isinstance(lane, NewtonRacer):
                 lane.newton.threads = threads
             return lane.learn(own, again=again, stops=stops)
 
         busy, free = self._by_cost()
+        if centre and all(isinstance(lane, SgdLane) for lane in busy):  # who would wait can help
+            centred.get(lambda: shifted(threads))
         if len(busy) == 1 or self.is_part:
             return [drive(lane) for lane in (*busy, *free)]
         # Lanes share nothing but the rows, so the number of threads leaves no trace. The last takes

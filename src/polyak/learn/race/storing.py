@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.centring import NOTHING, Centre
+from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
@@ -82,6 +83,10 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
     )
     race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
     race.drop_all_but(set(page["running"]))
+    if sum(isinstance(lane, SgdLane) for lane in race.lanes) != len(page["looked"]):
+        # It was stored when candidates of many models shared one bank, too.
+        race.lanes = lanes_of(race.candidates, recipe, problem, halves=False)
+        race.drop_all_but(set(page["running"]))
     race.scored = page["scored"]
     race.past = Past.of(page["marks"], list(arrays["history"]))
     for number, lane in enumerate(race.lanes):
