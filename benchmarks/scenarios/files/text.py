@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.contestant import Job
-from benchmarks.runner import Contest, Contestant, Figures, Result, Target, job, speedup
+from benchmarks.runner import (
+    Contest,
+    Contestant,
+    Figures,
+    Result,
+    Results,
+    Target,
+    job,
+    speedup,
+)
 from benchmarks.scenarios.files.commands import (
     MODELS,
     files,
@@ -57,6 +67,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
         for rival, least in zip((VW, LIBLINEAR, SKLEARN), PROMISES.get(megabytes, ()), strict=False)
     ]
     targets.append(Target("cost of auto, times the plain pass", speedup(OURS, AUTO), at_most=1.5))
+    targets.append(Target("log-loss of auto over Vowpal Wabbit's", _log_loss_ratio, at_most=1.0))
     if megabytes == 1000:
         targets.append(Target("times the time of wc -l", speedup("wc -l", OURS), at_most=4))
     return [
@@ -88,7 +99,7 @@ def _liblinear(train: Path) -> tuple[tuple[str, ...], str]:
     return (*module, str(train), C, str(MODELS / "liblinear.npz")), "judge_arrays"
 
 
-# -- judges: the error on the test file, not timed ------------------------------------------------
+# -- judges: errors and losses on the test file, not timed ---------------------------------------
 
 
 def judge_ours(model: str, test: str) -> Job:
@@ -129,9 +140,15 @@ def judge_scores(command: tuple[str, ...], test: str) -> Job:
     def judge() -> Figures:
         subprocess.run(command, check=True, capture_output=True)
         with open(command[-1]) as file:
-            return _error([float(line) for line in file], test)
+            scores = [float(line) for line in file]
+        return _error(scores, test) | _log_loss(scores, test)
 
     return _nothing, judge
+
+
+def _log_loss_ratio(results: Results) -> float:
+    ours, theirs = (results[label].figures.get("log-loss", math.nan) for label in (AUTO, VW))
+    return ours / theirs
 
 
 def _nothing() -> None:
@@ -141,9 +158,21 @@ def _nothing() -> None:
 def _error(scores: Any, test: str) -> Figures:
     import numpy as np
 
+    return {"test error": float(np.mean(np.asarray(scores) * _labels(test) <= 0))}
+
+
+def _log_loss(scores: Any, test: str) -> Figures:
+    """Take scores for the logarithms of odds, as those of the logistic loss are."""
+    import numpy as np
+
+    return {"log-loss": float(np.mean(np.logaddexp(0, -np.asarray(scores) * _labels(test))))}
+
+
+def _labels(test: str) -> Any:
+    import numpy as np
+
     with open(test, "rb") as file:
-        y = np.array([float(line[:2]) for line in file])
-    return {"test error": float(np.mean(np.asarray(scores) * y <= 0))}
+        return np.array([float(line[:2]) for line in file])
 
 
 def _scores(coef: Any, intercept: float, test: str) -> Any:
