@@ -10,7 +10,8 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
 
-.PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean
+.PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean \
+  fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
@@ -86,10 +87,10 @@ tsan: .venv-tsan/.installed
 # Needs clang with its runtime (Debian: clang libclang-rt-14-dev); `make fuzz FUZZ_SECONDS=600`.
 FUZZ_SECONDS ?= 30
 FUZZ_OPTIONS = -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1
-fuzz: build/fuzz-svmlight build/fuzz-vw build/fuzz-csv $(VENV)/.installed-fuzz
-	build/fuzz-svmlight -max_len=400 -dict=fuzz/svmlight.dict $(FUZZ_OPTIONS)
-	build/fuzz-vw -max_len=400 -dict=fuzz/vw.dict $(FUZZ_OPTIONS)
-	build/fuzz-csv -max_len=400 -dict=fuzz/csv.dict $(FUZZ_OPTIONS)
+fuzz: fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders
+fuzz-svmlight fuzz-vw fuzz-csv: fuzz-%: build/fuzz-%
+	build/$@ -max_len=400 -dict=fuzz/$*.dict $(FUZZ_OPTIONS)
+fuzz-loaders: $(VENV)/.installed-fuzz
 	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
 FUZZ_BUILD = clang++ -std=c++17 -Icore -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)

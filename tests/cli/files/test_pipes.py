@@ -25,7 +25,7 @@ from polyak.training.checkpoint import NEWEST
 ROWS = 48_000
 KILLED_AFTER = 0.9
 """How much of the bytes comes before the pipe stalls and the run is killed."""
-STEPS = ("--block-bytes", "20000", "--checkpoint-every", "500", "-q")
+STEPS = ("--block-bytes", "20000", "--checkpoint-every", "2000", "-q")
 
 
 def vw_text() -> str:

@@ -58,7 +58,7 @@ def batch_optimum(loss, X, y, tau=1e-9, weights=None, steps=100):
         while objective(w - length * step) > objective(w) and length > 1e-12:
             length /= 2
         w = w - length * step
-        if gradient @ step < 1e-20:
+        if gradient @ step < 1e-17 * max(objective(w), 1e-3):  # nothing but rounding is left
             break
     return w[1:], w[0]
 
