@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.rows.sparse import Rows, SparseRows, core_arrays, take_rows
+from polyak.rows.sparse import Rows, SparseRows, bytes_of, core_arrays, take_rows
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -28,15 +28,16 @@ NEAR = 0.1
 a hundredth of the feature's second moment: columns of tables are centred before they come here."""
 
 
-def rows_at_a_time(n_features: int) -> int:
-    """Say how many rows of so many features are copied at a time.
+def rows_at_a_time(rows: Rows) -> int:
+    """Say how many of these rows are copied at a time.
 
     Examples
     --------
-    >>> rows_at_a_time(30), rows_at_a_time(784)
-    (16384, 5349)
+    >>> [rows_at_a_time(np.empty((20_000, width), np.float32)) for width in (30, 784)]
+    [16384, 5349]
     """
-    return max(min(MOST_ROWS, MOST_BYTES // (4 * max(n_features, 1))), 1)
+    each = bytes_of(rows) / max(len(rows), 1)
+    return max(int(min(MOST_ROWS, MOST_BYTES / max(each, 1))), 1)
 
 
 class Centre:

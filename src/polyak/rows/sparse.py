@@ -168,6 +168,14 @@ def row_widths(rows: Rows) -> NDArray[np.int64]:
     return widths
 
 
+def bytes_of(rows: Rows) -> int:
+    """Say how many bytes what is stored of rows takes, indices included."""
+    if not isinstance(rows, SparseRows):
+        return int(rows.nbytes)
+    stored = int(rows.indptr[-1]) - int(rows.indptr[0])
+    return stored * (rows.indices.itemsize + rows.values.itemsize)
+
+
 def check_rows(rows: Rows, n_features: int | None) -> None:
     """Refuse rows that no model can learn, or none of so many features.
 

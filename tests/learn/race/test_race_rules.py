@@ -146,21 +146,40 @@ def test_resumed_is_uninterrupted(kind, stops):
     same(whole, parts)
 
 
-def test_one_bank_for_many_models_goes_on(monkeypatch):
+def banks(learner: Learner) -> list[list[int]]:
+    return [lane.numbers for lane in learner.race.lanes]
+
+
+def test_one_bank_for_many_models_becomes_two(monkeypatch):
     """As in checkpoints of before there were two."""
     X, y = data("ten")
     whole, first = learner_of("ten"), learner_of("ten")
+    whole.learn(X, y)
     with monkeypatch.context() as patched:
         patched.setattr("polyak.learn.race.entering.MANY_MODELS", 1000)
-        whole.learn(X, y)
-        first.learn(X[:2500], y[:2500])
+        first.learn(X[:1500], y[:1500])
     page, arrays = first.state()
     again = Learner.from_state(page, arrays)
-    again.learn(X[2500:], y[2500:])
-    same(whole, again)
-    apart = learner_of("ten")
-    apart.learn(X[:2500], y[:2500])
-    assert len(apart.race.lanes) > len(first.race.lanes)
+    assert len(banks(again)) > len(banks(first))
+    assert sorted(again.race.running) == sorted(first.race.running)
+    again.learn(X[1500:], y[1500:])
+    assert banks(again) == banks(whole)
+    np.testing.assert_allclose(again.model().weights, whole.model().weights, rtol=1e-3, atol=1e-5)
+
+
+def test_the_eighth_class_brings_a_second_bank():
+    """So that it can be merged with races that knew eight from the start."""
+    X, y = data("ten")
+    seven, eight = X[y < 7], X[y < 8]
+    late, known = learner_of("ten"), learner_of("ten")
+    late.learn(seven[:1000], y[y < 7][:1000])
+    assert len(banks(late)) == 4
+    with pytest.warns(UserWarning, match="the class 7 first comes up in row"):
+        late.learn(eight, y[y < 8])
+    known.learn(eight[:1000], y[y < 8][:1000])
+    assert {tuple(bank) for bank in banks(late)} <= {
+        tuple(n for n in bank if n in late.race.running) for bank in banks(known)
+    }
 
 
 @pytest.mark.parametrize("kind", RECIPES)

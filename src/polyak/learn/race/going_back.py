@@ -15,7 +15,7 @@ from typing import Protocol
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.past import Past
 from polyak.learn.recipes import AnyCandidate, Candidate
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import Rows, bytes_of
 
 SMALL = 0.25
 """Beside a batch, a copy of all weights is small if it takes at most this share of its bytes."""
@@ -53,11 +53,4 @@ def before(race: Race, rows: Rows) -> Before | None:
     averaged = [c for c in race.candidates if isinstance(c, Candidate)]
     uncapped = any(c.step == "explicit" and not c.capped for c in averaged)
     of_weights = sum(lane.nbytes for lane in race.lanes)
-    return Before(race) if uncapped or of_weights <= SMALL * _bytes(rows) else None
-
-
-def _bytes(rows: Rows) -> int:
-    if not isinstance(rows, SparseRows):
-        return int(rows.nbytes)
-    stored = int(rows.indptr[-1]) - int(rows.indptr[0])
-    return stored * (rows.indices.itemsize + rows.values.itemsize)
+    return Before(race) if uncapped or of_weights <= SMALL * bytes_of(rows) else None

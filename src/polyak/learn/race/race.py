@@ -173,8 +173,9 @@ class Race:
         if not sees_to_it or (not again and total > self._most_rows()):
             for lane in self.lanes:
                 checked = checked._replace(rows=lane.check(*checked[:3]))
+        most = rows_at_a_time(given.rows) if self.problem.centre else sys.maxsize
         while done < total:
-            take = min(total - done, self._most_again() if again else self._most_rows())
+            take = min(total - done, most, sys.maxsize if again else self._most_rows())
             some = given.part(done, done + take), checked.part(done, done + take)
             milestones = [] if again else self._milestones_within(take)
             sums = self._learn_slice(*some, again=again, milestones=milestones)
@@ -185,10 +186,6 @@ class Race:
                     self.past.note(milestones, self._of_all(sums))
                 self.drop_who_left()
                 self._drop_at_doubling()
-
-    def _most_again(self) -> int:
-        centred = self.problem.centre
-        return rows_at_a_time(self.lanes[0].n_features) if centred else sys.maxsize
 
     def _most_rows(self) -> int:
         """How many rows until somebody may have to drop out, or as many as memory has room for."""

@@ -13,7 +13,7 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.lanes.constant import ConstantLane
-from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.past import Past
@@ -83,8 +83,9 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
     )
     race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
     race.drop_all_but(set(page["running"]))
-    if sum(isinstance(lane, SgdLane) for lane in race.lanes) != len(page["looked"]):
-        # It was stored when candidates of many models shared one bank, too.
+    as_now = race.lanes
+    if sum(isinstance(lane, SgdLane) for lane in as_now) != len(page["looked"]):
+        # Candidates had fewer models, or it was stored before those of many had two banks.
         race.lanes = lanes_of(race.candidates, recipe, problem, halves=False)
         race.drop_all_but(set(page["running"]))
     race.scored = page["scored"]
@@ -99,7 +100,14 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
             _of(f"bank{number}.", arrays),
             page["clock"],
         )
+    race.lanes = [_with(lane.numbers, race.lanes) for lane in as_now]
     return race
+
+
+def _with(numbers: list[int], lanes: list[Lane]) -> Lane:
+    """Give the lane that has these candidates, without the others."""
+    lane = next(lane for lane in lanes if set(numbers) <= set(lane.numbers))
+    return lane.select([lane.numbers.index(number) for number in numbers])
 
 
 def _of(prefix: str, arrays: Arrays) -> Arrays:

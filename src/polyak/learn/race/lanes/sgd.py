@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.centring import Centre, rows_at_a_time
+from polyak.learn.centring import Centre
 from polyak.learn.given import Given
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.lanes.counting import (
@@ -115,8 +115,7 @@ class SgdLane(Lane):
 
     def most_rows(self) -> int:
         """Say how many rows can be learned at once in bounded memory."""
-        most = rows_at_a_time(self.n_features) if len(self.centre) else sys.maxsize
-        return most if self.counts is None else min(most, max(1024, MOST_SCORES // len(self.bank)))
+        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.bank))
 
     # -- learning ------------------------------------------------------------------------------
 
