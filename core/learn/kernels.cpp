@@ -124,6 +124,7 @@ bool learn_row(Bank &bank, const Row &row, const Row &next, bool checked) {
       const double gain = view.settings.adagrad ? bank.template mean_squared_slope<Loss>() : 1.0;
       const double norm =
           precondition(row, p, rows, gain, view.settings.least, view.squares, view.scaled);
+      prefetch_each(view.squares, next);
       if (!bank.template advance<Loss>(norm + constant)) return false;
       if (bank.step_is_nonzero()) bank.lines.scatter(row.with(view.scaled), view.step);
     }

@@ -73,14 +73,17 @@ struct LogLoss : ForClasses {
   static double implicit_slope(double s, double y, double q) {
     const double m0 = y * s;
     double m = m0 > 0.0 ? m0 : m0 + q < 0.0 ? m0 + q : 0.0;
+    double u = 0.0;
     for (int i = 0; i < 100; ++i) {
-      const double u = 1.0 / (1.0 + std::exp(m));
-      const double move = (m0 + q * u - m) / (1.0 + q * u * (1.0 - u));
+      u = 1.0 / (1.0 + std::exp(m));
+      const double bend = u * (1.0 - u), move = (m0 + q * u - m) / (1.0 + q * bend);
       m += move;
-      // Each move squares the error of the one before, so what is left after this one is nothing.
-      if (std::fabs(move) <= 1e-8 * (1.0 + std::fabs(m))) break;
+      // Each move squares the error of the one before, and after a small one the slope is known
+      // without another exponential. That spares more than half of them.
+      u -= bend * move * (1.0 - (0.5 - u) * move);
+      if (std::fabs(move) <= 1e-6 * (1.0 + std::fabs(m))) break;
     }
-    return -y / (1.0 + std::exp(m));
+    return -y * u;
   }
 };
 

@@ -77,6 +77,18 @@ POLYAK_INLINE void count_squares(const Row &row, SquareCount count, double *squa
   }
 }
 
+// Counts rows' squares as they are.
+template <class Rows>
+void add_squares(const Rows &rows, double *squares) {
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const auto row = rows[i];
+    for (int64_t e = 0; e < row.size; ++e) {
+      const double x = static_cast<double>(row.value[e]);
+      squares[row.feature(e)] += x * x;
+    }
+  }
+}
+
 // Divides values by roots of their mean squares. A feature that has only been zero, or too small to
 // square, does not move.
 template <class W, class Value, class Root>

@@ -14,6 +14,7 @@
 #include "learn/bank_args.hpp"
 #include "learn/kernels.hpp"
 #include "learn/losses.hpp"
+#include "learn/precondition.hpp"
 #include "learn/read_out.hpp"
 #include "learn/slices.hpp"
 #include "learn/task_checks.hpp"
@@ -221,13 +222,7 @@ class BankStorage {
       return;
     any.visit([&](const auto &rows) {
       grow(checked_features(rows, limit_));
-      for (int64_t i = 0; i < rows.count; ++i) {
-        const auto row = rows[i];
-        for (int64_t e = 0; e < row.size; ++e) {
-          const double x = static_cast<double>(row.value[e]);
-          squares_[static_cast<size_t>(row.feature(e))] += x * x;
-        }
-      }
+      portable::add_squares(rows, squares_.data());
       view_.looked += rows.count;
     });
   }
@@ -272,18 +267,28 @@ class BankStorage {
 
   // Every field of every model: a row a field, a column a model.
   auto models() const {
-    return copy(fields_, {field_count, static_cast<size_t>(view_.models.count)});
+    return new_copy(fields_, {field_count, static_cast<size_t>(view_.models.count)});
   }
 
-  // The whole state, by name, in arrays of its own.
-  nb::dict state() {
+  // The whole state, by name, in arrays of its own; or that of some models.
+  nb::dict state(const std::optional<Integers> &some) {
     nb::dict out;
-    out["lines"] =
-        copy(lines_, {static_cast<size_t>(features_), static_cast<size_t>(2 * view_.models.count)});
-    out["squares"] = copy(squares_, {squares_.size()});
-    out["models"] = models();
+    out["squares"] = new_copy(squares_, {squares_.size()});
     out["clock"] = view_.clock;
     out["looked"] = view_.looked;
+    const int64_t K = view_.models.count;
+    const size_t features = static_cast<size_t>(features_), width = static_cast<size_t>(2 * K);
+    if (!some) {
+      out["lines"] = new_copy(lines_, {features, width});
+      out["models"] = models();
+      return out;
+    }
+    std::vector<int64_t> columns(some->data(), some->data() + some->size());
+    for (const int64_t k : columns)
+      if (k < 0 || k >= K) refuse("there is no model ", k, " of ", K);
+    out["models"] = columns_of(fields_.data(), field_count, width / 2, columns);
+    for (size_t j = 0; j < some->size(); ++j) columns.push_back(K + columns[j]);
+    out["lines"] = columns_of(lines_.data(), features, width, columns);
     return out;
   }
 
@@ -347,13 +352,6 @@ class BankStorage {
     nb::gil_scoped_release release;
     check_targets(task, rows, wanted_);
     check_weights(task, rows, view_.models.count);
-  }
-
-  template <class Vector>
-  static auto copy(const Vector &from, std::initializer_list<size_t> shape) {
-    auto out = new_array<typename Vector::value_type>(shape);
-    std::copy(from.begin(), from.end(), out.data());
-    return out;
   }
 
   // To where the weights are, which move as they grow.

@@ -117,7 +117,7 @@ void bind_owned(nb::module_ &m, const char *name) {
       .def("grow", alone(&B::grow))
       .def("weights", alone(&B::weights), "last"_a, "begin"_a = 0, "end"_a = nb::none())
       .def("intercepts", alone(&B::intercepts), "last"_a)
-      .def("state", alone(&B::state))
+      .def("state", alone(&B::state), "models"_a = nb::none())
       .def("set_state", alone(&B::set_state), "lines"_a, "squares"_a, "models"_a, "clock"_a,
            "looked"_a)
       .def("models", alone(&B::models))

@@ -140,12 +140,15 @@ def _moments_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]
     if len(places) and int(places.max()) > 2 * len(places):  # else counting is faster than sorting
         names, places = np.unique(places, return_inverse=True)
     numbers = np.bincount(places)
-    often = np.flatnonzero(2 * numbers > len(rows))
-    features = often if names is None else names[often].astype(np.int64)
+    often = 2 * numbers > len(rows)
+    of_often = often[places]  # of wide rows none, or nearly none
+    places, values = places[of_often], values[of_often]
     first = np.zeros(len(numbers))
     first[places[::-1]] = values[::-1]
-    away, squares = np.bincount(places, values - first[places]), np.bincount(places, values**2)
+    away = np.bincount(places, values - first[places], len(numbers))
+    squares = np.bincount(places, values**2, len(numbers))
     means = first * (numbers / count) + away / count
+    features = np.flatnonzero(often) if names is None else names[often].astype(np.int64)
     return features, means[often], squares[often] / count
 
 

@@ -283,6 +283,9 @@ def sync_folder(folder: str) -> None:
     os.close(descriptor)
 
 
+PLAIN = (str, bool, int, type(None))
+
+
 def plain(value: Any) -> Any:
     """Reduce a value to what JSON holds; numbers that are not finite become None.
 
@@ -294,10 +297,10 @@ def plain(value: Any) -> Any:
     >>> plain({"loss": np.float64("nan"), "rows": np.int64(3), "start": (1.0, None)})
     {'loss': None, 'rows': 3, 'start': [1.0, None]}
     """
-    if value is None or isinstance(value, str | bool | int):
-        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, PLAIN):
+        return value
     if hasattr(value, "_asdict"):  # a NamedTuple
         value = value._asdict()
     if isinstance(value, dict):

@@ -302,15 +302,12 @@ class Bank:
     def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
         """Give a bank of only these models, each as it stands."""
         keep = np.arange(len(self))[list(models)]
-        state = self.state()
-        state["lines"] = np.ascontiguousarray(state["lines"][:, np.r_[keep, len(self) + keep]])
-        state["models"] = np.ascontiguousarray(state["models"][:, keep])
         chosen = Bank.__new__(Bank)
         chosen.__dict__.update(self.__dict__)
         for name in ("alpha", "outputs", "replicas"):
             setattr(chosen, name, getattr(self, name)[keep])
         chosen._make_core()
-        chosen.set_state(state)
+        chosen.set_state(self._core.state(keep))
         return chosen
 
     def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:

@@ -276,6 +276,8 @@ class Race:
         self.drop_all_but(chosen)
 
     def _in_order(self, since: float, numbers: list[int], *, fresh: bool = False) -> list[int]:
+        if len(numbers) < 2:
+            return numbers
         losses, last = self._losses(since, fresh=fresh), reserve_of(self.lanes)
         return sorted(numbers, key=lambda number: (number in last, losses[number], number))
 
