@@ -20,7 +20,7 @@ SCORED_BYTES = 1 << 22
 """The same for scoring, which ends soon after the last block is parsed: that comes sooner so."""
 LONGEST_LINE = 1 << 26
 """How many bytes a line may have, unless somebody says otherwise: more is not believed to end."""
-BLOCKS = 16
+BLOCKS = 12
 """How many blocks to parse at most before they are asked for: as rows, about 4 MB each."""
 
 KEPT_OF_VW = (["tag"], ["*"])
