@@ -78,10 +78,10 @@ struct LogLoss : ForClasses {
       u = 1.0 / (1.0 + std::exp(m));
       const double bend = u * (1.0 - u), move = (m0 + q * u - m) / (1.0 + q * bend);
       m += move;
-      // Each move squares the error of the one before, and after a small one the slope is known
-      // without another exponential. That spares more than half of them.
+      // Each move squares the error of the one before, and after a small one the slope is known,
+      // to eleven digits, without another exponential. That spares more than half of them.
       u -= bend * move * (1.0 - (0.5 - u) * move);
-      if (std::fabs(move) <= 1e-6 * (1.0 + std::fabs(m))) break;
+      if (std::fabs(move) <= 1e-7 * (1.0 + std::fabs(m))) break;
     }
     return -y * u;
   }

@@ -77,7 +77,7 @@ POLYAK_INLINE void count_squares(const Row &row, SquareCount count, double *squa
   }
 }
 
-// Counts rows' squares as they are.
+// Counts the squares of rows that are only looked at, as they are: nobody takes a step by them yet.
 template <class Rows>
 void add_squares(const Rows &rows, double *squares) {
   for (int64_t i = 0; i < rows.count; ++i) {

@@ -286,7 +286,7 @@ class BankStorage {
     std::vector<int64_t> columns(some->data(), some->data() + some->size());
     for (const int64_t k : columns)
       if (k < 0 || k >= K) refuse("there is no model ", k, " of ", K);
-    out["models"] = columns_of(fields_.data(), field_count, width / 2, columns);
+    out["models"] = columns_of(fields_.data(), field_count, static_cast<size_t>(K), columns);
     for (size_t j = 0; j < some->size(); ++j) columns.push_back(K + columns[j]);
     out["lines"] = columns_of(lines_.data(), features, width, columns);
     return out;

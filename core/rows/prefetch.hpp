@@ -42,20 +42,21 @@ POLYAK_INLINE void prefetch(const DenseRow<Value> &row, int64_t i) {
 #endif
 }
 
-// What is kept of every feature of a row, one number each.
-template <class T, class Value, class Index>
-POLYAK_INLINE void prefetch_each(const T *numbers, const SparseRow<Value, Index> &row) {
-  for (int64_t i = 0; i < row.size; ++i) fetch(numbers, static_cast<uintptr_t>(row.feature(i)));
-}
-template <class T, class Value>
-POLYAK_INLINE void prefetch_each(const T *, const DenseRow<Value> &) {}
-
 // The same for the whole row. Spread over the work on the row it is better still: the processor
 // waits if too much is under way at a time.
 template <class Row>
 void prefetch(const Row &row) {
   for (int64_t i = 0; i < row.size; i += 8) prefetch(row, i);
 }
+
+// What is kept of every feature of a row, one number each. That of a dense row follows itself,
+// which the processor sees.
+template <class T, class Value, class Index>
+POLYAK_INLINE void prefetch_each(const T *numbers, const SparseRow<Value, Index> &row) {
+  for (int64_t i = 0; i < row.size; ++i) fetch(numbers, static_cast<uintptr_t>(row.feature(i)));
+}
+template <class T, class Value>
+POLYAK_INLINE void prefetch_each(const T *, const DenseRow<Value> &) {}
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

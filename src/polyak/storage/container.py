@@ -30,6 +30,8 @@ Page = dict[str, Any]
 
 KEY = "polyak"
 """The one entry of the safetensors header's metadata that is ours."""
+PLAIN = (str, bool, int, type(None))
+"""What JSON holds as it is. Floats need a look: it holds finite ones only."""
 
 
 _TYPES = {
@@ -281,9 +283,6 @@ def sync_folder(folder: str) -> None:
     with contextlib.suppress(OSError):
         os.fsync(descriptor)
     os.close(descriptor)
-
-
-PLAIN = (str, bool, int, type(None))
 
 
 def plain(value: Any) -> Any:
