@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace polyak {
 
@@ -44,7 +45,16 @@ struct Settings {
   F(loss)            /* the weighted losses of the averaged model, */                       \
   F(loss_squared)    /* their squares, */                                                   \
   F(error)           /* its errors, */                                                      \
-  F(confusion)       /* and, a group's first model: rows where a wrong class scored highest */
+  F(confusion)       /* a group's first model: rows where a wrong class scored highest, */   \
+  F(rated)           /* the losses as candidates are compared by them: see RowLimits */      \
+  F(capped)          /* and how many losses were above their row's cap */
+
+// How a row counts where candidates are compared: no loss counts for more than `cap`, and the row's
+// weight is multiplied by `share`.
+struct RowLimits {
+  double cap, share;
+};
+constexpr RowLimits no_limits{std::numeric_limits<double>::infinity(), 1.0};
 
 struct Models {
   int64_t count;
@@ -70,6 +80,7 @@ struct BankArgs {
   // Room for one row: 2K numbers each, then K each, then 4 a class, then one per nonzero.
   W *sums, *step;
   double *gamma, *y, *w, *score, *room;
+  RowLimits limits;  // of the row being learned
   W *scaled;  // with proximal steps one per nonzero and model
   W *rates;   // what those go by: 5K numbers
 };
@@ -84,6 +95,7 @@ struct Task {
   const int64_t *order;  // the rows to learn, in this order; or null for all as they stand
   int64_t count;
   double *scores;  // if not null: the averaged models' scores of each row before it is learned
+  const RowLimits *limits;  // of the rows in the order they are learned; or null for none
   bool unchecked;  // nobody has looked at the rows yet: stop at one that is not in order
 };
 

@@ -181,6 +181,9 @@ struct BankKernel : Count {
     m.loss[k] += w * lost;
     m.loss_squared[k] += w * lost * lost;
     m.error[k] += w * error<Loss>(score, y);
+    const bool counts_fully = lost <= view.limits.cap;  // false for a loss that is not a number
+    m.rated[k] += w * view.limits.share * (counts_fully ? lost : view.limits.cap);
+    m.capped[k] += !counts_fully;
   }
 
  private:

@@ -163,6 +163,7 @@ int64_t learn_rows(Bank &bank, const Rows &rows, const Task &task) {
     ++view.clock;
     if (view.replicas) draw_replicas(view);
     if (task.scores) view.score = task.scores + n * view.models.count;
+    view.limits = task.limits ? task.limits[n] : no_limits;
     const int64_t next = n + 1 < task.count ? task.order ? task.order[n + 1] : n + 1 : i;
     if (!learn_row<Loss>(bank, row, rows[next], !task.unchecked, nonzeros)) return i;
     if (task.classes && view.settings.progressive) bank.count_multiclass_error(task.classes[i]);

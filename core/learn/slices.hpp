@@ -28,6 +28,7 @@ DenseRows<Value> rows_from(DenseRows<Value> rows, int64_t begin) {
 inline Task slice_task(Task task, int64_t begin, int64_t end, int64_t models) {
   task.count = end - begin;
   if (task.scores) task.scores += begin * models;
+  if (task.limits) task.limits += begin;
   if (task.order) {
     task.order += begin;
     return task;

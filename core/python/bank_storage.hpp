@@ -72,14 +72,15 @@ class BankStorage {
 
   OneAtATime door;  // for whoever calls from Python: learning lets other threads run
 
-  // Learns the rows and gives every field of every model as it was at each stop: after so many
-  // rows. Rows that were checked are not looked through again.
+  // Learns the rows and returns every field of every model at each stop: after that many rows. The
+  // progressive sums are then set to zero, so that those of the next stop are of the rows between.
+  // Rows that were checked are not looked through again.
   NewDoubles learn(
       const AnyRows &any, const CheckedRows *checked, std::optional<Doubles> targets,
       std::optional<Integers> classes, std::optional<Doubles> weights,
       std::optional<Integers> order,
       std::optional<nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>> scores,
-      const Integers &stops) {
+      std::optional<Doubles> limits, const Integers &stops) {
     const int64_t rows = any.count(), models = view_.models.count;
     if (rows <= 0) refuse("there are no rows to learn from");
     if (!targets && !classes) refuse("there are no targets");
@@ -90,6 +91,11 @@ class BankStorage {
       check_length("rows of room for scores", scores->shape(0), task.count);
       if (static_cast<int64_t>(scores->shape(1)) != models) refuse("scores need a column a model");
       task.scores = scores->data();
+    }
+    if (limits) {
+      check_length("limits of rows", limits->shape(0), task.count);
+      if (limits->ndim() != 2 || limits->shape(1) != 2) refuse("limits need a cap and a share");
+      task.limits = reinterpret_cast<const RowLimits *>(limits->data());
     }
     check_stops(stops.data(), stops.size(), task.count);
     NewDoubles notes = new_array<double>({stops.size(), field_count, static_cast<size_t>(models)});
@@ -140,6 +146,7 @@ class BankStorage {
       const int64_t stopped = learn_until(*stop);
       if (stopped != all_learned) return stopped;
       notes = std::copy(fields_.begin(), fields_.end(), notes);
+      reset_progressive_sums();
     }
     return learn_until(task.count);
   }
@@ -311,6 +318,10 @@ class BankStorage {
     features_ = features;
     view_.clock = clock;
     view_.looked = looked;
+  }
+
+  void reset_progressive_sums() {  // all fields from the first of them on
+    std::fill(view_.models.weight, fields_.data() + fields_.size(), 0.0);
   }
 
   int64_t clock() const { return view_.clock; }

@@ -69,23 +69,26 @@ void bind_learn(nb::class_<B> &bank) {
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
-             std::optional<Scores> scores, const Integers &stops) {
+             std::optional<Scores> scores, std::optional<Doubles> limits, const Integers &stops) {
             const Inside inside(self.door);
             return self.learn({indptr, indices, values}, nullptr, targets, classes, weights, order,
-                              scores, stops);
+                              scores, limits, stops);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "classes"_a.none(),
-          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "stops"_a)
+          "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "limits"_a.none(),
+          "stops"_a)
       .def(
           "learn",
           [](B &self, const CheckedRows &rows, std::optional<Doubles> targets,
              std::optional<Integers> classes, std::optional<Doubles> weights,
-             std::optional<Integers> order, std::optional<Scores> scores, const Integers &stops) {
+             std::optional<Integers> order, std::optional<Scores> scores,
+             std::optional<Doubles> limits, const Integers &stops) {
             const Inside inside(self.door);
-            return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, stops);
+            return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, limits,
+                              stops);
           },
           "rows"_a, "targets"_a.none(), "classes"_a.none(), "weights"_a.none(), "order"_a.none(),
-          "scores"_a.noconvert().none(), "stops"_a);
+          "scores"_a.noconvert().none(), "limits"_a.none(), "stops"_a);
 }
 
 template <class W>
@@ -120,6 +123,7 @@ void bind_owned(nb::module_ &m, const char *name) {
       .def("state", alone(&B::state), "models"_a = nb::none())
       .def("set_state", alone(&B::set_state), "lines"_a, "squares"_a, "models"_a, "clock"_a,
            "looked"_a)
+      .def("reset_progressive_sums", alone(&B::reset_progressive_sums))
       .def("models", alone(&B::models))
       .def("set_models", alone(&B::set_models), "models"_a)
       .def_prop_ro("clock", alone(&B::clock))

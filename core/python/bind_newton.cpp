@@ -238,11 +238,15 @@ nb::tuple logistic_look(ReadBlock Z, Column targets, std::optional<Column> weigh
   return nb::make_tuple(found, values, gradient);
 }
 
-NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double most, int threads) {
-  const size_t rows = scores.shape(0), models = scores.shape(1), size = 4 * models;
+NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix limits,
+                         int threads) {
+  const size_t rows = scores.shape(0), models = scores.shape(1), size = 5 * models;
   check_size(targets.shape(0), rows);
   check_size(weights.shape(0), rows);
-  auto sums = new_array<double>({4, models});
+  check_size(limits.shape(0), rows);
+  check_size(limits.shape(1), 2);
+  const auto *of_rows = reinterpret_cast<const RowLimits *>(limits.data());
+  auto sums = new_array<double>({5, models});
   nb::gil_scoped_release release;
   std::vector<double> of_halves(2 * size);
   by_halves(
@@ -254,7 +258,8 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, double m
                                           weights.data() + begin,
                                           int64_t(models)};
         POLYAK_CALL(add_up(block, scores.data() + begin * models,
-                           LogisticSums{most, at, at + models, at + 2 * models, at + 3 * models}));
+                           LogisticSums{of_rows + begin, at, at + models, at + 2 * models,
+                                        at + 3 * models, at + 4 * models}));
       });
   for (size_t k = 0; k < size; ++k) sums.data()[k] = of_halves[k] + of_halves[size + k];
   return sums;
@@ -327,8 +332,8 @@ void bind_newton(nb::module_ &m) {
   m.def("logistic_curvature", logistic_curvature, nb::arg("scores"),
         "Give the second derivative of the logistic loss at each score.");
   m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
-        nb::arg("most"), nb::arg("threads") = 1,
-        "Add up logistic losses, their squares, errors, and losses up to a bound.");
+        nb::arg("limits"), nb::arg("threads") = 1,
+        "Sum logistic losses, their squares, errors, losses within limits, and how many exceed.");
   m.def("fit_classes", fit_classes, nb::arg("Z"), nb::arg("own"), nb::arg("weights").none(),
         nb::arg("shrink"), nb::arg("W"), nb::arg("threads"),
         "Minimise the losses of a softmax for each penalty; give weights and their gradient.");

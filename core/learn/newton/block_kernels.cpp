@@ -257,16 +257,20 @@ void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSu
     for (int64_t m = 0; m < block.models; ++m) {
       for (int64_t i = 0; i < count; ++i) own[i] = scores[(first + i) * block.models + m];
       losses_of(own, targets, count, losses);
-      double loss = 0.0, square = 0.0, error = 0.0, capped = 0.0;
+      double loss = 0.0, square = 0.0, error = 0.0, rated = 0.0, capped = 0.0;
       for (int64_t i = 0; i < count; ++i) {
         loss += weights[i] * losses[i];
         square += weights[i] * losses[i] * losses[i];
         error += (own[i] > 0.0) != (targets[i] > 0.0) ? weights[i] : 0.0;
-        capped += weights[i] * std::min(losses[i], sums.most);
+        const auto [cap, share] = sums.limits[first + i];
+        const bool counts_fully = losses[i] <= cap;
+        rated += weights[i] * share * (counts_fully ? losses[i] : cap);
+        capped += !counts_fully && weights[i] > 0.0;
       }
       sums.losses[m] += loss;
       sums.squares[m] += square;
       sums.errors[m] += error;
+      sums.rated[m] += rated;
       sums.capped[m] += capped;
     }
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "learn/bank_args.hpp"
 #include "learn/newton/block_sums.hpp"
 
 namespace polyak {
@@ -28,11 +29,11 @@ struct LogisticLook {
   double *scores, *values, *gradient;
 };
 
-// Sums of weights times something, a number a model each: losses, their squares, wrong signs, and
-// losses of no more than `most`.
+// Sums over rows, a number a model each: losses, their squares and wrong signs times the rows'
+// weights, losses within the rows' limits, and how many were capped.
 struct LogisticSums {
-  double most;
-  double *losses, *squares, *errors, *capped;
+  const RowLimits *limits;
+  double *losses, *squares, *errors, *rated, *capped;
 };
 
 #define POLYAK_DECLARE(build)                                                               \

@@ -278,7 +278,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     @property
     def progressive_score_(self) -> float:
-        """The coefficient of determination on rows not yet learned, the mean over the outputs.
+        """The coefficient of determination on rows not yet learned, of all outputs together.
 
         For other losses than squared error it is the share of a constant's loss, over the later
         half of the rows, that the model does without.
@@ -288,11 +288,11 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
             if learner.loss.name != "squared_error":
                 recent = learner.recent()
                 return 1.0 - recent["loss"] / recent.get("constant_loss", np.nan)
-            errors = 2.0 * learner.race.leader().losses()  # the loss is half the squared error
-            variance = self._spread.variance()
-        missed = np.divide(errors, variance, out=np.ones_like(errors), where=variance > 0)
-        missed[(variance == 0) & (errors == 0)] = 0.0  # as scikit-learn has it
-        return float(1.0 - missed.mean())
+            errors = 2.0 * learner.progressive_loss  # the loss is half the squared error
+            variance = float(self._spread.variance().sum())
+        if variance == 0.0:  # as scikit-learn has it
+            return 1.0 if errors == 0.0 else 0.0
+        return 1.0 - errors / variance
 
     def predict(self, X: Any) -> Floats:
         """Predict values.

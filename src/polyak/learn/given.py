@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 class Given(NamedTuple):
     """Rows with their targets and weights, and which of them to learn in which order.
 
+    ``limits`` stand in the order of learning: how each row counts where candidates are compared,
+    see `polyak.learn.race.row_limits`.
+
     Examples
     --------
     >>> given = Given(np.eye(4), np.arange(4.0), order=np.array([3, 1, 0]))
@@ -28,6 +31,7 @@ class Given(NamedTuple):
     targets: NDArray[Any]
     weights: Floats | None = None
     order: NDArray[np.int64] | None = None
+    limits: Floats | None = None
 
     @property
     def total(self) -> int:
@@ -35,13 +39,14 @@ class Given(NamedTuple):
         return len(self.rows) if self.order is None else len(self.order)
 
     def part(self, begin: int, end: int) -> Given:
-        """Give the rows that are learned from begin to end."""
+        """Return the rows that are learned from begin to end."""
+        limits = None if self.limits is None else self.limits[begin:end]
         if self.order is not None:
-            return self._replace(order=self.order[begin:end])
+            return self._replace(order=self.order[begin:end], limits=limits)
         if end - begin == len(self.rows):
             return self
         some = None if self.weights is None else self.weights[begin:end]
-        return Given(self.rows[begin:end], self.targets[begin:end], some)
+        return Given(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
 
     def taken(self, rows: Any = None) -> Given:
         """Give them as they are to be learned: copies, if there is an order.
@@ -52,7 +57,7 @@ class Given(NamedTuple):
             return self if rows is None else self._replace(rows=rows)
         own = None if self.weights is None else self.weights[self.order]
         rows = take_rows(self.rows, self.order) if rows is None else rows
-        return Given(rows, self.targets[self.order], own)
+        return Given(rows, self.targets[self.order], own, limits=self.limits)
 
 
 class Once:

@@ -221,7 +221,7 @@ class Learner:
     def _progressive(self, what: int) -> float:
         if self.race is None:
             return float("nan")
-        sums = self.race.sums()[self.race.leader().number]
+        sums = self.race.totals()[self.race.leader().number]
         return mean(sums[what], sums[0])
 
     @reads
@@ -331,7 +331,7 @@ class Learner:
 
     def _keep_back(self, given: Given) -> None:
         """Wait with rows until calibration has as many as it looks at, then learn them all."""
-        rows, targets, weights, order = given
+        rows, targets, weights, order, _ = given
         if len(rows):
             check_weighted_rows(rows, weights, self.n_features)
             if not self.loss.classifies or self.classes is not None:
@@ -350,7 +350,7 @@ class Learner:
 
     def _begin(self, given: Given) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        rows, targets, weights, order = given
+        rows, targets, weights, order, _ = given
         first = slice(None) if order is None else order[:CALIBRATION_ROWS]
         sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
         sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]

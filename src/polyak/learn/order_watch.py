@@ -26,6 +26,7 @@ from polyak import _core
 from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.given import Given
 from polyak.learn.race import Race
+from polyak.learn.race.history import measure
 from polyak.learn.race.leader import Leader
 from polyak.learn.targets import encode
 from polyak.losses import Loss
@@ -100,7 +101,7 @@ class OrderWatch:
         Also by how much that is larger than if rows of larger weight were as many rows of weight
         one, which is what the sums of a race take them for.
         """
-        rows, targets, weights, _ = self.early.joined()
+        rows, targets, weights, *_ = self.early.joined()
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
         scores = _core.score_rows(*core_arrays(rows), matrix) + intercept
@@ -136,9 +137,9 @@ class OrderWatch:
 
 
 def _stretch(race: Race, number: int, begin: float, end: float) -> tuple[float, float]:
-    """Give a candidate's mean loss between two shares of all rows, and its standard error."""
-    past, now = race.past, race.sums()
-    if end < 1.0:
-        now = now - past.gained(now, end * race.scored)[1]
-    measured = past.measure(now, number, race.scored, begin * race.scored, race.problem.outputs)
+    """Return a candidate's mean loss between two shares of all rows, and its standard error."""
+    history = race.history
+    first, last = history.place(begin * race.scored), history.place(end * race.scored)
+    sums = history.total(first, last) if end < 1.0 else history.total(first, now=race.sums())
+    measured = measure(sums[number], race.scored, race.problem.outputs)
     return measured["loss"], measured["loss_std_err"]

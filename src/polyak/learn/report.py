@@ -35,7 +35,7 @@ def training_report(
     moments: Floats | None,
 ) -> TrainingReport:
     """Tell of a race whose leader is the model."""
-    count, loss, _, errors = race.sums()[leader.number]
+    count, loss, _, errors = race.totals()[leader.number, :4]
     std_err = race.measure(leader.number)["loss_std_err"]
     lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
     lately["roc_auc"] = leader.roc_auc()
@@ -47,7 +47,10 @@ def training_report(
         progressive_loss=_finite(float(loss / count)) if count > 0 else None,
         progressive_loss_std_err=_finite(std_err),
         progressive_error=_finite(float(errors / count)) if count > 0 else None,
-        recent=Measure(**{name: _finite(value) for name, value in lately.items()}),
+        recent=Measure(
+            **{name: _finite(value) for name, value in lately.items()},
+            left_out=bool(race.left_out),
+        ),
         calibration=None
         if bins is None
         else Reliability(**{name: tuple(values) for name, values in bins.items()}),
@@ -111,7 +114,7 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     running, problem = set(race.running), race.problem
     averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
     together = problem.one_vs_rest and averaged.takes_softmax
-    curves = race.past.curves(race.sums(), race.scored)
+    curves = race.history.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
             **_settings(candidate, softmax=together),

@@ -103,7 +103,11 @@ class CandidateReport:
 
 
 class Measure(NamedTuple):
-    """How a model did on some rows, each scored before it was learned.
+    """How a model did on rows that it had not learned: the estimate that its choice rests on.
+
+    Where all rows were at hand and few, each was ``left_out`` in turn; otherwise they are the later
+    half of the rows, each scored before it was learned. ``capped`` losses were so large that they
+    counted in part where candidates were compared; in ``loss`` they count in full.
 
     ``constant_loss`` is that of the best constant so far, where it raced, and ``r2`` the share of
     it that a model for squared error does without. ``roc_auc`` is known for two classes whose
@@ -117,6 +121,8 @@ class Measure(NamedTuple):
     constant_loss: float | None = None
     r2: float | None = None
     roc_auc: float | None = None
+    capped: int = 0
+    left_out: bool = False
 
 
 class Reliability(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.free_memory import check_memory
 from polyak.learn.calibration import BINS, SCALES
-from polyak.learn.race.past import SUMS
+from polyak.learn.race.history import SUMS
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 from polyak.storage.shapes import (
@@ -173,7 +173,7 @@ def _check_race(learner: dict[str, Any], arrays: Arrays) -> None:
         raise ValueError("its marks do not rise from zero")
     if marks[-1] > race["scored"]:
         raise ValueError("its last mark is of a row to come")
-    _demand(arrays, "history", "float64", (len(marks), len(candidates), SUMS))
+    _demand(arrays, "history", "float64", (len(marks) - 1, len(candidates), SUMS))
     classes = None if learner["classes"] is None else len(learner["classes"]["values"])
     labels = classes is not None and learner["outputs"] > 1  # a model each
     several = classes is not None and classes > 2 and not labels
@@ -221,7 +221,7 @@ def _check_constant(arrays: Arrays, race: dict[str, Any], classes: int | None) -
     """Compare the arrays of the constant with each other."""
     outputs = race["outputs"]
     kinds = outputs * (1 if race["one_vs_rest"] else 2) if classes else 1 + outputs
-    lengths = {"total": SUMS, "since": SUMS, "seen": kinds, "then": kinds, "constant": outputs}
+    lengths = {"since": SUMS, "seen": kinds, "then": kinds, "constant": outputs, "usual": 2}
     for name, length in lengths.items():
         _demand(arrays, f"constant.{name}", "float64", (length,))
     if "sampled" in race["constant"]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS, SCALES
+from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
-from polyak.learn.newton.limits import first_fit, most_features, next_fit
+from polyak.learn.newton.limits import most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.scoring import SEGMENT
 from polyak.storage.shapes import flag, many, maybe, real, record, whole, word
@@ -25,7 +26,7 @@ NEWTON = record(
         "left": maybe(word()),
         "_learned_again": whole(),
         "_first_block": flag,
-        "_solved": whole(),
+        "fitted": whole(),
         "_counted": whole(),
         "block": whole(WIDE_BLOCK, LONG_BLOCK),
         "histogram": maybe(record({"rows": whole(), "mark": whole(1)})),
@@ -124,12 +125,10 @@ def _check_held(
     if (get("held.weights", (held,)) < 0).any():
         raise ValueError("its held rows have negative weights")
     get("held.fresh", (held,))
-    inside = page["_counted"] <= held <= page["clock"] and page["_solved"] <= held
-    exact, least = recipe["loss"] == "squared_error", page["block"]
-    if exact and not recipe["intervals"]:
-        least = max(page["clock"] - held, first_fit(width))
-    elif page["_first_block"]:
-        least = next_fit(page["_solved"], width, exact=exact)
-    end = min(least, page["block"], page["_counted"] + SEGMENT)
+    inside = page["_counted"] <= held <= page["clock"] and page["fitted"] <= page["clock"]
+    cadence = Cadence()
+    cadence.fitted = page["fitted"]
+    due = max(cadence.next_fit(width) - (page["clock"] - held), 1)
+    end = min(due, page["block"], page["_counted"] + SEGMENT)
     if not inside or held >= end:  # then they would have been learned
         raise ValueError("its held rows and its block do not fit each other")

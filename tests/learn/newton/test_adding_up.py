@@ -42,7 +42,7 @@ def test_parts_add_up_to_the_whole(loss, with_base):
         parts = [lane_of(loss, X[piece], y[piece]) for piece in pieces]
     parts[0].merge(parts[1:], base)
     assert parts[0].clock == 30_000
-    assert parts[0].sums()[0, 0] == 30_000
+    assert not parts[0].sums().any()  # the race keeps those of the parts
     errors = np.sqrt(np.diagonal(whole.sandwich().covariance[0]))[1:]
     away = np.abs(parts[0].weights()[0] - whole.weights()[0]) / errors
     assert away.max() < (0.01 if loss == "squared_error" else 0.5)

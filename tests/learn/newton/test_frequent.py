@@ -70,8 +70,9 @@ def test_squared_error_is_that_of_the_features_alone(first_names):
     alone.learn(as_rows(X[:, features]), y)
     coef, intercept = lane.weights(X.shape[1])
     assert np.count_nonzero(coef[0]) <= len(features)
-    np.testing.assert_allclose(coef[:, features], alone.weights()[0], atol=2e-3)
-    np.testing.assert_allclose(intercept, alone.weights()[1], atol=2e-3)
+    # The sizes of columns, by which weights are penalised, are those of other rows.
+    np.testing.assert_allclose(coef[:, features], alone.weights()[0], rtol=5e-3, atol=2e-3)
+    np.testing.assert_allclose(intercept, alone.weights()[1], rtol=5e-3, atol=2e-3)
 
 
 def test_parts_add_up_with_the_features_that_all_know():

@@ -72,8 +72,8 @@ def test_a_column_that_wanders_off(loss):
     late = []
     for rows in (X, wandering):  # at first it is all guesswork how the column goes on
         lane = NewtonLane(loss, rows[:1000])
-        before = lane.learn(rows, y, stops=[15_000])[0]
-        late.append((lane.sums() - before)[1])
+        lane.learn(rows, y, stops=[15_000])
+        late.append(lane.sums()[1])
     assert late[1].min() == pytest.approx(late[0].min(), rel=0.01)
 
 

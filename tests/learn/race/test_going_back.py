@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import polyak.learn.race as racing
 from polyak.errors import DivergenceError
 from polyak.learn.bank import Bank
 from polyak.learn.learner import Learner
@@ -114,4 +113,4 @@ def test_memory_that_runs_out() -> None:
         learner.learn(far, y[:1])
     assert [lane.clock for lane in learner.race.lanes] == clocks
     assert len(learner.race.running) == running
-    np.testing.assert_array_equal(racing.Race.sums(learner.race)[:, 0].max(), 1100)
+    np.testing.assert_array_equal(learner.race.totals()[:, 0].max(), 1100)

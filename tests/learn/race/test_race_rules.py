@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 from polyak.learn.learner import Learner
-from polyak.learn.race.past import Past
+from polyak.learn.race.history import SUMS, RaceHistory
+from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport
@@ -256,21 +257,42 @@ def test_a_strong_penalty_leaves_little(loss, alpha):
     assert np.abs(learner.model().weights).max() < 1.5 / min(alpha, 10.0)
 
 
-def test_one_absurd_row_does_not_decide_who_leads():
-    """Who is better in all stretches but the one that row is in leads, however large its loss."""
-    past = Past(3)
+def interval(losses, rows=100.0):
+    losses = np.asarray(losses)
+    return np.stack(
+        [np.full(len(losses), rows), *(rows * losses,) * 2, losses, rows * losses, 0 * losses],
+        axis=1,
+    )
+
+
+def test_a_huge_loss_does_not_hide_those_that_follow():
+    history = RaceHistory(2)
+    history.add(
+        [100, 200, 300],
+        np.stack([interval([1e70, 1.0]), interval([3.0, 1.0]), interval([3.0, 1.0])]),
+    )
+    assert history.rated(100, np.zeros((2, SUMS))).tolist() == [3.0, 1.0]
+    assert history.curves(np.zeros((2, SUMS)), 300)[0]["curve"] == [
+        [100, 1e70],
+        [200, 3.0],
+        [300, 3.0],
+    ]
+
+
+def test_limits_follow_the_constant():
     rng = np.random.default_rng(0)
-    total = np.zeros((3, 4))
-    for milestone in range(1, 17):
-        losses = np.array([1.0, 1.1, 2.0]) * rng.uniform(0.8, 1.2)
-        losses += [2e9, 1e9, 0.0] if milestone == 12 else 0.0  # the constant knows no feature
-        total = total + np.stack([np.full(3, 100.0), 100 * losses, 100 * losses, losses], axis=1)
-        past.note([100 * milestone], total[None])
-    assert past.losses(total, 800).argmin() == 2
-    assert past.losses(total, 800, [0, 1]).argmin() == 0
-    # What was learned from the row tells from then on.
-    for milestone in range(17, 20):
-        losses = np.array([9.0, 1.1, 2.0])
-        total = total + np.stack([np.full(3, 100.0), 100 * losses, 100 * losses, losses], axis=1)
-        past.note([100 * milestone], total[None])
-    assert past.losses(total, 900, [0, 1]).argmin() == 1
+    lost = np.square(rng.normal(size=2000)) / 2.0
+    lost[7] = 5e7
+    cap, share = limits_of_all(lost, None, bounded=False).T
+    assert share[7] * lost[7] < 0.06 * lost[share == 1.0].sum()
+    assert (np.delete(share, 7) == 1.0).all()
+    assert (cap >= 10.0 * lost).all()
+    # A rare class is dear to the constant, and counts in full.
+    rare = np.where(np.arange(2000) < 5, 6.0, 0.0025)
+    cap, share = limits_of_all(rare, None, bounded=True).T
+    assert (share == 1.0).all()
+    assert (cap[:5] > 60.0).all()
+    # One absurd weight does not.
+    weights = np.where(np.arange(2000) == 3, 1e9, 1.0)
+    share = limits_of_all(np.full(2000, 0.7), weights, bounded=True)[:, 1]
+    assert (share * weights)[3] < 200.0

@@ -154,6 +154,7 @@ class Bank:
         *,
         order: ArrayLike | None = None,
         scores: Floats | None = None,
+        limits: Floats | None = None,
         again: bool = False,
         stops: NDArray[np.int64] | None = None,
     ) -> Floats | None:
@@ -169,10 +170,14 @@ class Bank:
             Which rows to learn, in which order; all as they stand by default.
         scores : float64 array of shape (rows to learn, models), optional
             Receives the averaged models' scores of each row before it was learned.
+        limits : float64 array of shape (rows to learn, 2), optional
+            The largest loss that counts on each row, and the row's share, in the sum of "rated"
+            losses; see `polyak.learn.race.row_limits`.
         again : bool
             The rows were learned before, so the progressive scores leave them out.
         stops : array of int, optional
-            After how many of the rows to note the numbers that each model keeps.
+            After how many of the rows to note the numbers that each model keeps, and to set its
+            progressive sums to zero.
 
         Returns
         -------
@@ -190,7 +195,7 @@ class Bank:
         given = (*core_rows(X), *checks.targets(y, classes=self.one_vs_rest))
         weights, which = checks.array(sample_weight, np.float64), checks.array(order, np.int64)
         try:
-            notes = self._core.learn(*given, weights, which, scores, noted)
+            notes = self._core.learn(*given, weights, which, scores, limits, noted)
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from error
         if again:
@@ -210,6 +215,10 @@ class Bank:
         """
         targets = None if self.one_vs_rest else checks.array(y, np.float64)
         return self._core.check(*core_rows(X), targets, checks.array(sample_weight, np.float64))
+
+    def reset_progressive_sums(self) -> None:
+        """Set the progressive sums of all models to zero."""
+        self._core.reset_progressive_sums()
 
     def warm_up(self, X: Any) -> None:
         """Show the preconditioner some rows before any is learned.

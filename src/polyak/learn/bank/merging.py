@@ -29,8 +29,8 @@ from polyak.learn.bank.proximal import added_up
 
 Floats = NDArray[np.float64]
 
-SUMS = ("weight", "loss", "loss_squared", "error", "confusion")
-"""The numbers of a model that only ever grow, row by row: its progressive scores."""
+SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
+"""The progressive sums of a model, since they were last set to zero."""
 LINES_AT_A_TIME = 1 << 14
 
 

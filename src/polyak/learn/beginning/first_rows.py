@@ -53,7 +53,7 @@ class FirstRows:
         arrays: dict[str, NDArray[Any]] = {}
         if not self.parts:
             return page, arrays
-        rows, targets, weights, _ = self.joined()
+        rows, targets, weights, *_ = self.joined()
         if isinstance(rows, SparseRows):
             page[f"{self.name}_width"] = rows.n_features
             arrays[f"{self.name}.indptr"], arrays[f"{self.name}.indices"] = (

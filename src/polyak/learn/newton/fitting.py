@@ -25,8 +25,6 @@ THINNED = 4
 BLOCKS_TO_THIN = 8
 """With few columns a matrix costs less, and is thinned once there are so many times as many blocks:
 then all rows of a block would make up no more of the whole."""
-GROWTH = np.log(5 / 4)
-"""Squared error's equations are solved anew once there are so many more rows, as a logarithm."""
 
 
 def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
@@ -35,31 +33,18 @@ def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
     return np.concatenate([first, standard.mean_squares])[:, None] * penalties
 
 
-def is_due(before: int, rows: int) -> bool:
-    """Tell whether there are so many more rows than before that other weights would score better.
-
-    Examples
-    --------
-    >>> is_due(0, 50), is_due(4096, 8192), is_due(400_000, 404_096)
-    (True, True, False)
-    """
-    return before == 0 or int(np.log(rows) / GROWTH) > int(np.log(before) / GROWTH)
-
-
 def fit_exactly(
     held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int, *, due: bool
 ) -> Information:
-    """Add the rows to the sums that squared error needs; weights for scores, if due, are nearly so.
+    """Add the rows to the sums that squared error needs; if due, solve for weights to score by.
 
-    Nothing but scores depends on those.
+    Nothing but scores depends on those weights, so they are not solved for to the last digit.
     """
     Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
     weighted = targets if weights is None else targets * weights[:, None]
     G = before.G[0] + gram(Z, weights, threads)
     b = before.P[:, 0] + times_transposed(Z, weighted, threads)
-    W = before.W
-    if due:
-        W = penalty.nearly(G, b, W, lead, threads)
+    W = penalty.nearly(G, b, before.W, lead, threads) if due else before.W
     M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
 

@@ -30,6 +30,8 @@ WIDE_BEFORE, MOST_WIDE = 2, 1 << 25
 """A block grows once there are so many of its size before it, as long as it takes no more memory:
 it is fitted in little more time than a shorter one, and no weights are older by much. With more
 than WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
+NO_LIMITS = (np.inf, 1.0)
+"""The cap and share of a row where nobody sets limits."""
 UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
@@ -61,6 +63,7 @@ class HeldRows:
         self._targets: Floats = np.zeros((longest, outputs))
         self._weights: Floats = np.ones(longest)
         self._fresh: Floats = np.ones(longest)  # zero for rows that were learned before
+        self._limits: Floats = np.ones((longest, 2))  # how rows count in comparisons
         self._threads = 1
         self._weighed: tuple[Floats | None] | None = None  # what `weights` gives, once it is known
 
@@ -116,18 +119,20 @@ class HeldRows:
     def _have_targets(self, rows: int) -> None:
         self._targets = np.zeros((rows, self._targets.shape[1]))
         self._weights, self._fresh = np.ones((2, rows))
+        self._limits = np.ones((rows, 2))
 
     def add(
         self,
         rows: SomeRows,
         targets: Floats,
         weights: Floats | None,
+        limits: Floats | None,
         standard: Standard,
         *,
         fresh: bool,
         threads: int = 1,
     ) -> int:
-        """Take rows in; say how often a feature was left out, being no column."""
+        """Hold more rows; return how often a feature was left out because it has no column."""
         place = slice(self.count, self.count + len(rows))
         self._weighed, self._threads = None, threads
         self._Z[place, : self.first] = 1.0
@@ -136,6 +141,7 @@ class HeldRows:
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
         self._fresh[place] = float(fresh)
+        self._limits[place] = NO_LIMITS if limits is None else limits
         self.count += len(rows)
         return others
 
@@ -148,7 +154,7 @@ class HeldRows:
         other = copy.copy(self)
         if to_change:
             other._Z = self._Z[: self.count].copy()
-            for name in ("_targets", "_weights", "_fresh"):
+            for name in ("_targets", "_weights", "_fresh", "_limits"):
                 setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -192,14 +198,19 @@ class HeldRows:
         """Give the weights of rows from one on, zero for those that tell nothing new."""
         return self._weights[begin : self.count] * self._fresh[begin : self.count]
 
+    def limits(self, begin: int) -> Floats:
+        """Return how rows from one on count in comparisons: each one's cap and share."""
+        return self._limits[begin : self.count]
+
     def state(self, columns: int) -> dict[str, NDArray[Any]]:
-        """Read out the rows that are held."""
+        """Return the rows that are held, as arrays."""
         held = slice(self.count)
         return {
             "held.rows": self._Z[held, :columns].copy(),
             "held.targets": self._targets[held].copy(),
             "held.weights": self._weights[held].copy(),
             "held.fresh": self._fresh[held].copy(),
+            "held.limits": self._limits[held].copy(),
         }
 
     def set_state(self, arrays: dict[str, NDArray[Any]], block: int) -> None:
@@ -213,3 +224,4 @@ class HeldRows:
         self._targets[: self.count] = arrays["held.targets"]
         self._weights[: self.count] = arrays["held.weights"]
         self._fresh[: self.count] = arrays["held.fresh"]
+        self._limits[: self.count] = arrays["held.limits"]

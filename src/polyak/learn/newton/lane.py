@@ -9,7 +9,6 @@ exact.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,27 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyak.learn.newton.age import degrees, mean_age
-from polyak.learn.newton.block.algebra import gram, times
-from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.algebra import gram
 from polyak.learn.newton.block.fewer_rows import FewerRows
-from polyak.learn.newton.block.leave_one_out import (
-    MOST_WORK,
-    is_cheap,
-    losses_left_out,
-    scores_left_out,
-)
+from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap, scores_left_out
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
-from polyak.learn.newton.information import Information, flat
+from polyak.learn.newton.information import Information
 from polyak.learn.newton.learning import BlockLearning
-from polyak.learn.newton.limits import first_fit, growth
-from polyak.learn.newton.progressive import SUMS
+from polyak.learn.newton.progressive import SUMS, progressive_sums
 from polyak.learn.newton.sandwich import drift, sandwich_of
-from polyak.learn.newton.softmax import ClassesBlock
-from polyak.learn.newton.softmax import losses_left_out as classes_left_out
+from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.losses import get_loss
-from polyak.losses.softmax import normalised_odds, own_class_losses
+from polyak.losses.softmax import normalised_odds
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -137,9 +127,9 @@ class NewtonLane(BlockLearning):
     def leaving_out(
         self, X: Rows, y: ArrayLike, sample_weight: Floats | None
     ) -> Callable[[int], Floats]:
-        """Give what tells, of a penalty's place, what each row loses by weights found without it.
+        """Return a function of a penalty's place: the scores of rows by weights found without them.
 
-        The rows are all that were learned; the outputs' losses are added up.
+        The rows are all that were learned; the scores have a column an output.
         """
         done = self._finished()
         first, shrink = int(self.fit_intercept), done._shrink(done.standard)
@@ -168,33 +158,42 @@ class NewtonLane(BlockLearning):
         matrix: Floats | None,
         place: int,
     ) -> Floats:
-        found = np.zeros(len(Z))
-        left = []
+        found = np.empty((len(Z), len(W)))
         for k, own in enumerate(W):
-            loss = self.loss if self.together else self._newton_loss(len(Z)).of_output(k)
+            loss = self._newton_loss(len(Z)).of_output(k)
             given = (loss, Z, targets[:, k], weights, own[:, [place]], shrink[:, [place]])
-            if self.together:
-                left.append(scores_left_out(*given)[:, 0])
-            else:
-                found += losses_left_out(*given, matrix)[:, 0]
-        if self.together:
-            found = own_class_losses(normalised_odds(np.stack(left, axis=-1)), targets)
-            return found if weights is None else found * weights
-        return found
+            found[:, k] = scores_left_out(*given, matrix)[:, 0]
+        return normalised_odds(found) if self.together else found
 
     def _sparse_left_out(
         self, Z: Floats, targets: Floats, weights: Floats | None, place: int
     ) -> Floats:
         """Leave rows out as if which weights are zero did not depend on any single one."""
-        found = np.zeros(len(Z))
+        found = np.zeros((len(Z), self.outputs))
         shrink = np.maximum(self._penalty(self.standard).shrink, INTERCEPT)
         for k in range(self._known.W.shape[2]):
             W = self._known.W[:, [place], k]
             there = np.flatnonzero(W)
             loss = self._newton_loss(len(Z)).of_output(k)
             own = (Z[:, there], targets[:, k], weights, W[there], shrink[there][:, [place]])
-            found += losses_left_out(loss, *own)[:, 0]
-        return found
+            found[:, k] = scores_left_out(loss, *own)[:, 0]
+        return normalised_odds(found) if self.together else found
+
+    def losses_of(self, scores: Floats, y: ArrayLike) -> Floats:
+        """Return the loss of rows that have these scores, summed over the outputs."""
+        signs = self._signs(np.asarray(y))
+        with np.errstate(over="ignore"):
+            losses = get_loss(self.loss).value(scores, signs)
+        return np.asarray((np.where(signs > 0, losses, 0.0) if self.together else losses).sum(1))
+
+    def sums_of(
+        self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
+    ) -> Floats:
+        """Return the sums of some rows' scores, one an output, as `progressive.SUMS` lists them."""
+        weights = np.ones(len(scores)) if sample_weight is None else sample_weight
+        how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
+        signs = self._signs(np.asarray(y))
+        return progressive_sums(self.loss, scores[:, None], signs, weights, limits, **how)
 
     def sandwich(self) -> Sandwich:
         """Give the weights at the smallest penalty and their covariance, for rows as they come."""
@@ -207,45 +206,6 @@ class NewtonLane(BlockLearning):
         with one_blas_thread():
             return sandwich_of(standard, W, known.G, known.M, shrink, rows, times)
 
-    def age(self, since: float, loss: float) -> Floats:
-        """Say what each penalty's scores since so many rows have lost by the age of the weights.
-
-        ``loss`` is the best one's mean loss since then, which says how much noise there is. See
-        `polyak.learn.newton.age`.
-        """
-        known, columns = self._known, len(self._known)
-        lost = np.zeros(len(self.penalties))
-        features, rows = len(self.standard), self.clock - self._learned_again
-        found = first_fit(features), self._held.block, growth(features, exact=self.exact)
-        age = mean_age(since, rows, *found)
-        if not (age > 0 and known.W.any() and math.isfinite(loss)):
-            return lost
-        ridge = np.maximum(self._shrink(self.standard)[:columns, 0] / self.penalties[0], INTERCEPT)
-        with one_blas_thread():
-            for k in range(1 if self.softmax else self.outputs):
-                G = known.G[k % len(known.G)]
-                if not G.any():  # all rows are still held
-                    G = self._held_hessian(k)
-                if self.softmax:
-                    lost += 0.5 * age * degrees(G, np.tile(ridge, self.outputs - 1), self.penalties)
-                    continue
-                bend = float(G[0, 0]) / self.clock if self.fit_intercept else 1.0
-                scale = get_loss(self.loss).noise(loss / self.outputs, bend)
-                lost += 0.5 * scale * age * degrees(G, ridge, self.penalties)
-        return lost
-
-    def _held_hessian(self, output: int) -> Floats:
-        """Give the Hessian of the held rows, for one output at the leading penalty."""
-        if self.softmax:
-            block = ClassesBlock(self._held.rows(len(self._known)), self._held.targets(), None)
-            scores = block.scores(flat(self._known.W[:, [self.lead]]))
-            return block.hessian(self.loss, scores[..., 0], safe=False)
-        Z, W = self._held.rows(len(self._known)), self._known.W[:, self.lead, output]
-        loss = self._newton_loss(self.clock).of_output(output)
-        scores = times(Z, W[:, None])[:, 0]
-        bend = curvature(loss, scores, self._held.targets()[:, output])
-        return gram(Z, bend, self.threads)
-
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Say how far weights have moved, in standard errors, and since how many rows."""
         return drift(self._earlier, self.clock, sandwich)
@@ -257,7 +217,7 @@ class NewtonLane(BlockLearning):
         if not (self._held.count or self.exact):
             return self
         done = copy.copy(self)
-        done.standard = copy.deepcopy(self.standard)
+        done.standard, done._cadence = copy.deepcopy((self.standard, self._cadence))
         changing = self._first_block or not self.standard.spread.all()
         done._held = self._held.copy(to_change=changing)
         with one_blas_thread():
@@ -276,6 +236,7 @@ class NewtonLane(BlockLearning):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out everything that learning changes: what JSON holds, and arrays."""
         page = {name: getattr(self, name) for name in _NUMBERS} | {"block": self._held.block}
+        page["fitted"] = self._cadence.fitted
         if self.closed:
             page |= {"closed": True, "_left_out": self._left_out}
         if self.sparsity is not None:
@@ -294,6 +255,7 @@ class NewtonLane(BlockLearning):
         """Go on from what ``state`` gave, to the last bit as if there had been no stop."""
         for name in _NUMBERS:
             setattr(self, name, page[name])
+        self._cadence.fitted = page["fitted"]
         self.closed, self._left_out = page.get("closed", False), page.get("_left_out", 0)
         self._weight = page.get("_weight", 0.0)
         for name in ("penalties", "totals", "lately"):
@@ -314,7 +276,7 @@ class NewtonLane(BlockLearning):
         """
         keep = [int(place) for place in penalties]
         chosen = copy.copy(self)
-        chosen.standard = copy.deepcopy(self.standard)
+        chosen.standard, chosen._cadence = copy.deepcopy((self.standard, self._cadence))
         chosen._held = self._held.copy(to_change=True)
         chosen.penalties, chosen._lately = self.penalties[keep], self._lately[keep]
         totals = self._totals.reshape(len(SUMS), len(self.penalties), self.outputs)
@@ -352,18 +314,20 @@ class NewtonLane(BlockLearning):
                 lane._known.padded(lane._columns).in_units(lane.standard, standard)
                 for lane in lanes
             ]
-        for name in ("_totals", "_lately", "_weight", "clock", "_learned_again"):
+        for name in ("_lately", "_weight", "clock", "_learned_again"):
             values = [sign * getattr(lane, name) for sign, lane in zip(signs, lanes, strict=True)]
             setattr(self, name, sum(values[1:], start=values[0]))
         with one_blas_thread():
             self._known = Information.added(parts, signs, self._penalty(standard))
         self.clock, self._learned_again = int(self.clock), int(self._learned_again)
+        self._cadence.fitted = self.clock
+        self._totals = np.zeros_like(self._totals)
         self.standard = standard
         self._earlier = []
         self._begin_block()
 
 
-_NUMBERS = ("clock", "left", "_learned_again", "_first_block", "_solved", "_counted")
+_NUMBERS = ("clock", "left", "_learned_again", "_first_block", "_counted")
 
 
 def _with_common_features(lanes: Sequence[NewtonLane]) -> list[NewtonLane]:

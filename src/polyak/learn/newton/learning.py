@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
+from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.fitting import (
     INTERCEPT,
     fit_curved,
     fit_exactly,
-    is_due,
     newton_steps,
     rows_of_matrix,
     shrink_of,
@@ -85,7 +85,7 @@ class BlockLearning(BlockScoring):
         self.clock, self.threads = 0, 1
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._first_block = True
-        self._solved = 0  # rows of the first block at the last fit
+        self._cadence = Cadence()
         self._counted = 0  # held rows that are in the sums
         self._bits = 64  # of the values of the last rows
         self._totals: Floats = np.zeros((len(SUMS), len(self)))
@@ -136,6 +136,7 @@ class BlockLearning(BlockScoring):
         *,
         order: NDArray[np.int64] | None = None,
         scores: Floats | None = None,
+        limits: Floats | None = None,
         again: bool = False,
         stops: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> Floats | None:
@@ -151,10 +152,13 @@ class BlockLearning(BlockScoring):
             Which rows to learn, in which order.
         scores : float64 array of shape (rows to learn, models), optional
             Receives the scores of each row by the weights before its block.
+        limits : float64 array of shape (rows to learn, 2), optional
+            Each row's cap and share where candidates are compared.
         again : bool
             The rows were learned before, so they are not scored.
         stops : array of int, optional
-            After how many of the rows to note the sums, which are given: (stops, sums, models).
+            After how many of the rows an interval of the race ends. The sums of each interval are
+            returned, of shape (stops, sums, models).
         """
         rows, targets = as_rows(X), np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -173,10 +177,12 @@ class BlockLearning(BlockScoring):
                     part = part if order is None else order[part]
                     some = rows[part] if order is None else taken(rows, part)
                     own = None if weights is None else weights[part]
-                    self._learn_part(some, targets[part], own, out, again=again)
+                    most = None if limits is None else limits[done : done + take]
+                    self._learn_part(some, targets[part], own, most, out, again=again)
                     done += take
                 if len(notes) < len(ends):
                     notes.append(self.sums())
+                    self.start_interval()
         return None if stops is None else np.array(notes).reshape(-1, *self._totals.shape)
 
     def _learn_part(
@@ -184,12 +190,13 @@ class BlockLearning(BlockScoring):
         rows: SomeRows,
         targets: NDArray[Any],
         weights: Floats | None,
+        limits: Floats | None,
         scores: Floats | None,
         *,
         again: bool,
     ) -> None:
         """Learn rows that do not go beyond the end of a segment."""
-        took = self._take(rows, targets, weights, again=again)
+        took = self._take(rows, targets, weights, limits, again=again)
         begin, own = self._held.count - took, None
         if scores is not None:
             own = scores[:took] = self._scores(begin)
@@ -199,8 +206,9 @@ class BlockLearning(BlockScoring):
             self.closed = True
             rest = slice(took, None)
             own = None if weights is None else weights[rest]
+            most = None if limits is None else limits[rest]
             out = None if scores is None else scores[rest]
-            self._learn_part(rows[rest], targets[rest], own, out, again=again)
+            self._learn_part(rows[rest], targets[rest], own, most, out, again=again)
         else:
             self._leave(TOO_MANY)
 
@@ -228,17 +236,24 @@ class BlockLearning(BlockScoring):
         return len(rows)
 
     def _take(
-        self, rows: SomeRows, targets: NDArray[Any], weights: Floats | None, *, again: bool
+        self,
+        rows: SomeRows,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        limits: Floats | None,
+        *,
+        again: bool,
     ) -> int:
-        """Hold rows until their block is full; say how many there was room for."""
+        """Hold rows until their block is full; return for how many there was room."""
         take = self._has_room(rows)
         if take < len(rows):
             rows, targets = rows[:take], targets[:take]
             weights = None if weights is None else weights[:take]
+            limits = None if limits is None else limits[:take]
             self._has_room(rows)
         self._bits = bits_of(rows)
         self._make_room()
-        own, fresh = (rows, self._signs(targets), weights), not again
+        own, fresh = (rows, self._signs(targets), weights, limits), not again
         self._left_out += self._held.add(*own, self.standard, fresh=fresh, threads=self.threads)
         self.clock += take
         self._learned_again += take if again else 0
@@ -250,8 +265,9 @@ class BlockLearning(BlockScoring):
             if held > self._counted:
                 self._count_segment(scores)
             if held == self._block_end():
-                short = self._first_block and held < self._held.block
-                provisional = short and (self.intervals or not self.exact)
+                # The sums of squared error need no rows, unless intervals need their slopes.
+                needs_rows = self.intervals or not self.exact
+                provisional = needs_rows and held < self._held.block
                 thins = self.closed and not provisional and len(self.standard) > MOST
                 counts = np.count_nonzero(self._held.features(), axis=0) if thins else None
                 others = self._left_out
@@ -279,7 +295,11 @@ class BlockLearning(BlockScoring):
     # -- the fit -------------------------------------------------------------------------------
 
     def _fit(self, *, provisional: bool) -> None:
-        """Find weights for all rows so far; unless it is provisional, forget the rows then."""
+        """Refit the weights to all rows so far; unless it is provisional, forget the held rows.
+
+        The held rows of a provisional fit are fitted again with the next ones, so that the weights
+        of the first block are the batch optimum of all its rows.
+        """
         features = self._held.features()[:, : len(self.standard)]
         self.standard.find_spreads(features, self.threads)
         if self._first_block and self.fit_intercept:
@@ -293,7 +313,8 @@ class BlockLearning(BlockScoring):
             self._leave("its numbers are too large")
             return
         self._known = known
-        self._solved = self._held.count
+        if not self.exact or self._is_due():
+            self._cadence.fitted = self.clock
         if self.intervals:
             own = known.W[:, self.smallest]
             self._earlier = remembered(self._earlier, self.clock, own, self.standard)
@@ -305,18 +326,21 @@ class BlockLearning(BlockScoring):
                 mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
                 self._move_centres(mean, square - mean * mean)
 
+    def _is_due(self) -> bool:
+        return self.clock >= self._cadence.next_fit(len(self.standard))
+
     def _found(self, before: Information, penalty: Ridge, *, provisional: bool) -> Information:
         """Give what is known of all rows; with a provisional fit nothing but weights is new."""
         held, lead, shrink = self._held, self.lead, penalty.shrink
         rows = held.count if self._first_block else self.clock
         if self.exact:
-            due = self.intervals or provisional or is_due(rows - held.count, rows)
+            due = self.intervals or self._is_due()
             known = fit_exactly(held, before, penalty, lead, self.threads, due=due)
             return before.with_weights(known.W) if provisional else known
-        dense = self.sparsity is None
-        if provisional and held.count < len(before) and dense and not self.softmax:
-            few = (self._newton_loss(held.count), held, before.W)
-            return before.with_weights(weights_of_few(*few, shrink, self.penalties, lead))
+        dense, few = self.sparsity is None, self._first_block and held.count < len(before)
+        if provisional and few and dense and not self.softmax:
+            own = (self._newton_loss(held.count), held, before.W)
+            return before.with_weights(weights_of_few(*own, shrink, self.penalties, lead))
         if self.softmax:
             blocks_before = (rows - held.count) // held.longest
             every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
@@ -328,7 +352,7 @@ class BlockLearning(BlockScoring):
         how = (self._newton_loss(rows), held, before, penalty)
         keep = not (provisional or self.intervals)  # else nobody asks for the steps' matrix
         steps = newton_steps(*how, start, lead, rows, self.threads, keep, thin=dense)
-        return before.with_weights(weights_of(steps)) if provisional else fit_curved(*how, steps)
+        return before.moved_to(weights_of(steps)) if provisional else fit_curved(*how, steps)
 
     def _newton_loss(self, rows: float) -> Loss:  # the loss, or one without corners
         return get_loss(self.loss).for_newton(rows, self._columns)
@@ -351,7 +375,7 @@ class BlockLearning(BlockScoring):
     def _begin_block(self) -> None:
         self._held.forget()
         self._scored = NOT_SCORED
-        self._counted = self._solved = 0
+        self._counted = 0
         self._first_block = False
         self._left_out = 0
         self._make_room()

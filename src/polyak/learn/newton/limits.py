@@ -18,14 +18,6 @@ which such classes would let grow without end.
 """
 WIDEST = 1024
 """How many features there may be, if there is one matrix: its products cost a row their square."""
-FIRST_FIT = 8
-"""Weights are first found after so many rows, then at every doubling until a block is full."""
-MANY_FEATURES, GROWTH, GROWTH_OF_MANY = 256, 2, 4
-"""With more features than so many, after four times as many rows: what costs then is to find
-weights, and not the rows. 60,000 x 784: a third of a second of two. Where sums are exact a fit is
-but to solve for them once."""
-FEATURES_A_ROW = 16
-"""With more features than so many times as that, they are first found after more rows."""
 
 
 def most_features(
@@ -46,36 +38,3 @@ def most_features(
         return WIDEST // (outputs - 1) - 1
     matrices = (1 if loss == "squared_error" else outputs) + (outputs if intervals else 0)
     return math.isqrt(WIDEST * WIDEST // matrices)
-
-
-def first_fit(features: int) -> int:
-    """Say after how many rows weights are first found.
-
-    Examples
-    --------
-    >>> first_fit(50), first_fit(800)
-    (8, 64)
-    """
-    return max(FIRST_FIT, 1 << (features // FEATURES_A_ROW).bit_length())
-
-
-def growth(features: int, *, exact: bool) -> int:
-    """Say how many times as many rows there are at the next fit; sums are exact for least squares.
-
-    Examples
-    --------
-    >>> growth(50, exact=False), growth(800, exact=False), growth(800, exact=True)
-    (2, 4, 2)
-    """
-    return GROWTH if exact or features <= MANY_FEATURES else GROWTH_OF_MANY
-
-
-def next_fit(rows: int, features: int, *, exact: bool) -> int:
-    """Say after how many rows weights are found that were last found after so many.
-
-    Examples
-    --------
-    >>> next_fit(0, 800, exact=False), next_fit(64, 800, exact=False), next_fit(64, 50, exact=False)
-    (64, 256, 128)
-    """
-    return max(growth(features, exact=exact) * rows, first_fit(features))

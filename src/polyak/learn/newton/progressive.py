@@ -11,9 +11,10 @@ from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
 
-SUMS = ("weight", "loss", "loss_squared", "error", "confusion")
-"""Each model's sums: rows, losses, their squares, errors, and, a group's first model's, rows where
-a wrong class scored highest."""
+SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
+"""Each model's sums, as a bank's: rows, losses, their squares, errors, a group's first model's rows
+where a wrong class scored highest, and losses within the rows' limits, with how many exceed."""
+RATED = SUMS.index("rated")
 
 
 def progressive_sums(
@@ -21,33 +22,33 @@ def progressive_sums(
     scores: Floats,
     targets: Floats,
     weights: Floats,
+    limits: Floats,
     *,
     one_vs_rest: bool,
     together: bool = False,
     threads: int = 1,
-) -> tuple[Floats, Floats]:
-    """Add up over rows what each model's scores say, and each penalty's losses, capped.
+) -> Floats:
+    """Return the sums of each model's scores over rows, of shape (SUMS, penalties * outputs).
 
-    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs). Of classes
-    that are learned ``together`` only the row's own loses: what counts is its probability.
+    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs), ``limits``
+    (rows, 2), see `polyak.learn.race.row_limits`. Of classes that are learned ``together`` only the
+    row's own loses: what counts is its probability.
 
     Examples
     --------
     >>> scores, targets = np.array([[[2.0]], [[-1.0]]]), np.array([[3.0], [1.0]])
-    >>> progressive_sums("squared_error", scores, targets, np.ones(2), one_vs_rest=False)
-    (array([[2. ],
-           [2.5 ],
-           [4.25],
-           [3. ],
-           [0. ]]), array([2.5]))
+    >>> limits = np.array([[1.5, 1.0], [1.5, 1.0]])
+    >>> progressive_sums("squared_error", scores, targets, np.ones(2), limits, one_vs_rest=False).T
+    array([[2.  , 2.5 , 4.25, 3.  , 0.  , 2.  , 1.  ]])
     """
     rows, penalties, outputs = scores.shape
     sums = np.zeros((len(SUMS), penalties * outputs))
     sums[0] = weights.sum()
     if loss == "log_loss" and outputs == 1:  # by far the most frequent, and in one go
-        most, flat = get_loss(loss).largest_loss, np.ascontiguousarray(scores[:, :, 0])
-        *sums[1:4], capped = _core.logistic_sums(flat, targets[:, 0], weights, most, threads)
-        return sums, capped
+        flat, own = np.ascontiguousarray(scores[:, :, 0]), np.ascontiguousarray(targets[:, 0])
+        found = _core.logistic_sums(flat, own, weights, limits, threads)
+        sums[1:4], sums[RATED:] = found[:3], found[3:]
+        return sums
     own = targets[:, None, :]
     values, slopes = value_and_slope(loss, scores, own)
     kind = get_loss(loss)
@@ -65,4 +66,8 @@ def progressive_sums(
     sums[3] = weights @ error.reshape(rows, -1)
     if one_vs_rest:
         sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
-    return sums, weights @ np.minimum(values, kind.largest_loss).sum(axis=2)
+    cap, share = limits.T
+    counts_fully = flat <= cap[:, None]  # false for a loss that is not a number
+    sums[RATED] = (weights * share) @ np.where(counts_fully, flat, cap[:, None])
+    sums[RATED + 1] = (weights > 0) @ ~counts_fully
+    return sums

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import WIDE, times
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.limits import first_fit, next_fit
-from polyak.learn.newton.progressive import progressive_sums
+from polyak.learn.newton.progressive import RATED, progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses.softmax import normalised_odds
@@ -44,6 +44,7 @@ class BlockScoring:
     """The held rows of a block, and the sums of their scores by the weights before it."""
 
     loss: str
+    left: str | None
     exact: bool
     penalties: Floats
     outputs: int
@@ -58,7 +59,7 @@ class BlockScoring:
     _held: HeldRows
     _known: Information
     _first_block: bool
-    _solved: int
+    _cadence: Cadence
     _bits: int
     _counted: int
     _totals: Floats
@@ -90,17 +91,10 @@ class BlockScoring:
         return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _block_end(self) -> int:
-        """Give the number of held rows at which weights are found, as they double at first.
-
-        The rows of the first block are held all the while, so that each time it is the batch
-        optimum of them all. Squared error has sums that say as much, and need hold none of them,
-        unless what their slopes spread is to be kept, which is better taken at later weights.
-        """
-        features, block = len(self.standard), self._held.block
-        if self.exact and not self.intervals:
-            return min(max(self.clock - self._held.count, first_fit(features)), block)
-        least = next_fit(self._solved, features, exact=self.exact) if self._first_block else block
-        return min(least, block)
+        """Return the number of held rows at which weights are refitted, or their block is full."""
+        before = self.clock - self._held.count
+        due = self._cadence.next_fit(len(self.standard)) - before
+        return min(max(due, 1), self._held.block)
 
     def _scores(self, begin: int) -> Floats:
         """Score held rows from one on, none of which is in the sums yet.
@@ -135,8 +129,8 @@ class BlockScoring:
         """Give weights with a column an output, the last axis."""
         return of_classes(W) if self.softmax else W
 
-    def _segment_sums(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Add up what the held rows that are not in the sums would add to them."""
+    def _segment_sums(self, scores: Floats) -> Floats:
+        """Return what the held rows that are not in the sums would add to them."""
         scores = scores.reshape(-1, len(self.penalties), self.outputs)
         if self.together and not self.softmax:
             scores = normalised_odds(scores)
@@ -145,6 +139,7 @@ class BlockScoring:
             scores,
             self._held.targets(self._counted),
             self._held.scoring_weights(self._counted),
+            self._held.limits(self._counted),
             one_vs_rest=self.one_vs_rest,
             together=self.together,
             threads=self.threads,
@@ -152,19 +147,27 @@ class BlockScoring:
 
     def _count_segment(self, scores: Floats | None = None) -> None:
         scores = self._scores(self._counted) if scores is None else scores
-        sums, lately = self._segment_sums(scores)
+        sums = self._segment_sums(scores)
         self._totals = self._totals + sums
         # A row counts as often as there are rows before it: later weights are more to the point.
         before = self.clock - self._held.count + self._counted
-        self._lately = self._lately + before * lately
+        rated = sums[RATED].reshape(len(self.penalties), -1).sum(axis=1)
+        self._lately = self._lately + before * rated
         self._counted = self._held.count
 
     def sums(self) -> Floats:
-        """Add up each model's rows, losses and so on, as `progressive.SUMS` lists them."""
+        """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
         if self._held.count == self._counted:
             return self._totals.copy()
         with one_blas_thread():
-            return self._totals + self._segment_sums(self._scores(self._counted))[0]
+            return self._totals + self._segment_sums(self._scores(self._counted))
+
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
+        if self.left is None and self._held.count > self._counted:
+            with one_blas_thread():
+                self._count_segment()
+        self._totals = np.zeros_like(self._totals)
 
     @property
     def lead(self) -> int:

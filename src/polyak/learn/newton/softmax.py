@@ -32,7 +32,7 @@ from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
 from polyak.losses import Loss
-from polyak.losses.softmax import odds_of_softmax, own_class_losses, softmax
+from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
 
@@ -145,7 +145,7 @@ def learn_classes(
 
     Where that is provisional nothing but the weights is new.
     """
-    if provisional and held.count < len(before):
+    if provisional and held.count == rows and held.count < len(before):
         return _learn_few(held, before, shrink, penalties, lead, threads)
     Z, classes = held.rows(len(before)), before.W.shape[2]
     block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
@@ -161,7 +161,7 @@ def learn_classes(
     after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
     W = unflat(after.W, classes)
     if provisional:
-        return before.with_weights(W)
+        return before.moved_to(W)
     assert after.G is not None
     return replace(before, W=W, P=unflat(after.P, classes), G=[after.G])
 
@@ -202,10 +202,10 @@ def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Fl
     return np.asarray(found.transpose(2, 0, 1) @ B), np.asarray(gradient.transpose(2, 0, 1) @ B)
 
 
-def losses_left_out(
+def scores_left_out(
     Z: Floats, targets: Floats, weights: Floats | None, V: Floats, shrink: Floats, place: int
 ) -> Floats:
-    """Give the loss of every row by a penalty's weights found without it.
+    """Return the log-odds of every row's classes by a penalty's weights found without it.
 
     As in `polyak.learn.newton.block.leave_one_out`, with matrices for numbers: where ``Q`` is a
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
@@ -217,10 +217,9 @@ def losses_left_out(
     matrix = block.hessian("log_loss", scores[..., 0], safe=False)
     inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
     if inverse is None:
-        return np.full(len(Z), np.inf)
+        return np.full((len(Z), block.classes), np.nan)
     moves = _moves(block, scores[..., 0], slopes[..., 0], inverse)
-    found = own_class_losses(odds_of_softmax(scores[..., 0] + moves), targets)
-    return found if weights is None else found * weights
+    return odds_of_softmax(scores[..., 0] + moves)
 
 
 def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from polyak.learn.race.history import RaceHistory
 from polyak.learn.race.lanes.lane import Lane
-from polyak.learn.race.past import Past
 from polyak.learn.recipes import AnyCandidate, Candidate
 from polyak.rows.sparse import Rows, bytes_of
 
@@ -27,7 +27,7 @@ class Race(Protocol):
     candidates: list[AnyCandidate]
     lanes: list[Lane]
     scored: int
-    past: Past
+    history: RaceHistory
 
 
 class Before:
@@ -37,7 +37,7 @@ class Before:
         # The race replaces this list when somebody drops out, and changes what is in it.
         self._lanes = race.lanes
         self._states = [(*lane.state(), lane.clock) for lane in race.lanes]
-        self._scored, self._milestones = race.scored, len(race.past.milestones)
+        self._scored, self._milestones = race.scored, len(race.history.milestones)
 
     def put_back(self, race: Race) -> None:
         """Make the race what it was."""
@@ -45,7 +45,7 @@ class Before:
         for lane, state in zip(self._lanes, self._states, strict=True):
             lane.set_state(*state)
         race.scored = self._scored
-        race.past.forget(self._milestones)
+        race.history.forget(self._milestones)
 
 
 def before(race: Race, rows: Rows) -> Before | None:

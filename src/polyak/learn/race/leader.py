@@ -34,10 +34,6 @@ class Leader(NamedTuple):
         """Say at which row its averages began, for each output."""
         return self.lane.average_start(self.place)
 
-    def losses(self) -> Floats:
-        """Give its progressive loss, an output each."""
-        return self.lane.losses(self.place)
-
     @property
     def softmax(self) -> bool:
         """Whether its classes are learned together, their probabilities being a softmax."""

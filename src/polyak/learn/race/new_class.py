@@ -36,8 +36,10 @@ from polyak.learn.calibration import BINS
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.one_class_more import with_one_class_more
+from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.softmax import basis
 from polyak.learn.newton.sparse.asking import is_sparse
+from polyak.learn.race.history import LOSS, RATED, SQUARES
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.race import Race
 from polyak.learn.race.storing import Arrays, Page, race_from_state, race_state
@@ -98,10 +100,10 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool, proximal: bool) -> None
 
     Where classes are learned together, it is the difference of the two that was one model.
     """
-    # Of the four sums, which are of all outputs together; only a row's own class loses, where they
-    # are learned together.
-    losses, each = [1, 2], 0.5 if halved else 1.0
-    arrays["history"][..., losses] *= 2.0 * each
+    # Sums of losses are of all outputs together; only a row's own class loses, where they are
+    # learned together.
+    each = 0.5 if halved else 1.0
+    arrays["history"][..., [LOSS, SQUARES, RATED]] *= 2.0 * each
     for number in range(len(page["looked"])):
         bank = f"bank{number}."
         arrays.pop(bank + "means", None)  # of proximal steps: they are to find others
@@ -113,7 +115,7 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool, proximal: bool) -> None
         field = _core.model_fields.index
         models[[field("bias"), field("bias_sum")], ::2] *= -1.0
         models[[field("bias"), field("bias_sum")]] *= each
-        models[[field("loss"), field("loss_squared")]] *= each
+        models[[field("loss"), field("loss_squared"), field("rated")]] *= each
         models[field("confusion")] = models[field("error")]
         arrays[bank + "models"] = models
     if "newton" in page:
@@ -124,12 +126,12 @@ def _mirror(page: Page, arrays: Arrays, *, halved: bool, proximal: bool) -> None
         for name in ("hessians", "spreads"):
             arrays[f"newton.{name}"] = np.concatenate([arrays[f"newton.{name}"]] * 2)
         totals = np.repeat(arrays["newton.totals"], 2, axis=1)
-        totals[losses] *= each
-        totals[4] = totals[3]
+        totals[[MODEL_SUMS.index(name) for name in ("loss", "loss_squared", "rated")]] *= each
+        totals[MODEL_SUMS.index("confusion")] = totals[MODEL_SUMS.index("error")]
         arrays["newton.totals"] = totals
         arrays["newton.lately"] = 2.0 * each * arrays["newton.lately"]
     if "constant" in page:
-        arrays["constant.total"][losses] *= 2.0 * each
+        arrays["constant.usual"][0] *= 2.0 * each
         arrays["constant.constant"] = _both(arrays["constant.constant"])
     for name in _histograms(arrays):
         counts = arrays[name][:, :, None]
@@ -216,7 +218,8 @@ def _insert(
 def _of_a_new_model(sibling: Floats, constant: float, *, detects: bool) -> Floats:
     """Give the numbers of a model that has stood at a constant for as long as its siblings ran."""
     new, field = sibling.copy(), _core.model_fields.index
-    none = ("tau", "loss", "loss_squared", "error", "running_iterate", "running_average")
+    sums = ("loss", "loss_squared", "error", "rated", "capped")
+    none = ("tau", *sums, "running_iterate", "running_average")
     new[[field(name) for name in none]] = 0.0
     new[field("scale")], new[field("bias")] = 1.0, constant
     if detects:  # negative rows alone would not have let averaging begin
@@ -254,7 +257,7 @@ def _insert_newton(
     weights, hessians = arrays["newton.weights"], arrays["newton.hessians"]
     forgotten = page["clock"] - len(arrays["newton.held.targets"])
     new = arrays["newton.totals"][:, :: arrays["newton.held.targets"].shape[1]].copy()
-    new[1:4] = 0.0  # its losses, their squares, its errors
+    new[1:] = 0.0  # all but the rows
     widened("newton.held.targets", -1.0)
     widened("newton.totals", new)
     if together:

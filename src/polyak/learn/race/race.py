@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.centring import rows_at_a_time
 from polyak.learn.given import Given, Once
-from polyak.learn.race.comparing import best_left_out
+from polyak.learn.race.comparing import sums_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import (
     best_and_slower,
@@ -24,6 +24,7 @@ from polyak.learn.race.dropping import (
 )
 from polyak.learn.race.entering import lanes_of
 from polyak.learn.race.going_back import before
+from polyak.learn.race.history import RATED, SUMS, RaceHistory, measure
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
@@ -35,7 +36,6 @@ from polyak.learn.race.milestones import (
     next_doubling,
     next_milestone,
 )
-from polyak.learn.race.past import Past
 from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.processors import processors
@@ -65,10 +65,12 @@ class Race:
         # the other processors to the others.
         self.is_part = False
         self.threads: int | None = None  # how many learn; as many as there are processors if None
-        # Intervals are of the weights of features: there the constant is only to compare with.
-        self.constant_may_win = not recipe.intervals
-        self.past = Past(len(candidates))
-        self.preferred: int | None = None  # who leads, where more is known than the past tells
+        # A given penalty says which weights are wanted, and intervals are of weights: there the
+        # constant is only to compare with.
+        self.constant_may_win = recipe.alpha == "auto" and not recipe.intervals
+        self.history = RaceHistory(len(candidates))
+        # The sums of candidates over rows they were fitted without, where all rows were at hand.
+        self.left_out: dict[int, Floats] = {}
 
     @property
     def clock(self) -> int:
@@ -116,7 +118,7 @@ class Race:
         After an error the race is as it was before, as far as `polyak.learn.race.going_back` says.
         """
         kept = before(self, given.rows)
-        self.preferred = None
+        self.left_out = {}
         try:
             for some in self._that_fit(given):
                 self._learn_all(some, again)
@@ -130,7 +132,7 @@ class Race:
 
         Then some candidates drop out, at the first such row, not at the batch it came in.
         """
-        rows, targets, weights, order = given
+        rows, targets, weights, order, _ = given
         widths = np.array([rows.shape[1]])  # as declared; it may be that no row is so wide
         if widths[0] > self._widest():
             check_rows(rows, self.problem.n_features)
@@ -183,7 +185,7 @@ class Race:
             if not again:
                 self.scored += take
                 if milestones:
-                    self.past.note(milestones, self._of_all(sums))
+                    self.history.add(milestones, self._of_all(sums))
                 self.drop_who_left()
                 self._drop_at_doubling()
 
@@ -198,13 +200,21 @@ class Race:
         """Give those among the next rows; where one is overdue, as after a merge, their end."""
         end = self.scored + rows
         found = milestones_between(self.scored, end)
-        return found if found or next_milestone(self.past.milestones[-1]) > end else [end]
+        return found if found or next_milestone(self.history.milestones[-1]) > end else [end]
 
     def _learn_slice(
         self, given: Given, checked: Given, *, again: bool, milestones: list[int]
     ) -> list[Floats]:
-        """Let every lane learn, and give its sums at each milestone."""
+        """Let every lane learn, and return the sums of its intervals.
+
+        The constant is the first to learn: it sets the limits by which rows count for the others.
+        """
         stops = np.array(milestones, dtype=np.int64) - self.scored
+        busy, free = self._by_cost()
+        of_free = [lane.learn(given, again=again, stops=stops) for lane in free]
+        if free and not again:
+            limits = free[0].limits
+            given, checked = given._replace(limits=limits), checked._replace(limits=limits)
         threads = 1 if self.is_part else self.threads or processors()
         centre, centred = self.problem.centre, Once()
 
@@ -219,19 +229,18 @@ class Race:
                 lane.newton.threads = threads
             return lane.learn(own, again=again, stops=stops)
 
-        busy, free = self._by_cost()
         if centre and all(isinstance(lane, SgdLane) for lane in busy):  # who would wait can help
             centred.get(lambda: shifted(threads))
         if len(busy) == 1 or self.is_part:
-            return [drive(lane) for lane in (*busy, *free)]
+            return [drive(lane) for lane in busy] + of_free
         # Lanes share nothing but the rows, so the number of threads leaves no trace. The last takes
         # longest, so it is the first to begin.
         done = on_threads(drive, busy[::-1], threads)[::-1]
-        return done + [drive(lane) for lane in free]
+        return done + of_free
 
-    def _by_cost(self) -> tuple[list[Lane], list[Lane]]:
-        """Give the lanes that take time, and after them the constant's, which is the last."""
-        free: list[Lane] = [lane for lane in self.lanes if isinstance(lane, ConstantLane)]
+    def _by_cost(self) -> tuple[list[Lane], list[ConstantLane]]:
+        """Return the lanes that take time, and after them the constant's, which is the last."""
+        free = [lane for lane in self.lanes if isinstance(lane, ConstantLane)]
         return self.lanes[: len(self.lanes) - len(free)], free
 
     def drop_who_left(self) -> None:
@@ -253,12 +262,10 @@ class Race:
             self.drop_all_but(set(self.running) - set(behind))
 
     def settle(self) -> None:
-        """After a merge: note where everybody stands, and let those drop out who are behind.
+        """Drop candidates that are behind after a merge.
 
         It is what happens at every doubling while one learner learns all rows.
         """
-        if self.scored > self.past.milestones[-1]:
-            self.past.note([self.scored], self.sums()[None])
         keep = most_after(self.scored, self.entered)
         if len(self.contenders) > keep:
             self._keep_best(keep, self.scored / 2)
@@ -267,33 +274,20 @@ class Race:
         best = self._in_order(since, self.contenders)
         stay = [lane.stays for lane in self.lanes]
         chosen = self.moving.union(best_and_slower(best, keep, self.candidates), *stay)
-        # Who may have to leave must not be alone.
-        averaged = [number for number in best if number in set(self.running_sgd)]
-        if averaged and not chosen & set(averaged) and any(lane.may_leave for lane in self.lanes):
-            chosen.add(averaged[0])
+        if any(lane.may_leave for lane in self.lanes):
+            # Averaged SGD may have to go on alone, so its candidates race as if it did.
+            entered = sum(isinstance(one, Candidate) for one in self.candidates) - len(self.moving)
+            averaged = [number for number in best if number in set(self.running_sgd)]
+            chosen.update(averaged[: most_after(self.scored, entered)])
         for lane in self.lanes:
             chosen.update([number for number in best if number in lane.numbers][: lane.fewest])
         self.drop_all_but(chosen)
 
-    def _in_order(self, since: float, numbers: list[int], *, fresh: bool = False) -> list[int]:
+    def _in_order(self, since: float, numbers: list[int]) -> list[int]:
         if len(numbers) < 2:
             return numbers
-        losses, last = self._losses(since, fresh=fresh), reserve_of(self.lanes)
+        losses, last = self.history.rated(since, self.sums()), reserve_of(self.lanes)
         return sorted(numbers, key=lambda number: (number in last, losses[number], number))
-
-    def _losses(self, since: float, *, fresh: bool) -> Floats:
-        """Give the candidates' losses since so many rows.
-
-        Beside averaged SGD, whose weights are new at every row, ``fresh`` leaves out what Newton
-        steps lost since theirs are not.
-        """
-        losses = self.past.losses(self.sums(), since, self.contenders)
-        if fresh and self.running_sgd:
-            for lane in self.lanes:
-                if isinstance(lane, NewtonRacer):
-                    own = losses[lane.numbers]
-                    losses[lane.numbers] = own - lane.age(since, float(own.min()))
-        return losses
 
     def drop_all_but(self, chosen: set[int]) -> None:
         """Go on with only these candidates."""
@@ -304,19 +298,20 @@ class Race:
     # -- what came out -------------------------------------------------------------------------
 
     def leader(self, *, contender: bool = False) -> Leader:
-        """Find the candidate with the lowest loss since half of the rows; or the best contender.
+        """Find the candidate with the lowest loss, or the best contender.
 
+        It is that of rows left out, where all are at hand; otherwise that since half of the rows.
         Once rows were learned again, losses no longer tell how the contenders compare with the
         constant, which learns nothing from that.
         """
-        best = None if contender else self.preferred
+        best = None if contender else self._best_left_out()
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
             running = [number for number in running if number not in self.moving]
-            best = self._in_order(self.scored / 2, running, fresh=True)[0]
+            best = self._in_order(self.scored / 2, running)[0]
             if self.clock == self.scored:
-                losses = partial(self._losses, fresh=True)
+                losses = partial(self.history.rated, now=self.sums())
                 best = moving_leader(best, self.running_moving, self.scored, losses)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         if isinstance(lane, ConstantLane):
@@ -337,35 +332,59 @@ class Race:
         if not self.can_compare(len(rows)):
             return
         newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
-        constants = (lane for lane in self.lanes if isinstance(lane, ConstantLane))
-        constant = next(constants, None) if self.constant_may_win else None
+        constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
         threads = self.threads or processors()
-        self.preferred = best_left_out(newton, constant, rows, targets, weights, threads)
+        with np.errstate(all="ignore"):
+            self.left_out = sums_left_out(newton, constant, rows, targets, weights, threads)
+
+    def _best_left_out(self) -> int | None:
+        """Return the candidate with the lowest loss of rows left out, if that is known."""
+        rated = {
+            number: sums[RATED]
+            for number, sums in self.left_out.items()
+            if self.constant_may_win or number != self.constant
+        }
+        return min(rated, key=lambda number: (rated[number], number), default=None)
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
         """Give weights and their covariance, where a lane that ran to the end has them."""
         return next((found for lane in self.lanes if (found := lane.sandwich())), None)
 
     def sums(self) -> Floats:
-        """Give what each candidate's rows, losses, squared losses and errors add up to."""
+        """Return each candidate's sums since the last milestone."""
         sums: Floats = self._of_all([lane.sums()[None] for lane in self.lanes])[0]
         return sums
 
+    def totals(self) -> Floats:
+        """Return each candidate's sums since the first row."""
+        return self.history.since(0, self.sums())
+
     def _of_all(self, sums: list[Floats]) -> Floats:
-        """Put the lanes' sums together; those who dropped out are as they stood."""
-        whole = np.repeat(self.past.sums[-1][None], len(sums[0]), axis=0)
+        """Put the lanes' sums together; those of candidates that do not run are zero."""
+        whole = np.zeros((len(sums[0]), len(self.candidates), SUMS))
         for lane, of_lane in zip(self.lanes, sums, strict=True):
             for stop, own in enumerate(of_lane):
                 if not (lane.has_left and np.isnan(own).any()):
                     whole[stop, lane.numbers] = own
-                elif stop:  # who left is as he stood at the milestone before
-                    whole[stop, lane.numbers] = whole[stop - 1, lane.numbers]
         return whole
 
+    @property
+    def _losses_per_row(self) -> int:
+        """How many losses a row has: of classes that are learned together, its own."""
+        together = self.problem.one_vs_rest and self.recipe.takes_softmax
+        return 1 if together else self.problem.outputs
+
     def measure(self, number: int, since: float = 0) -> dict[str, float]:
-        """Say how a candidate has done since so many rows; see `Past.measure`."""
-        return self.past.measure(self.sums(), number, self.scored, since, self.problem.outputs)
+        """Return how a candidate has done since so many rows; see `measure`."""
+        rows = self.scored - self.history.milestones[self.history.place(since)]
+        sums = self.history.since(since, self.sums())[number]
+        return measure(sums, rows, self._losses_per_row)
 
     def recent(self, number: int) -> dict[str, float]:
-        """Say how a candidate has done since half of the rows."""
+        """Return the estimate of a candidate's loss that the choice rests on.
+
+        That is of rows left out in turn where all were at hand, else of the later half of the rows.
+        """
+        if number in self.left_out:
+            return measure(self.left_out[number], self.scored, self._losses_per_row)
         return self.measure(number, self.scored / 2)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from polyak.learn.averaging import Averaging
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.race.entering import lanes_of
+from polyak.learn.race.history import SUMS, RaceHistory
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.sgd import SgdLane
-from polyak.learn.race.past import Past
 from polyak.learn.race.race import Race
 from polyak.learn.recipes import (
     AlphaCandidate,
@@ -47,11 +47,12 @@ def race_state(race: Race) -> tuple[Page, Arrays]:
         "clock": race.clock,
         "scored": race.scored,
         "looked": [lane["looked"] for lane, _ in banks],
-        "marks": list(race.past.milestones),
+        "marks": list(race.history.milestones),
         "histograms": [lane["histogram"] for lane, _ in banks],
     }
     centre = race.problem.centre
-    arrays: Arrays = {"history": np.stack(race.past.sums)}
+    intervals = np.array(race.history.intervals).reshape(-1, len(race.candidates), SUMS)
+    arrays: Arrays = {"history": intervals}
     if centre:
         arrays |= {"centre.features": centre.features, "centre.means": centre.means}
     for number, (_, of_lane) in enumerate(banks):
@@ -89,7 +90,7 @@ def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int 
         race.lanes = lanes_of(race.candidates, recipe, problem, halves=False)
         race.drop_all_but(set(page["running"]))
     race.scored = page["scored"]
-    race.past = Past.of(page["marks"], list(arrays["history"]))
+    race.history = RaceHistory.of(len(race.candidates), page["marks"], list(arrays["history"]))
     for number, lane in enumerate(race.lanes):
         name = _NAMES.get(type(lane))
         if name is not None:
@@ -136,20 +137,20 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     if not common:
         raise ValueError("the races have no candidate in common any more")
     then = 0 if base is None else base.scored
-    past = _halves([race, *others], common)
-    if base is not None:
-        past = Past.of(base.past.milestones, base.past.sums)
-        if then > past.milestones[-1]:
-            past.note([then], base.sums()[None])
+    scored = then + sum(one.scored - then for one in (race, *others))
+    if base is None:
+        history = _halves([race, *others], common, scored)
+    else:
+        history = _continued([race, *others], base, scored)
         base = copy.copy(base)  # whose lanes are replaced, not changed
     for one in (race, *others, *([] if base is None else [base])):
         one.drop_all_but(_with_constant(one, common))
     for number, lane in enumerate(race.lanes):
         theirs = [other.lanes[number] for other in others]
         lane.merge(theirs, None if base is None else base.lanes[number])
+        lane.start_interval()
     race.drop_who_left()
-    race.scored = then + sum(one.scored - then for one in (race, *others))
-    race.past = past
+    race.scored, race.history = scored, history
 
 
 def _alike(one: Race, other: Race, number: int) -> bool:
@@ -160,19 +161,29 @@ def _alike(one: Race, other: Race, number: int) -> bool:
     return (mine.adagrad is None) == (theirs.adagrad is None)
 
 
-def _halves(races: list[Race], common: set[int]) -> Past:
-    """Note where candidates stood when half of every race was over: later losses tell more."""
-    past = Past(len(races[0].candidates))
-    rows, sums = 0, past.sums[0].copy()
+def _halves(races: list[Race], common: set[int], scored: int) -> RaceHistory:
+    """Return a history of two intervals, the halves of all races: later losses tell more."""
+    history = RaceHistory(len(races[0].candidates))
+    rows, halves = 0, np.zeros((2, len(races[0].candidates), SUMS))
     numbers = sorted(_with_constant(races[0], common))
     for race in races:
-        then, gained = race.past.gained(race.sums(), race.scored / 2)
-        rows += then
+        place = race.history.place(race.scored / 2)
+        rows += race.history.milestones[place]
         theirs = sorted(_with_constant(race, common))  # the constant is the last of each
-        sums[numbers] += race.sums()[theirs] - gained[theirs]
-    if rows:
-        past.note([rows], sums[None])
-    return past
+        halves[0, numbers] += race.history.total(0, place)[theirs]
+        halves[1, numbers] += race.history.total(place, now=race.sums())[theirs]
+    history.add([rows, scored], halves)
+    return history
+
+
+def _continued(races: list[Race], base: Race, scored: int) -> RaceHistory:
+    """Return the base's history, and one interval of all that the races have scored since."""
+    known = len(base.history.intervals)
+    history = RaceHistory.of(len(base.candidates), base.history.milestones, base.history.intervals)
+    since = sum(race.history.total(known, now=race.sums()) for race in races)
+    # The rows since the base's last milestone are in the sums of every race.
+    history.add([scored], (since - (len(races) - 1) * base.sums())[None])
+    return history
 
 
 def _with_constant(race: Race, numbers: set[int]) -> set[int]:

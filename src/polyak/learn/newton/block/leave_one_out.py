@@ -38,7 +38,7 @@ def is_cheap(rows: int, columns: int, models: int, most: float = MOST_WORK) -> b
     return rows <= FEW_ROWS and (rows + columns) * columns**2 * models <= most
 
 
-def losses_left_out(
+def scores_left_out(
     loss: str | Loss,
     Z: NDArray[Any],
     targets: Floats,
@@ -47,7 +47,9 @@ def losses_left_out(
     shrink: Floats,
     matrix: Floats | None = None,
 ) -> Floats:
-    """Give the loss of every row by weights found without it, a column a penalty.
+    """Return the score of every row by weights found without it, a column a penalty.
+
+    It is NaN where no weights are finite.
 
     Parameters
     ----------
@@ -66,26 +68,8 @@ def losses_left_out(
     --------
     >>> Z, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 6.0])
     >>> free = np.zeros((1, 1))  # the mean of the others, without a penalty
-    >>> losses_left_out("squared_error", Z, y, None, np.array([[3.0]]), free).T
-    array([[3.555..., 0.888..., 0.   , 8.   ]])
-    """
-    scores = scores_left_out(loss, Z, targets, weights, W, shrink, matrix)
-    found = value_and_slope(loss, scores, targets[:, None])[0]
-    return found if weights is None else found * weights[:, None]
-
-
-def scores_left_out(
-    loss: str | Loss,
-    Z: NDArray[Any],
-    targets: Floats,
-    weights: Floats | None,
-    W: Floats,
-    shrink: Floats,
-    matrix: Floats | None = None,
-) -> Floats:
-    """Give the score of every row by weights found without it, a column a penalty.
-
-    It is not a number where no weights are.
+    >>> scores_left_out("squared_error", Z, y, None, np.array([[3.0]]), free).T
+    array([[3.666..., 3.333..., 3.   , 2.   ]])
     """
     found = np.empty((len(Z), W.shape[1]))
     for place, own in enumerate(shrink.T):

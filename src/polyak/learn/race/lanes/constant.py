@@ -1,10 +1,12 @@
 """The lane of the constant: what a model that knows no feature would have achieved.
 
 It is the best constant under the loss for all rows so far: their mean, or what the shares of the
-classes make it. It changes only at milestones, of which there are eight to every doubling, and at
-doublings before the first decision, so that all rows between are scored by the same number. Then a
-count of each class says what they all lose: it costs next to nothing, and is as honest as any other
-progressive loss.
+classes make it. It changes only at milestones, of which there are eight to every doubling, so that
+all rows between are scored by the same number. Then a count of each class says what they all lose:
+it costs next to nothing, and is as honest as any other progressive loss.
+
+Its losses also say how rows count where candidates are compared: see
+`polyak.learn.race.row_limits`.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.given import Given
+from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.race.milestones import FIRST_DECISION, milestones_between
-from polyak.learn.race.past import SUMS
+from polyak.learn.race.row_limits import FEWEST, LEAST, largest_size, row_limits
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
@@ -56,16 +58,16 @@ class ConstantLane(Lane):
         self.fit_intercept = fit_intercept
         self.n_features = problem.n_features or 0
         self.rows = 0  # scored; those learned again were not
-        self.total: Floats = np.zeros(SUMS)  # up to the last milestone
         # Weights of the classes; of labels the negative rows of each, then the positive; or the sum
         # of all weights, then of all targets.
         self.seen: Floats = np.zeros(self._kinds)
         self.then: Floats = np.zeros(self._kinds)  # the same at the last milestone
         self.since: Floats = np.zeros(SUMS)  # of targets that are numbers, since the milestone
-        # Where no sums tell the best constant, as they do of classes and of least squares.
-        by_sums = problem.classifies or loss == "squared_error"
-        self.sample = None if by_sums else TargetSample(problem.outputs)
+        self.sample = None if problem.classifies else TargetSample(problem.outputs)
         self.constant: Floats = self._best()
+        # The constant's mean loss, and the largest size of a row that counts in full.
+        self.usual: Floats = np.array([np.inf, np.inf])
+        self.limits: Floats = np.empty((0, 2))  # of the rows learned last
 
     @property
     def _kinds(self) -> int:
@@ -90,30 +92,37 @@ class ConstantLane(Lane):
         return rows
 
     def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
-        """Count rows and give the sums after so many of them, one stop after the other."""
-        _, targets, weights, order = given
+        """Count rows and return the sums of each interval that ends at one of the stops."""
+        targets, weights, order = given.targets, given.weights, given.order
         n = given.total
         self.clock += n
         if again:
             return np.empty((0, 1, SUMS))
         if order is not None:
             targets, weights = targets[order], None if weights is None else weights[order]
-        begin, notes = self.rows, []
-        moves = _moves_between(begin, begin + n)
-        ends = {begin + int(stop) for stop in stops}
-        for end in sorted(moves | ends | {begin + n}):
-            some = slice(self.rows - begin, end - begin)
-            self._count(targets[some], None if weights is None else weights[some])
-            self.rows = end
-            if end in moves:
-                self._move()
-            if end in ends:
-                notes.append(self.sums())
+        notes: list[Floats] = []
+        limits: list[Floats] = []
+        done = 0
+        for end in [*stops.tolist(), n]:
+            some = slice(done, end)
+            own = None if weights is None else weights[some]
+            limits.append(self._count(targets[some], own))
+            self.rows, done = self.rows + end - done, end
+            if len(notes) < len(stops):
+                notes.append(self.sums()[0])
+                self.start_interval()
+        self.limits = np.concatenate(limits)
         return np.array(notes).reshape(-1, 1, SUMS)
 
     def sums(self) -> Floats:
-        """Give the sums as they are now."""
-        return (self.total + self._sums_since())[None]
+        """Return the sums since the last milestone."""
+        return self._sums_since()[None]
+
+    def start_interval(self) -> None:
+        """From now on score by the best constant of all rows so far."""
+        self.since, self.then = np.zeros(SUMS), self.seen.copy()
+        self.constant = self._best()
+        self.usual = self._usual()
 
     def select(self, places: Sequence[int]) -> ConstantLane:
         """Give the lane itself: there is nobody to leave out."""
@@ -129,14 +138,12 @@ class ConstantLane(Lane):
             fit_intercept=self.fit_intercept,
             together=self.together,
         )
-        total = then.sums()[0] + sum(one.sums()[0] - then.sums()[0] for one in everyone)
         self.seen = then.seen + sum(one.seen - then.seen for one in everyone)
         self.rows = then.rows + sum(one.rows - then.rows for one in everyone)
         self.clock = then.clock + sum(one.clock - then.clock for one in everyone)
-        self.total, self.since = total, np.zeros(SUMS)
         if self.sample is not None:
             self.sample.join([one.sample for one in others if one.sample is not None])
-        self.then, self.constant = self.seen.copy(), self._best()
+        self.start_interval()
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Read out what learning changes: what JSON holds, and arrays."""
@@ -166,11 +173,6 @@ class ConstantLane(Lane):
         """Say that nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)
 
-    def losses(self, place: int) -> Floats:
-        """Give its progressive loss, all outputs together."""
-        count, loss = self.sums()[0, :2]
-        return np.array([loss / count if count > 0 else np.nan])
-
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Count all rows at the score that they would have now."""
         if not self.problem.classifies:
@@ -184,39 +186,73 @@ class ConstantLane(Lane):
             _core.count_scores(scores, signs, sides, found.counts[0, output : output + 1])
         return found
 
-    def losses_left_out(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
-        """Give what each of the rows, all that were learned, loses by the constant of the others.
+    def scores_left_out(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+        """Return the constant of all other rows, for each of the rows that were learned.
 
-        A row more or less changes the constant by next to nothing, so its Newton step will do.
+        A row more or less changes the constant by next to nothing, so one Newton step will do.
         """
-        from polyak.learn.newton.block.leave_one_out import losses_left_out
+        from polyak.learn.newton.block.leave_one_out import scores_left_out
 
         ones, penalty = np.ones((len(targets), 1)), np.full((1, 1), 1e-300)
         loss = get_loss(self.loss).for_newton(len(targets), 1)
-        found = np.zeros(len(targets))
+        found = np.zeros((len(targets), self.problem.outputs))
         for output, score in enumerate(self._best()):
             if self.problem.one_vs_rest:
                 goals = np.where(targets == output, 1.0, -1.0)
             else:
                 goals = np.asarray(targets, np.float64).reshape(len(targets), -1)[:, output]
-            W = np.full((1, 1), score if self.fit_intercept else 0.0)
+            W = np.full((1, 1), score)
             own = loss.of_output(output)
-            lost = losses_left_out(own, ones, goals, weights, W, penalty)[:, 0]
-            found += np.where(goals > 0, lost, 0.0) if self.together else lost
-        return found
+            if self.fit_intercept:
+                found[:, output] = scores_left_out(own, ones, goals, weights, W, penalty)[:, 0]
+        return normalised_odds(found) if self.together else found
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _count(self, targets: NDArray[Any], weights: Floats | None) -> None:
-        """Add rows up one after the other, so that batches leave no trace."""
+    def _count(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+        """Add rows up one after the other, so that batches leave no trace; return their limits."""
+        limits = np.empty((len(targets), 2))
         for begin in range(0, len(targets), ROWS_AT_A_TIME):
             some = slice(begin, begin + ROWS_AT_A_TIME)
             own = None if weights is None else weights[some]
             if self.problem.classifies:
+                lost = self._class_losses(targets[some])
+                sizes = np.ones(len(lost)) if own is None else own
+                limits[some] = row_limits(lost, sizes, *self.usual)
                 self._count_classes(targets[some], own)
                 continue
             with np.errstate(over="ignore", invalid="ignore"):  # as in the core
-                self._count_numbers(targets[some], own)
+                limits[some] = self._count_numbers(targets[some], own)
+        return limits
+
+    def _class_losses(self, targets: NDArray[Any]) -> Floats:
+        """Return the constant's loss on each row, summed over the outputs."""
+        high, low = self._losses_of_sides()
+        if self.problem.one_vs_rest:
+            of_class: Floats = high + (low.sum() - low)
+            return of_class[targets.astype(np.int64)]
+        return np.asarray(np.where(targets.reshape(len(targets), -1) > 0, high, low).sum(axis=1))
+
+    def _usual(self) -> Floats:
+        """Return the constant's mean loss of all rows so far, and the largest size in proportion.
+
+        Sizes are weighted losses, or weights where targets are classes.
+        """
+        if not self.rows:
+            return np.array([np.inf, np.inf])
+        if self.sample is not None:
+            own, targets = self.sample.table[:, 0], self.sample.table[:, 1:]
+            with np.errstate(over="ignore", invalid="ignore"):
+                lost = get_loss(self.loss).value(self.constant, targets).sum(axis=1)
+                largest = largest_size(own * lost, self.rows)
+                counted = np.minimum(own * lost, largest)
+                mean = counted.sum() / max(own.sum(), 1e-300)
+            return np.array([mean, largest])
+        positive, negative = self._sides(self.seen)
+        high, low = self._losses_of_sides()
+        weight = positive[0] + negative[0]
+        mean = (positive @ high + negative @ low) / max(weight, 1e-300)
+        return np.array([mean, weight / self.rows * max(LEAST, self.rows / FEWEST)])
 
     def _count_classes(self, targets: NDArray[Any], weights: Floats | None) -> None:
         if weights is None and (self.seen == np.floor(self.seen)).all():  # whole numbers: exact
@@ -237,17 +273,20 @@ class ConstantLane(Lane):
             np.concatenate([np.arange(self._kinds), own]), np.concatenate([self.seen, each])
         ).astype(np.float64)
 
-    def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> None:
+    def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
         goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
         loss = get_loss(self.loss)
         losses = np.ascontiguousarray(loss.value(self.constant, goals.T).T)
         said = loss.predictions(self.constant)[:, None]
-        if self.sample is not None:
-            self.sample.add(goals.T, weights)
+        assert self.sample is not None
+        self.sample.add(goals.T, weights)
+        lost = losses.sum(axis=0)
+        limits = row_limits(lost, lost if weights is None else weights * lost, *self.usual)
         new = np.empty((SUMS + len(self.seen), len(targets)))
         new[0] = new[SUMS] = 1.0
-        new[1], new[2] = losses.sum(axis=0), np.square(losses).sum(axis=0)
+        new[1], new[2] = lost, np.square(losses).sum(axis=0)
         new[3] = np.abs(goals - said).mean(axis=0)
+        new[4], new[5] = limits[:, 1] * lost, 0.0
         new[SUMS + 1 :] = goals
         if weights is not None:
             new *= weights
@@ -255,12 +294,7 @@ class ConstantLane(Lane):
         after = np.concatenate([self.since, self.seen])
         _core.add_in_order(new, after)
         self.since, self.seen = after[:SUMS], after[SUMS:]
-
-    def _move(self) -> None:
-        """At a milestone: from now on, score by the best constant of all rows so far."""
-        self.total = self.total + self._sums_since()
-        self.since, self.then = np.zeros(SUMS), self.seen.copy()
-        self.constant = self._best()
+        return limits
 
     def _sums_since(self) -> Floats:
         if not self.problem.classifies:
@@ -268,22 +302,22 @@ class ConstantLane(Lane):
         counts = self.seen - self.then
         positive, negative = self._sides(counts)
         rows = positive[0] + negative[0] if self.problem.has_labels else counts.sum()
-        loss = get_loss(self.loss)
-        high, low = loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
-        if self.together:
-            high, low = np.logaddexp(0.0, -normalised_odds(self.constant)), np.zeros_like(low)
+        high, low = self._losses_of_sides()
         if self.problem.one_vs_rest:
             errors = rows - counts[np.argmax(self.constant)]
         else:
             errors = np.where(self.constant > 0, negative, positive).mean()
-        return np.array(
-            [
-                rows,
-                positive @ high + negative @ low,
-                positive @ np.square(high) + negative @ np.square(low),
-                errors,
-            ]
-        )
+        lost = positive @ high + negative @ low
+        squares = positive @ np.square(high) + negative @ np.square(low)
+        return np.array([rows, lost, squares, errors, lost, 0.0])
+
+    def _losses_of_sides(self) -> tuple[Floats, Floats]:
+        """Return the constant's loss on a positive and on a negative row of each output."""
+        if self.together:
+            high = np.logaddexp(0.0, -normalised_odds(self.constant))
+            return high, np.zeros_like(high)
+        loss = get_loss(self.loss)
+        return loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
 
     def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
         """Give the positive and the negative rows of each output."""
@@ -297,22 +331,13 @@ class ConstantLane(Lane):
         """Give the constant with the lowest loss on all rows so far, one for each output."""
         if not self.fit_intercept:
             return np.zeros(self.problem.outputs)
-        if self.sample is not None:
-            if not self.sample.rows and self.problem.begin_at is not None:
-                return self.problem.begin_at
-            return self.sample.constants(get_loss(self.loss))
-        if not self.problem.classifies:
-            return (
-                self.seen[1:] / self.seen[0] if self.seen[0] > 0 else np.zeros(len(self.seen) - 1)
-            )
-        return get_loss(self.loss).best_constant(*self._sides(self.seen))
+        if self.sample is None:
+            return get_loss(self.loss).best_constant(*self._sides(self.seen))
+        if self.loss == "squared_error":  # the mean of all rows, not of a sample
+            return self.seen[1:] / (self.seen[0] or 1.0)
+        if not self.sample.rows and self.problem.begin_at is not None:
+            return self.problem.begin_at
+        return self.sample.constants(get_loss(self.loss))
 
 
-def _moves_between(begin: int, end: int) -> set[int]:
-    """Give the numbers of rows beyond the one and up to the other where the constant changes."""
-    early = {1 << power for power in range(FIRST_DECISION.bit_length())}
-    later = milestones_between(max(begin, FIRST_DECISION - 1), end)
-    return {rows for rows in early if begin < rows <= min(end, FIRST_DECISION)} | set(later)
-
-
-ARRAYS = ("total", "seen", "then", "since", "constant")
+ARRAYS = ("seen", "then", "since", "constant", "usual")

@@ -15,6 +15,18 @@ Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 
+def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
+    """Return the sums of candidates, as `polyak.learn.race.history` lists them.
+
+    ``notes`` are those of their models, as `polyak.learn.newton.progressive` lists them, of shape
+    (intervals, sums, candidates, outputs).
+    """
+    weight, losses, squares, errors, confusion, rated, capped = notes.swapaxes(0, 1)
+    error = confusion[..., 0] if one_vs_rest else errors.mean(axis=-1)
+    added = [part.sum(axis=-1) for part in (losses, squares, rated, capped)]
+    return np.stack([weight[..., 0], *added[:2], error, *added[2:]], axis=-1)
+
+
 def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogram | None:
     """Make what counts the scores of a lane's candidates, where there are classes.
 

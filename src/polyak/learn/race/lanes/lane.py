@@ -62,8 +62,8 @@ class Lane(Protocol):
     """Candidates that learn together from the same rows.
 
     ``numbers`` are theirs in the race; a place is one of them in the lane. Sums have a row for
-    every candidate and the columns of `polyak.learn.race.past`. What has an answer here is as most
-    lanes have it.
+    every candidate and the columns of `polyak.learn.race.history`. What has an answer here is as
+    most lanes have it.
     """
 
     numbers: list[int]
@@ -117,13 +117,16 @@ class Lane(Protocol):
         return sys.maxsize
 
     def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
-        """Learn rows and give the sums after so many of them, one stop after the other.
+        """Learn rows and return the sums of each interval that ends at one of the stops.
 
-        Those after the row at which it left are not numbers.
+        They are NaN after the row at which the lane left.
         """
 
     def sums(self) -> Floats:
-        """Give the sums as they are now."""
+        """Return the sums since the last milestone."""
+
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
 
     def select(self, places: Sequence[int]) -> Self:
         """Give a lane of only these candidates, each as it stands."""
@@ -150,9 +153,6 @@ class Lane(Protocol):
 
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""
-
-    def losses(self, place: int) -> Floats:
-        """Give its progressive loss, an output each."""
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Give the counts of its scores, if they were counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.given import Given
 from polyak.learn.newton.sparse.asking import sparsity_of
+from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
+    candidate_sums,
     count_scores,
     histogram_for,
     room_for_scores,
@@ -24,7 +26,6 @@ from polyak.learn.race.lanes.counting import (
     with_histogram,
 )
 from polyak.learn.race.lanes.lane import Problem
-from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.rows.sparse import Rows
@@ -61,7 +62,6 @@ class NewtonRacer:
         self.problem = problem
         self.counts = histogram
         self._not_learned = 0  # rows of the clock that it let go by
-        self._age: tuple[int, float, Floats] | None = None  # as it was last asked for
         self._gate: Bank | None = None  # refuses what cannot be learned from, in the core's words
 
     @classmethod
@@ -181,9 +181,9 @@ class NewtonRacer:
     # -- learning ------------------------------------------------------------------------------
 
     def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
-        """Learn rows and give the sums after so many of them, one stop after the other.
+        """Learn rows and return the sums of each interval that ends at one of the stops.
 
-        After the row at which it left, they are not numbers.
+        They are NaN after the row at which the lane left.
         """
         if again:
             self._not_learned += given.total
@@ -191,7 +191,9 @@ class NewtonRacer:
         scores = room_for_scores(self.counts, given.total, len(self.newton))
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
-            notes = self.newton.learn(*given[:3], order=given.order, scores=scores, stops=stops)
+            notes = self.newton.learn(
+                *given[:3], order=given.order, scores=scores, limits=given.limits, stops=stops
+            )
             assert notes is not None
             sums = self._summed(notes)
         if self.has_left:
@@ -202,24 +204,34 @@ class NewtonRacer:
         return sums
 
     def sums(self) -> Floats:
-        """Give the sums as they are now."""
+        """Return the sums since the last milestone."""
         with np.errstate(all="ignore"):
             sums: Floats = self._summed(self.newton.sums()[None])[0]
         return sums
 
-    def age(self, since: float, loss: float) -> Floats:
-        """Say what its candidates have lost since so many rows by the age of their weights."""
-        if self._age is None or self._age[:2] != (self.clock, since):
-            with np.errstate(all="ignore"):
-                self._age = self.clock, since, self.newton.age(since, loss)
-        return self._age[2]
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
+        with np.errstate(all="ignore"):
+            self.newton.start_interval()
+
+    def left_out(
+        self, rows: Rows, targets: NDArray[Any], weights: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Return a function of a place: the scores of all rows, each by weights without it."""
+        return self.newton.leaving_out(rows, targets, weights)
+
+    def sums_of(
+        self, scores: Floats, targets: NDArray[Any], weights: Floats | None, limits: Floats
+    ) -> Floats:
+        """Return the sums of a candidate that gave rows these scores."""
+        sums = self.newton.sums_of(scores, targets, weights, limits)
+        found = candidate_sums(sums[None, :, None], one_vs_rest=self.newton.one_vs_rest)
+        return np.asarray(found[0, 0])
 
     def _summed(self, notes: Floats) -> Floats:
-        """Add up for each candidate what its models, one an output, added up."""
-        shape = (*notes.shape[:2], len(self.numbers), self.newton.outputs)
-        count, losses, squares, errors, confusion = notes.reshape(shape).swapaxes(0, 1)
-        error = confusion[..., 0] if self.newton.one_vs_rest else errors.mean(axis=-1)
-        return np.stack([count[..., 0], losses.sum(axis=-1), squares.sum(axis=-1), error], axis=-1)
+        """Return each candidate's sums, from those of its models, one an output."""
+        notes = notes.reshape(*notes.shape[:2], len(self.numbers), self.newton.outputs)
+        return candidate_sums(notes, one_vs_rest=self.newton.one_vs_rest)
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
@@ -283,14 +295,6 @@ class NewtonRacer:
     def average_start(self, place: int) -> Floats:
         """Say that nothing is averaged."""
         return np.full(self.newton.outputs, np.nan)
-
-    def losses(self, place: int) -> Floats:
-        """Give its progressive loss, an output each."""
-        shape = (-1, len(self.numbers), self.newton.outputs)
-        count, losses = self.newton.sums().reshape(shape)[:2, place]
-        means: Floats = np.full(len(count), np.nan)
-        np.divide(losses, count, out=means, where=count > 0)
-        return means
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Give the counts of its scores, if they were counted."""

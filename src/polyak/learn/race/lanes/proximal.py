@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.given import Given
+from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.milestones import FIRST_DECISION
 
@@ -40,7 +41,7 @@ class ProximalLane(SgdLane):
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
     def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
-        """Learn rows and give the sums after so many of them, one stop after the other."""
+        """Learn rows and return the sums of each interval that ends at one of the stops."""
         if again:
             self.means = None
             return super().learn(given, again=again, stops=stops)
@@ -53,7 +54,8 @@ class ProximalLane(SgdLane):
             if len(notes) < len(stops):
                 self._note()
                 notes.append(self.sums())
-        return np.array(notes).reshape(-1, len(self.numbers), 4)
+                self.start_interval()
+        return np.array(notes).reshape(-1, len(self.numbers), SUMS)
 
     def _note(self) -> None:
         if self.clock < FIRST_DECISION:  # there are many milestones, and none will count

@@ -14,8 +14,11 @@ from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import Centre
 from polyak.learn.given import Given
+from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
+from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
+    candidate_sums,
     count_scores,
     histogram_for,
     room_for_scores,
@@ -23,7 +26,6 @@ from polyak.learn.race.lanes.counting import (
     with_histogram,
 )
 from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.race.past import SUMS
 from polyak.learn.recipes import Candidate, Recipe
 from polyak.rows.sparse import Rows
 
@@ -120,12 +122,17 @@ class SgdLane(Lane):
     # -- learning ------------------------------------------------------------------------------
 
     def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
-        """Learn rows and give the sums after so many of them, one stop after the other."""
+        """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
         counts = None if again else self.counts
         scores = room_for_scores(counts, n, len(self.bank))
         notes = self.bank.learn(
-            *given[:3], order=given.order, scores=scores, again=again, stops=stops
+            *given[:3],
+            order=given.order,
+            scores=scores,
+            limits=given.limits,
+            again=again,
+            stops=stops,
         )
         assert notes is not None
         if counts is not None:
@@ -137,20 +144,19 @@ class SgdLane(Lane):
         return self._summed(notes) if len(notes) else np.empty((0, len(self.numbers), SUMS))
 
     def sums(self) -> Floats:
-        """Give the sums as they are now."""
+        """Return the sums since the last milestone."""
         sums: Floats = self._summed(self.bank.fields()[None])[0]
         return sums
 
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
+        self.bank.reset_progressive_sums()
+
     def _summed(self, notes: Floats) -> Floats:
-        """Add up for each candidate the numbers that its models had, once or several times."""
-        wrong = "confusion" if self.bank.one_vs_rest else "error"
-        names = ("weight", "loss", "loss_squared", wrong)
-        numbers = np.take(notes, [model_fields.index(name) for name in names], axis=1)
-        shape = (*numbers.shape[:2], len(self.numbers), self.models_each)
-        numbers = numbers.reshape(shape)[..., : self.outputs]
-        count, losses, squares, errors = numbers.swapaxes(0, 1)
-        error = errors[..., 0] if self.bank.one_vs_rest else errors.mean(axis=-1)
-        return np.stack([count[..., 0], losses.sum(axis=-1), squares.sum(axis=-1), error], axis=-1)
+        """Return each candidate's sums, from the fields of its models; replicas do not count."""
+        sums = np.take(notes, [model_fields.index(name) for name in MODEL_SUMS], axis=1)
+        sums = sums.reshape(*sums.shape[:2], len(self.numbers), self.models_each)
+        return candidate_sums(sums[..., : self.outputs], one_vs_rest=self.bank.one_vs_rest)
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
@@ -214,10 +220,6 @@ class SgdLane(Lane):
     def average_start(self, place: int) -> Floats:
         """Say at which row its averages began."""
         return self.bank.average_start[self._models(place)]
-
-    def losses(self, place: int) -> Floats:
-        """Give its progressive loss, an output each."""
-        return self.bank.progressive_loss[self._models(place)]
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Give the counts of its scores, if they were counted."""
