@@ -20,7 +20,7 @@ from made_rows import as_text, rows
 from scipy import sparse
 
 from distributed import Client, LocalCluster, wait
-from polyak import ASGDClassifier, __version__
+from polyak import ASGDClassifier, ASGDRegressor, __version__
 from polyak.data.options import ReadOptions
 from polyak.distributed.dask import DaskASGDClassifier, DaskASGDRegressor
 from polyak.distributed.dask.cluster import check_workers, connected
@@ -46,6 +46,10 @@ def same(some: Any, others: Any) -> bool:
         and np.array_equal(one.intercept, other.intercept)
         and some.learner.report() == others.learner.report()
     )
+
+
+def _with_words_in_the_last(block: pd.DataFrame) -> pd.DataFrame:
+    return block.assign(age="old") if block.index.max() == 5999 else block
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,46 @@ class TestEstimators:
         assert back.index.equals(frame.index)
         np.testing.assert_allclose(back.to_numpy(), regressor.predict(frame[names]))
         assert len(regressor.predict(lazy[names].partitions[0]).compute()) == 5000
+
+    @pytest.mark.parametrize("kind", ["words", "categories", "missing", "missing late"])
+    def test_frames_that_need_a_schema(self, client: Client, kind: str) -> None:
+        """Words, categories and missing values are encoded as on one machine."""
+        random = np.random.default_rng(0)
+        frame = pd.DataFrame(
+            {"age": random.normal(40, 9, 12_000), "city": random.choice(["oslo", "rome"], 12_000)}
+        )
+        y = frame["age"] / 9 + 3.0 * (frame["city"] == "rome")
+        if kind == "categories":
+            frame["city"] = frame["city"].astype("category")
+        elif kind.startswith("missing"):
+            frame["city"] = (frame["city"] == "rome").astype(float)
+            some = slice(11_990, None) if kind == "missing late" else slice(None, None, 7)
+            frame.loc[frame.index[some], "age"] = np.nan
+        lazy = dd.from_pandas(frame.assign(y=y), npartitions=6)
+        lazy = dd.concat([lazy.partitions[0].loc[-1:-1], lazy])  # the first partition has no rows
+        X = lazy[["age", "city"]]
+        regressor = DaskASGDRegressor(random_state=0).fit(X, lazy["y"])
+        alone = ASGDRegressor(random_state=0).fit(frame, y)
+        learned, expected = regressor.to_model().features, alone.to_model().features
+        assert [(one.name, one.kind) for one in learned.schema.columns] == [
+            (one.name, one.kind) for one in expected.schema.columns
+        ]
+        assert learned.all_names() == expected.all_names()
+        assert regressor.feature_names_in_.tolist() == ["age", "city"]
+        assert (regressor.n_features_in_, regressor.t_) == (2, 12_001)
+        assert regressor.score(frame, y) > alone.score(frame, y) - 0.005
+        predicted = regressor.predict(X).compute()
+        assert predicted.index.equals(frame.index)
+        np.testing.assert_allclose(predicted.to_numpy(), regressor.predict(frame))
+        regressor.partial_fit(frame[:500], y[:500])  # and on, without the cluster
+        assert regressor.t_ == 12_501
+
+    def test_a_column_that_turns_into_words(self, client: Client) -> None:
+        frame = pd.DataFrame({"city": ["oslo", "rome"] * 3000, "age": np.arange(6000.0)})
+        lazy = dd.from_pandas(frame, npartitions=3)
+        odd = lazy.map_partitions(_with_words_in_the_last, meta=lazy._meta)
+        with pytest.raises(DataError, match=r"partition 2: .*column age holds .*was a number"):
+            DaskASGDRegressor().fit(odd, lazy["age"])
 
     def test_several_outputs_and_sparse_blocks(
         self, client: Client, table: tuple[Any, Any]
