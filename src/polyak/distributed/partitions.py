@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from polyak.data.open import open_stream
 from polyak.distributed.plan import Shard
+from polyak.distributed.run_counts import RunCounts
 from polyak.errors import DataError
+from polyak.estimators.frames import encode_with_names
+from polyak.model.schema import Schema
 from polyak.rows.batch import Batch
 
 Block = tuple[Any, Any, Any]
@@ -20,26 +23,37 @@ Block = tuple[Any, Any, Any]
 
 
 def rows_of(block: Block) -> int:
-    """Say how many rows a partition has."""
-    return int(_array(block[0]).shape[0])
+    """Return the number of rows of a partition."""
+    return int(block[0].shape[0])
 
 
-def batches_of(shard: Shard, block: Block, n_features: int | None) -> Iterator[Batch]:
-    """Give the rows of a partition that belong to a shard."""
-    X, y, weights = (_array(part) for part in block)
-    n = X.shape[0]
+def batches_of(
+    shard: Shard,
+    block: Block,
+    n_features: int | None,
+    schema: Schema | None,
+    run_counts: RunCounts,
+) -> Iterator[Batch]:
+    """Yield the rows of a partition that belong to a shard; a frame's are encoded by a schema."""
+    n = rows_of(block)
+    y, weights = (_array(part) for part in block[1:])
     for what, numbers in ("targets", y), ("weights", weights):
         if numbers is not None and len(numbers) != n:
             raise DataError(f"{shard.name} has {n} rows, but {len(numbers)} {what}")
-    if n and n_features is not None and X.shape[1] != n_features:
-        raise DataError(f"{shard.name} has {X.shape[1]} features, but there should be {n_features}")
     first, last = (shard.skip + round(edge * (n - shard.skip)) for edge in shard.share)
     if first >= last:
         return
+    if schema is None:
+        X = _array(block[0])[:last]
+    else:
+        X, names = encode_with_names(block[0].iloc[:last], schema, threads=0)
+        run_counts.add_names(names)
+    if n_features is not None and X.shape[1] != n_features:
+        raise DataError(f"{shard.name} has {X.shape[1]} features, but there should be {n_features}")
     several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for
     with open_stream(
         (
-            X[:last],
+            X,
             None if several else y[:last].reshape(-1),
             None if weights is None else weights[:last],
         ),

@@ -315,7 +315,7 @@ def _named(shard: Shard) -> Iterator[None]:
 
 def _batches(shard: Shard, how: How, block: Block | None, run_counts: RunCounts) -> Iterator[Batch]:
     if block is not None:
-        yield from batches_of(shard, block, how.reading.n_features)
+        yield from batches_of(shard, block, how.reading.n_features, how.schema, run_counts)
         return
     with _opened_shard(shard, how) as stream:
         bad_before, shown_before = stream.bad_lines, len(stream.first_bad_lines)
@@ -390,8 +390,10 @@ def _sample_of_block(shard: Shard, rows: int, how: How, block: Block) -> Sample:
     n = rows_of(block)
     take = min(rows, n)
     head = replace(shard, share=(0.0, take / n if n else 0.0))
-    whole = join_batches(list(batches_of(head, block, how.reading.n_features)))
+    run_counts = RunCounts()
+    batches = batches_of(head, block, how.reading.n_features, how.schema, run_counts)
+    whole = join_batches(list(batches))
     left = replace(shard, skip=take, size=float(n - take)) if take < n else None
     is_sorted = whole is not None and whole.targets is not None and whole.targets.ndim == 1
     is_sorted = is_sorted and sorted_by_class(whole.targets)  # type: ignore[union-attr]
-    return Sample(left, take, take / n if n else 1.0, None, is_sorted, RunCounts(), whole)
+    return Sample(left, take, take / n if n else 1.0, None, is_sorted, run_counts, whole)

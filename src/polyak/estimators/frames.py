@@ -106,16 +106,24 @@ def encode(X: Any, schema: Schema) -> Any:
     return encode_with_names(X, schema, 0)[0]
 
 
-def encode_with_names(X: Any, schema: Schema, names: int | None = None) -> tuple[Any, FeatureNames]:
-    """Encode a frame as scipy's sparse rows, and name the hashed features in it."""
+def encode_with_names(
+    X: Any, schema: Schema, names: int | None = None, threads: int | None = None
+) -> tuple[Any, FeatureNames]:
+    """Encode a frame as scipy's sparse rows, and return the names of the hashed features in it."""
     from polyak.data.open import open_stream
-    from polyak.data.options import Columns
+    from polyak.data.options import Columns, ReadOptions
     from polyak.rows.sparse import SparseRows, join_rows
 
     if len(X) == 0:
         return sparse.csr_matrix((0, schema.n_features), dtype=np.float64), FeatureNames.of({})
-    how = Columns(names=names)
-    with open_stream(X, schema=schema, columns=how, targets=False, dtype=np.float64) as stream:
+    options = ReadOptions(
+        schema=schema,
+        columns=Columns(names=names),
+        targets=False,
+        dtype=np.float64,
+        threads=threads,
+    )
+    with open_stream(X, options) as stream:
         rows = join_rows([batch.rows for batch in stream])
         seen = stream.names()
     assert isinstance(rows, SparseRows)

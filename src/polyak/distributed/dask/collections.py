@@ -18,6 +18,11 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "map_partitions")
 
 
+def frame_without_rows(X: Any) -> Any:
+    """Return an empty frame of the columns and types of a Dask frame; None of anything else."""
+    return X._meta if is_dask(X) and _is_frame(X) else None
+
+
 def source_of(X: Any, y: Any, weights: Any, multi_output: bool) -> tuple[Any, int | None, int, Any]:
     """Give the files or partitions, the width, the number of outputs and the columns' names."""
     if not is_dask(X):
@@ -95,6 +100,8 @@ def lazily(call: Callable[[Any], Any], X: Any, columns: int | None, dtype: Any) 
 
 def predict_block(estimator: Any, method: str, block: Any) -> Any:
     """Predict the rows of a partition, of which there may be none."""
+    if estimator.to_model().features.schema is not None:  # which reads frames, also empty ones
+        return getattr(estimator, method)(block)
     block = block.to_numpy() if hasattr(block, "to_numpy") else block
     if block.shape[0] == 0:  # scikit-learn refuses to predict nothing
         one = np.zeros((1, estimator.n_features_in_))

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from polyak import __version__
 from polyak.data.options import ReadOptions
 from polyak.distributed.dask.collections import (
+    frame_without_rows,
     homes_of,
     is_dask,
     lazily,
@@ -69,16 +70,20 @@ class _OnDask(BaseASGD):
             workers_of=None if client is None else homes_of(client, X),
             rounds=None if self.rounds == "auto" else self.rounds,
             chains=None if self.chains == "auto" else self.chains,
+            frame=frame_without_rows(X),
             watch=_printed() if self.verbose else (lambda progress: None),
         )
         learner = result.learner
         assert learner.race is not None
-        self.n_features_in_ = width or learner.race.lanes[0].n_features
-        learner.n_features = learner.n_features or self.n_features_in_
+        learner.n_features = learner.n_features or learner.race.lanes[0].n_features
         self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = learner.n_features
+        self._know_schema(result.how.schema)
+        self._hashed = result.run_counts.names
+        if width is not None:
+            self.n_features_in_ = width
         if names is not None:
             self.feature_names_in_ = names
-        self._know_schema(result.how.schema)
         self.n_iter_ = 1
         self.chains_, self.rounds_ = result.chains, result.rounds
         return result
@@ -174,6 +179,9 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         ----------
         X : dask array, dask data frame, path, pattern or list of paths
             Files are opened by the workers, through `polyak.data.open`.
+            Frames with words, categories or missing values are encoded as on one machine, by a
+            schema found in the first partition that has rows. A frame of numbers alone is read
+            once more before, to look for missing values: persist it if reading is slow.
         y : dask array or series
             With as many partitions as X; None for files, which bring their targets.
         sample_weight : dask array or series, optional
@@ -278,6 +286,9 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         ----------
         X : dask array, dask data frame, path, pattern or list of paths
             Files are opened by the workers, through `polyak.data.open`.
+            Frames with words, categories or missing values are encoded as on one machine, by a
+            schema found in the first partition that has rows. A frame of numbers alone is read
+            once more before, to look for missing values: persist it if reading is slow.
         y : dask array, series or data frame
             With as many partitions as X; None for files, which bring their targets.
         sample_weight : dask array or series, optional

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.distributed import plan, tasks
 from polyak.distributed.dask.work import Progress, Watch, Work
 from polyak.distributed.partitions import Block
@@ -21,6 +22,7 @@ from polyak.distributed.plan import Shard
 from polyak.distributed.run_counts import RunCounts
 from polyak.distributed.tasks import How, Sample, Surveyed
 from polyak.errors import DataError
+from polyak.estimators.frames import find_schema, needs_schema
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
@@ -67,6 +69,7 @@ def run(
     rounds: int | None = None,
     chains: int | None = None,
     workers_of: list[str] | None = None,
+    frame: Any = None,
     watch: Watch = lambda progress: None,
 ) -> Result:
     """Learn from files, or from partitions given as delayed (X, y, weights).
@@ -84,6 +87,8 @@ def run(
         answer depends on it, and on no other trait of the cluster.
     workers_of : list of str, optional
         On which worker each partition lies, if they are there already.
+    frame : data frame, optional
+        One without rows, of the columns and types of the partitions, if they are frames.
     watch : function
         Called now and then with the progress.
     """
@@ -91,6 +96,8 @@ def run(
         chains = chains or work.threads
         if isinstance(source, list) and source and isinstance(source[0], tuple):
             blocks: list[Any] | None = source
+            if frame is not None:
+                how = _with_schema(work, how, source, workers_of, frame)
             shards = plan.shards_of_partitions(len(source), workers_of)
         else:
             blocks = None
@@ -112,6 +119,28 @@ def _completed(how: How, found: Surveyed) -> How:
         if classes is None and of_table is not None:
             classes = tuple(of_table.tolist())
     return replace(how, schema=found.schema, hashing=found.hashing, classes=classes)
+
+
+def _with_schema(
+    work: Work, how: How, blocks: list[Any], workers_of: list[str] | None, frame: Any
+) -> How:
+    """Add the schema of frames with words or missing values, as one estimator would find it.
+
+    Types tell of words. Only the values tell of missing ones, so all partitions are looked at.
+    """
+    homes = workers_of or [None] * len(blocks)
+    looks = [(block[0], home) for block, home in zip(blocks, homes, strict=True)]
+    if not needs_schema(frame):
+        found = [work.task("look", needs_schema, X, home=home) for X, home in looks]
+        if not work.value(work.task("looks", any, found)):
+            return how
+    for X, home in looks:
+        head = work.value(work.task("head", _head, X, home=home))
+        if len(head):  # the schema is found here, where warnings are seen
+            schema = find_schema(head)
+            reading = replace(how.reading, n_features=schema.n_features)
+            return replace(how, schema=schema, reading=reading)
+    return how
 
 
 class DistributedRun:
@@ -267,6 +296,10 @@ def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
 def _sample(shard: Shard, rows: int, how: How, *block: Any) -> Sample:
     with _where():
         return tasks.sample(shard, rows, how, _partition(block))
+
+
+def _head(X: Any) -> Any:
+    return X.iloc[:SAMPLE_ROWS]
 
 
 def _begin(how: How, samples: list[Sample]) -> bytes:
