@@ -88,7 +88,7 @@ def odd_dates(folder: Path) -> Path:
 CASES = {
     "a symbol of the shell among numbers": Case(among_the_first(">100"), "--missing '>100'"),
     "two words among numbers": Case(among_the_first("not known"), "--missing 'not known'"),
-    "a word that looks like an option": Case(among_the_first("--"), "--missing=--"),
+    "a word that looks like an option": Case(among_the_first("--none"), "--missing=--none"),
     "a word further down": Case(lambda f: table(f, "a", ["unknown"]), "--missing unknown"),
     "a quotation mark further down": Case(
         lambda f: table(f, "a", ["it's"]), "--missing 'it'\"'\"'s'"

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from polyak.cli.commands import COMMANDS, command_module
-from polyak.cli.errors import ending_in_a_sentence
+from polyak.cli.errors import advise_options_of, ending_in_a_sentence
 from polyak.cli.memory import collect_rarely, end_without_collecting
 from polyak.cli.options.arguments import Parser
 from polyak.optional_imports import expect_no_frames
@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ending_in_a_sentence(debug):
         if words and words[0] in COMMANDS:
             command = command_module(words[0])
-            code = command.run(command.parser().parse_intermixed_args(words[1:]))
+            parser = command.parser()
+            advise_options_of(parser)
+            code = command.run(parser.parse_intermixed_args(words[1:]))
         else:
             code = _without_command(words)
     if own_process:

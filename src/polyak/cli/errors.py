@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+from polyak.cli.advice import spelled
 
-_OF_TABLES = (
-    *("target", "positive", "weight", "exposure", "drop", "only"),
-    *("categorical", "text", "interact"),
-    *("ngrams", "delimiter", "encoding", "decimal", "missing", "comment", "dates"),
-)
-# How the options are called in Python, where most sentences come from, and how here.
-_SPELLINGS = {
-    "order='auto'": "--order auto",
-    "shuffle_buffer=": "--shuffle-buffer ",
-    "categorical=": "--categorical ",
-    "with classes=": "with --classes",
-    "longest_line=": "--longest-line ",
-    "name the target column": "name it with --target",
-    "n_features=": "--n-features ",
-    "encoding=": "--encoding ",
-    "dates=": "--dates ",
-    "with decimal=": "with --decimal",
-    **{f": {name}= is for": f": --{name} is for" for name in _OF_TABLES},
-    "member= says": "--member says",
-    "give it with format=": "give it with --format",
-    "header=False": "--no-header",
-    "zero_based=True": "--zero-based",
-    "multilabel=True": "--multilabel",
-    "zero_based=False": "--one-based",
-    "drop= ": "--drop ",
-    "only= or": "--only or",
-    "--categorical  names": "--categorical names",
-}
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
 
 class UsageError(Exception):
     """The arguments make no sense; the message says which and why."""
 
 
+_parser: ArgumentParser | None = None
+
+
+def advise_options_of(parser: ArgumentParser) -> None:
+    """Let messages advise the options of this command."""
+    global _parser
+    _parser = parser
+
+
 def say(message: str) -> None:
-    """Tell the user something that is not the result."""
+    """Print a line that is not the result: options in it are those of the command that runs."""
+    message = _LINE_BREAK.sub(" ", message)
+    message = message if _parser is None else spelled(message, _parser)
     print(f"polyak: {message}", file=sys.stderr, flush=True)
+
+
+_LINE_BREAK = re.compile(r"\s*\n\s*")
 
 
 @contextmanager
@@ -92,15 +81,9 @@ def _sentence(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return where + (error.strerror or str(error))
     if isinstance(error, UsageError | ValueError | ArithmeticError):  # ours are among them
-        return _spelled(str(error))
+        return str(error)
     return f"this should not happen, and --debug shows more: {type(error).__name__}: {error}"
 
 
 def _show_warning(message: Any, category: Any, *rest: Any, **more: Any) -> None:
-    say(f"warning: {_spelled(str(message))}")
-
-
-def _spelled(text: str) -> str:
-    for python, option in _SPELLINGS.items():
-        text = text.replace(python, option)
-    return " ".join(text.split())
+    say(f"warning: {message}")

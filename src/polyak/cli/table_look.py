@@ -25,7 +25,7 @@ def show_columns(look: TableLook) -> None:
     if look.rows == SAMPLE_ROWS:
         print(f"  as in the first {look.rows:,} rows", file=sys.stderr)
     for doubt in look.doubts:
-        say(f"warning: {_spelled(doubt)}")
+        say(f"warning: {doubt}")
 
 
 def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
@@ -54,7 +54,3 @@ def _width() -> int:
         return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(2).columns or 80
     except (OSError, ValueError):
         return 80
-
-
-def _spelled(text: str) -> str:
-    return text.replace("drop=", "--drop ").replace("missing=", "--missing ")

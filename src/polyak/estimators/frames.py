@@ -94,11 +94,12 @@ def _is_of_words(column: Any) -> bool:
 def find_schema(X: Any) -> Schema:
     """Say what the columns of a frame mean."""
     from polyak.data.options import Columns
+    from polyak.data.tables.advice import FRAME
     from polyak.data.tables.flat.columns import flattened
     from polyak.data.tables.inference import SAMPLE_ROWS, choose_schema
 
     sample, layout = flattened(as_table(X).slice(0, SAMPLE_ROWS), {})
-    return choose_schema(sample, Columns(), "the frame", lists=layout.lists)
+    return choose_schema(sample, Columns(), FRAME, lists=layout.lists)
 
 
 def encode(X: Any, schema: Schema) -> Any:

@@ -38,7 +38,7 @@ class Dialect:
     header : bool
         Whether the first line of CSV names the columns; else they are ``column_1``, ``column_2``...
     encoding : str, optional
-        Any that Python knows, such as ``"latin-1"``; UTF-8, or UTF-16 with its mark, if not said.
+        Any that Python knows, such as ``"cp1252"``; UTF-8, or UTF-16 with its mark, if not said.
     decimal : {".", ","}, optional
         What stands before the decimals of a number.
     missing : tuple of str

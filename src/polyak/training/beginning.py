@@ -27,7 +27,7 @@ def classes_of(schema: Schema, loss: Loss) -> NDArray[Any] | None:
     """
     target = schema.target
     if target is None:
-        raise DataError("which column is to be learned? name the target column")
+        raise DataError("which column is to be learned? name it with target=")
     if not loss.classifies and (target.kind == "class" or target.positive is not None):
         raise DataError(
             f"the target column {target.name} names classes, but {loss.name} is a loss for "

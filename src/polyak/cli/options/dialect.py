@@ -20,10 +20,11 @@ def add_dialect(parser: Parser) -> None:
     )
     text.add_argument(
         "--no-header",
-        action="store_true",
+        dest="header",
+        action="store_false",
         help="the first line is data; columns are named column_1, column_2, ...",
     )
-    text.add_argument("--encoding", metavar="NAME", help="such as latin-1 (default: utf-8)")
+    text.add_argument("--encoding", metavar="NAME", help="such as cp1252 (default: utf-8)")
     text.add_argument("--decimal", choices=(".", ","), help="decimal separator")
     text.add_argument(
         "--missing",
@@ -40,7 +41,7 @@ def add_dialect(parser: Parser) -> None:
 def is_described(options: Namespace) -> bool:
     """Say whether any of these options was given."""
     said = (options.delimiter, options.encoding, options.decimal, options.comment, options.dates)
-    return any((*said, options.no_header, options.missing, options.member))
+    return any((*said, not options.header, options.missing, options.member))
 
 
 def dialect_of(options: Namespace) -> Dialect:
@@ -50,7 +51,7 @@ def dialect_of(options: Namespace) -> Dialect:
     missing = [word.strip() for words in options.missing for word in words.split(",")]
     return Dialect(
         delimiter=NAMED.get(options.delimiter, options.delimiter),
-        header=not options.no_header,
+        header=options.header,
         encoding=options.encoding,
         decimal=options.decimal,
         missing=tuple(word for word in missing if word),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
+from polyak.data.tables.advice import about_word
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
     core_form,
@@ -151,7 +152,7 @@ class PieceEncoder:
             if not self._options.skip_bad_lines:
                 raise DataError(
                     f"{file}, {unit} {line}: {value!r} in column {column.name} {reason}"
-                    f"{_advice(column)}"
+                    f"{_advice(file, column, value)}"
                 )
             if row not in rows:
                 bad.append(BadLine(file, line, value, f"a value of column {column.name} {reason}"))
@@ -259,7 +260,7 @@ def _in_words(column: Column) -> str:
     }[column.kind]
 
 
-def _advice(column: Column) -> str:
+def _advice(file: str, column: Column, value: str) -> str:
     if column.kind in ("date", "time"):
-        return f", as the first rows have it; categorical={column.name} reads it as words"
+        return f", as the first rows have it{about_word(file, column.name, value)}"
     return ""

@@ -11,6 +11,7 @@ import numpy as np
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Piece
@@ -147,7 +148,7 @@ class FrameSource:
     """Cuts a table into batches."""
 
     format = "frame"
-    name = "the frame"
+    name = FRAME
     bytes_total: int | None = None
 
     def __init__(self, table: Any) -> None:

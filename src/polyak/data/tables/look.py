@@ -151,17 +151,17 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
             shown = ", ".join(repr(word) for word in odd[:3])
             found.append(
                 f"the column {column.name} is read as words because of {shown}, though nearly all "
-                f"of it is numbers: missing={','.join(odd[:3])} reads these as missing values"
+                f"of it is numbers: missing={tuple(odd[:3])!r} reads these as missing values"
             )
         if column.kind == "number" and counts_rows(array):
             found.append(
-                f"the column {column.name} counts the rows: drop={column.name} leaves it out"
+                f"the column {column.name} counts the rows: drop={(column.name,)!r} leaves it out"
             )
         elif answers is not None and _tells(array, column.kind, answers):
             target = "" if schema.target is None else f" {schema.target.name}"
             found.append(
                 f"the column {column.name} alone predicts the target{target} perfectly in the "
-                f"first rows: if it is not known beforehand, drop={column.name} leaves it out"
+                f"first rows: if it is not known beforehand, drop={(column.name,)!r} leaves it out"
             )
     return found
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers, written_dates, written_numbers
 from polyak.data.position import BadLine
+from polyak.data.tables.advice import FRAME, about_word
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
     arrow_numbers,
@@ -147,9 +148,10 @@ class Found:
             slashes = "/" in (_first(texts[name]) or "")
             self.written[name] = "m/d/y" if slashes else "d/m/y"
             other = "d/m/y" if slashes else "m/d/y"
+            use = "convert them beforehand" if source == FRAME else f"use dates={other!r}"
             warnings.warn(
                 f"the dates in column {name} of {source} are read as {self.written[name]}, but in "
-                f"the first rows they could also be {other}: if so, use dates={other}",
+                f"the first rows they could also be {other}: if so, {use}",
                 stacklevel=2,
             )
 
@@ -241,8 +243,8 @@ class Plain:
             reason = f"the column {name} was {_in_words(self._written[name])} so far"
             if not self._skip:
                 raise DataError(
-                    f"{file}, {unit} {number}: {reason}, but here it is {short(value)!r}; "
-                    f"categorical={name} reads it as words"
+                    f"{file}, {unit} {number}: {reason}, but here it is {short(value)!r}"
+                    f"{about_word(file, name, value)}"
                 )
             bad.append(BadLine(file, number, short(value), reason))
         return table, list(odd)

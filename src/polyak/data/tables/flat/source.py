@@ -9,6 +9,7 @@ import numpy as np
 
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.flat.columns import Layout, flattened, is_nested
 from polyak.data.tables.inference import no_such_column
 from polyak.data.tables.source import Piece, Source, SourceInPieces
@@ -23,7 +24,7 @@ def flat_source(
     if not any(map(is_nested, set(sample.schema.types))):
         return source, sample, Layout()
     sample, layout = flattened(sample, lists)
-    advice = "" if lists else "; drop= leaves a column out"
+    advice = "" if lists or source.name == FRAME else "; drop= leaves a column out"
     return FlatSource(source, layout, advice, skip_bad_lines), sample, layout
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polyak._core import csv_columns, csv_end, csv_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
+from polyak.data.tables.advice import about_word
 from polyak.data.tables.arrow_types import MISSING_WORDS
 from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8, short
 from polyak.data.tables.text.lines import (
@@ -79,7 +80,7 @@ class CsvFormat:
             line = head.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{file}, line 1: the header is not UTF-8; encoding=latin-1 may read it"
+                f"{file}, line 1: the header is not UTF-8; encoding='cp1252' may read it"
             ) from error
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if not any(names):
@@ -230,7 +231,7 @@ class CsvFormat:
         if lines.text is not text:  # which bad rows were taken out of
             own = ([name for name in some if name in read] for some in (numbers, words))
             table = pa.Table.from_batches([pa.record_batch(plain(*own))])
-        if table.num_rows != theirs.num_rows:
+        if table.num_rows != theirs.num_rows or table.column_names != known:
             return others(names)
         arrays = [*table.columns, *theirs.columns]
         return pa.Table.from_arrays(arrays, [*table.column_names, *rest]).select(names)
@@ -316,7 +317,7 @@ def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]
             (column,) = table.column(name).chunks
             for place in _wrong_values(column, kind, convert).tolist():
                 if place not in reasons:
-                    reasons[place] = _reason(name, kind, column[place].as_py())
+                    reasons[place] = _reason(lines.file, name, kind, column[place].as_py())
     return found + [row(int(even[place]), *reason) for place, reason in reasons.items()]
 
 
@@ -341,15 +342,15 @@ def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
     return not_utf8(column)
 
 
-def _reason(name: str, kind: str, value: bytes) -> tuple[str, bool]:
+def _reason(file: str, name: str, kind: str, value: bytes) -> tuple[str, bool]:
     """Say what is wrong, and whether that still leaves the row to be shown."""
     if kind not in ("number", "boolean"):
-        return f"the column {name} is not UTF-8; encoding=latin-1 may read it", True
+        return f"the column {name} is not UTF-8; encoding='cp1252' may read it", True
     was = "a number" if kind == "number" else "true or false"
-    shown = repr(short(value.decode(errors="replace")))
+    word = value.decode(errors="replace")
     return (
-        f"the column {name} was {was} so far, but here it is {shown}; "
-        f"categorical={name} reads it as words",
+        f"the column {name} was {was} so far, but here it is {short(word)!r}"
+        f"{about_word(file, name, word)}",
         False,
     )
 
