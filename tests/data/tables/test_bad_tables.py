@@ -38,7 +38,7 @@ def read(path: Any, **options: Any) -> Any:
 CASES: dict[str, tuple[Callable[[], tuple[list[str], str]], str]] = {
     "another type": (
         lambda: (changed(1400, "x7,1,w1,3"), HEAD),
-        r"t.csv, line 1402: the column a was a number so far, but here it is 'x7'; missing=\('x7',\)",
+        r"t.csv, line 1402: the column a was a number so far, but here it is 'x7'; missing=",
     ),
     "too many fields": (
         lambda: (changed(1400, "1,2,w1,3,9"), HEAD),
