@@ -46,7 +46,7 @@ def test_prints_lines_as_the_rows_double_and_a_summary(train_file: Path, tmp_pat
     assert all(1000 * 2**i <= n < 1150 * 2**i for i, n in enumerate(rows[:-1]))
     summary = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
     assert summary["rows"] == "4,000"
-    assert float(summary["error since first row"]) < 0.2
+    assert float(summary["error rate since first row"]) < 0.2
     needed = LinearModel.load(tmp_path / "m").report.rows_needed.rows
     assert f"averaging pays after about {needed:,} rows" in " ".join(done.stdout.split())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport, TrainingReport
 
 
@@ -75,8 +76,16 @@ def _settings_words(best: CandidateReport) -> str:
     )
 
 
-def recent_words(report: TrainingReport) -> dict[str, str]:
-    """Say how the model and a constant did on the later half of the rows, not yet learned."""
+def error_name(classifies: bool) -> str:
+    """Return what the error of a model is: a share of wrong rows, or a mean distance."""
+    return "error_rate" if classifies else "mean_absolute_error"
+
+
+def recent_words(report: TrainingReport, loss: str) -> dict[str, str]:
+    """Return the figures of the model and of a constant on the later half of the rows.
+
+    Each row was predicted before it was learned.
+    """
     recent = report.recent
     if recent is None or recent.loss is None or recent.loss_std_err is None:
         return {}
@@ -84,16 +93,16 @@ def recent_words(report: TrainingReport) -> dict[str, str]:
     figures = {
         "loss_of_a_constant": recent.constant_loss,
         "r2": recent.r2,
-        "error_of_later_half": recent.error,
+        f"{error_name(get_loss(loss).classifies)}_of_later_half": recent.error,
     }
     return words | {name: f"{one:.6g}" for name, one in figures.items() if one is not None}
 
 
-def whole_past_words(report: TrainingReport) -> dict[str, Any]:
-    """Say how the model did since the first row: an average over its whole past."""
+def whole_past_words(report: TrainingReport, loss: str) -> dict[str, Any]:
+    """Return the model's figures since the first row: averages over its whole past."""
     return {
         "loss_since_first_row": report.progressive_loss,
-        "error_since_first_row": report.progressive_error,
+        f"{error_name(get_loss(loss).classifies)}_since_first_row": report.progressive_error,
     }
 
 

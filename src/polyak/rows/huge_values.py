@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from polyak.rows.sparse import Rows, SparseRows
 
 LARGEST = 1e150
-"""Beyond it squares, or sums of them, are no longer numbers."""
+"""Squares of larger numbers, or sums of them, overflow."""
+TOO_LARGE = f"too large; the largest allowed is {LARGEST:g}"
 
 
 def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | None:
-    """Give the first row with a number too large to learn from, and what is wrong with it.
+    """Return the first row with a number too large to learn from, and what is wrong with it.
 
     Examples
     --------
     >>> huge_value(np.array([[1.0, 2.0], [3.0, -1e200]]), None)
-    (1, 'the value -1e+200 for feature 1 is too large: its square is no number')
+    (1, 'the value -1e+200 for feature 1 is too large; the largest allowed is 1e+150')
     >>> huge_value(np.eye(2), np.array([1e150, 1.0])) is None
     True
     """
@@ -35,13 +36,10 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
         else:
             row, feature = divmod(place, rows.shape[1])
         value = values.ravel()[place]
-        return (
-            row,
-            f"the value {value:g} for feature {feature} is too large: its square is no number",
-        )
+        return row, f"the value {value:g} for feature {feature} is {TOO_LARGE}"
     if targets is not None and targets.ndim == 1 and _any_huge(targets):
         row = int(np.argmax(np.abs(targets) > LARGEST))
-        return row, f"the target {targets[row]:g} is too large: its square is no number"
+        return row, f"the target {targets[row]:g} is {TOO_LARGE}"
     return None
 
 
@@ -56,4 +54,4 @@ def _any_huge(numbers: NDArray[Any]) -> bool:
             if float(np.einsum("i,i->", flat, flat)) < LARGEST:
                 return False
     most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
-    return bool(LARGEST < most < np.inf)  # what is not finite is somebody else's to refuse
+    return bool(LARGEST < most < np.inf)  # values that are not finite are refused elsewhere

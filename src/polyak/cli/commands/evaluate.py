@@ -64,11 +64,11 @@ def measure(
 
 
 def with_errors(figures: dict[str, Any]) -> dict[str, Any]:
-    """Write the standard error of a figure beside it, for the screen."""
+    """Write the standard error of a figure beside it, for the screen; the error is a rate there."""
     from polyak.cli.output import number
 
     return {
-        name: f"{number(value)} ± {error:.2g}"
+        "error_rate" if name == "error" else name: f"{number(value)} ± {error:.2g}"
         if (error := figures.get(f"{name}_std_err")) is not None
         else value
         for name, value in figures.items()

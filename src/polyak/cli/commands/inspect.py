@@ -78,7 +78,9 @@ def run(options: Namespace) -> int:
 
     if interval_kind(loaded) is not None:
         facts["intervals"] = kind_words(loaded)
-    print_figures(facts | ({} if report is None else _training(report)), title=options.model)
+    print_figures(
+        facts | ({} if report is None else _training(loaded.loss, report)), title=options.model
+    )
     if doubt(loaded) is not None:
         say(f"warning: {doubt(loaded)}")
     if loaded.features.schema is not None:
@@ -102,7 +104,6 @@ def _facts(model: Any) -> dict[str, Any]:
         "features_used": int(model.weights.any(axis=1).sum()),
         **_penalty(model),
         "weights": str(model.weights.dtype),
-        "intercept": model.intercept.tolist() if len(model.intercept) > 1 else model.intercept[0],
     }
 
 
@@ -116,8 +117,8 @@ def _penalty(model: Any) -> dict[str, Any]:
 _METHODS = {"newton": "block Newton steps", "proximal": "proximal steps"}
 
 
-def _training(report: TrainingReport) -> dict[str, Any]:
-    """Say in a few lines how the model was learned, and how well."""
+def _training(loss: str, report: TrainingReport) -> dict[str, Any]:
+    """Return how the model was learned, and how well, a line each."""
     from polyak.cli.race import recent_words, whole_past_words, winner_words
 
     best, rate = report.winner, report.winner.schedule
@@ -131,12 +132,12 @@ def _training(report: TrainingReport) -> dict[str, Any]:
         "alpha": best.alpha,
         "step": best.step,
         "rows_without_target": report.rows_without_target or None,
-        **recent_words(report),
+        **recent_words(report, loss),
         **winner_words(report),
         "learning_rate": rate and f"gamma0 {rate.gamma0:.6g}, a {rate.a:.6g}, c {rate.c:.6g}",
         "largest_squared_length": best.largest_squared_length,
         "averaging_began_at_row": rate and not_sparse and _starts(report.average_start),
-        **whole_past_words(report),
+        **whole_past_words(report, loss),
     }
     return {name: value for name, value in told.items() if value is not None}
 

@@ -374,7 +374,9 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
             figures |= {"progressive_loss": report.progressive_loss}
             figures |= {"progressive_error": report.progressive_error, "rows_needed": needed}
         else:
-            figures |= recent_words(report) | whole_past_words(report) | winner_words(report)
+            loss = outcome.model.loss
+            figures |= recent_words(report, loss) | whole_past_words(report, loss)
+            figures |= winner_words(report)
             figures |= {"averaging_pays_after": f"about {needed:,} rows"} if needed else {}
     if progress.rows_before:
         figures["resumed_at_row"] = progress.rows_before

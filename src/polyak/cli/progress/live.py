@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from polyak.cli.race import error_name
+
 if TYPE_CHECKING:
     from polyak.training.job import Progress
 
@@ -26,12 +28,6 @@ class Quiet:
 
 class Lines(Quiet):
     """A plain line each time the rows double."""
-
-    HEADER = (
-        f"{'':>12}  {'recent':>9}  {'overall':>9}  {'recent':>9}  {'overall':>9}\n"
-        f"{'rows':>12}  {'loss':>9}  {'loss':>9}  {'error':>9}  {'error':>9}"
-        f"  {'rows/s':>9}  {'MB/s':>7}"
-    )
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -54,13 +50,20 @@ class Lines(Quiet):
 
     def _print(self, progress: Progress) -> None:
         if not self._printed:
-            print(self.HEADER, file=self._out)
-        loss, error = progress.learner.progressive_loss, progress.learner.progressive_error
+            error = "error rate" if progress.learner.loss.classifies else "MAE"
+            print(
+                f"{'':>12}  {'recent':>9}  {'overall':>9}  {'recent':>10}  {'overall':>10}\n"
+                f"{'rows':>12}  {'loss':>9}  {'loss':>9}  {error:>10}  {error:>10}"
+                f"  {'rows/s':>9}  {'MB/s':>7}",
+                file=self._out,
+            )
+        loss, wrong = progress.learner.progressive_loss, progress.learner.progressive_error
         recent = progress.learner.recent()
         rate, megabytes = speeds(progress)
         print(
             f"{progress.rows:>12,}  {_figure(recent['loss'])}  {_figure(loss)}"
-            f"  {_figure(recent['error'])}  {_figure(error)}  {rate:>9,.0f}  {megabytes:>7.1f}",
+            f"  {_figure(recent['error']):>10}  {_figure(wrong):>10}"
+            f"  {rate:>9,.0f}  {megabytes:>7.1f}",
             file=self._out,
             flush=True,
         )
@@ -134,9 +137,11 @@ def words(progress: Progress, overall: tuple[float, float], recent: tuple[float,
     parts = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
     if progress.share is not None:
         parts.append(f"{progress.share:.0%}{eta(progress)}")
-    for name, now, all_rows in zip(("loss", "error"), recent, overall, strict=True):
-        if all_rows == all_rows:
-            parts.append(f"{name} {now:.4f} recent, {all_rows:.4f} overall")
+    if overall[0] == overall[0]:
+        error = error_name(progress.learner.loss.classifies).replace("_", " ")
+        for name, now, all_rows in zip(("loss", error), recent, overall, strict=True):
+            if all_rows == all_rows:
+                parts.append(f"{name} {now:.4f} recent, {all_rows:.4f} overall")
     return " · ".join(parts)
 
 

@@ -228,4 +228,4 @@ def _explained(error: Any) -> str:
 def _changed(name: str, was: str) -> str:
     was = KINDS.get(was, was)
     name = name.replace("/[]", "[]").replace("/", ".")  # as pyarrow names columns within others
-    return f"the column {name} was {was} so far, but here it is not"
+    return f"the column {name or 'without a name'} was {was} so far, but here it is not"
