@@ -128,7 +128,7 @@ def _with_schema(
 
     Types tell of words. Only the values tell of missing ones, so all partitions are looked at.
     """
-    homes = workers_of or [None] * len(blocks)
+    homes: Sequence[str | None] = workers_of or [None] * len(blocks)
     looks = [(block[0], home) for block, home in zip(blocks, homes, strict=True)]
     if not needs_schema(frame):
         found = [work.task("look", needs_schema, X, home=home) for X, home in looks]
