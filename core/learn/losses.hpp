@@ -217,19 +217,13 @@ double error(double s, double y) {
   return std::fabs((Loss::log_link ? bounded_exp(s) : s) - y);
 }
 
-// Calls visit(name, loss) for every loss of the paper's experiments.
+// Calls visit(name, loss) for every loss there is.
 template <class Visitor>
-void each_loss_of_the_paper(Visitor &&visit) {
+void each_loss(Visitor &&visit) {
   visit("squared_error", SquaredError{});
   visit("squared_hinge", SquaredHinge{});
   visit("hinge", Hinge{});
   visit("log_loss", LogLoss{});
-}
-
-// Calls visit(name, loss) for every loss there is.
-template <class Visitor>
-void each_loss(Visitor &&visit) {
-  each_loss_of_the_paper(visit);
   visit("modified_huber", ModifiedHuber{});
   visit("huber", Huber{});
   visit("quantile", Quantile{});

@@ -6,7 +6,6 @@ void bind_hashing(nanobind::module_ &m);
 void bind_newton(nanobind::module_ &m);
 void bind_print(nanobind::module_ &m);
 void bind_records(nanobind::module_ &m);
-void bind_rivals(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
 void bind_vw(nanobind::module_ &m);
@@ -21,7 +20,6 @@ NB_MODULE(_core, m) {
   bind_newton(m);
   bind_print(m);
   bind_records(m);
-  bind_rivals(m);
   bind_svmlight(m);
   bind_table(m);
   bind_vw(m);

@@ -31,14 +31,14 @@ Examples
 ...     assert model.score(X, y) > 0.9, name
 """
 
-from polyak.paper.rivals.base import Rival, StreamingRival
-from polyak.paper.rivals.batch import Batch
-from polyak.paper.rivals.liblinear import LIBLINEAR
-from polyak.paper.rivals.olbfgs import OLBFGS
-from polyak.paper.rivals.pegasos import Pegasos
-from polyak.paper.rivals.sgd import SGD
-from polyak.paper.rivals.sgd2 import SGD2
-from polyak.paper.rivals.sgd_qn import SGDQN
+from reproduction.rivals.base import Rival, StreamingRival
+from reproduction.rivals.batch import Batch
+from reproduction.rivals.liblinear import LIBLINEAR
+from reproduction.rivals.olbfgs import OLBFGS
+from reproduction.rivals.pegasos import Pegasos
+from reproduction.rivals.sgd import SGD
+from reproduction.rivals.sgd2 import SGD2
+from reproduction.rivals.sgd_qn import SGDQN
 
 RIVALS: dict[str, type[Rival]] = {
     "sgd": SGD,

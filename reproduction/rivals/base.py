@@ -23,8 +23,8 @@ from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.estimators.base import _canonical as canonical
 from polyak.losses import get_loss
-from polyak.paper.rivals.stream import Engine, Stream
 from polyak.rows.sparse import Rows, as_rows, core_arrays
+from reproduction.rivals.stream import Engine, Stream
 
 Floats = NDArray[np.float64]
 

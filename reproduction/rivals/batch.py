@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.parameters import keep
 from polyak.losses import Loss, get_loss
-from polyak.paper.rivals.base import CLASSIFICATION, COUNT, POSITIVE, Rival
+from reproduction.rivals.base import CLASSIFICATION, COUNT, POSITIVE, Rival
 
 Floats = NDArray[np.float64]
 

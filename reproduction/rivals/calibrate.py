@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
-from polyak.paper.rivals.iterate import Iterate
 from polyak.rows.sparse import Rows, core_arrays
+from reproduction.rivals.iterate import Iterate
 
 SAMPLE = 1001
 """The rows that the programs look at: those with the numbers 0 to 1000."""

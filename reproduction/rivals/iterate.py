@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
 from polyak.rows.sparse import Rows, core_arrays
+from reproduction.rivals import _kernels
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Iterate:
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a row."""
-        _core.rivals.sgd(
+        _kernels.sgd(
             *core_arrays(rows),
             targets,
             self.loss,

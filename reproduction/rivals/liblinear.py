@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from polyak.estimators.parameters import keep
-from polyak.paper.rivals.base import COUNT, POSITIVE, Rival
+from reproduction.rivals.base import COUNT, POSITIVE, Rival
 
 
 class LIBLINEAR(Rival):

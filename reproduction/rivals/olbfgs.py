@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from polyak import _core
 from polyak.estimators.parameters import keep
 from polyak.learn.schedules import mean_squared_length
-from polyak.paper.rivals.base import COUNT, POSITIVE, StreamingRival
-from polyak.paper.rivals.calibrate import SAMPLE, lower_of_the_last_two, objective
-from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, core_arrays
+from reproduction.rivals import _kernels
+from reproduction.rivals.base import COUNT, POSITIVE, StreamingRival
+from reproduction.rivals.calibrate import SAMPLE, lower_of_the_last_two, objective
+from reproduction.rivals.stream import Stream
 
 Floats = NDArray[np.float64]
 
@@ -184,7 +184,7 @@ class _Secants:
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a mini-batch."""
-        _core.rivals.olbfgs(
+        _kernels.olbfgs(
             *core_arrays(rows),
             targets,
             self.loss,

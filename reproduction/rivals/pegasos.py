@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
 from polyak.estimators.parameters import keep
-from polyak.paper.rivals.base import COUNT, StreamingRival
-from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, core_arrays
+from reproduction.rivals import _kernels
+from reproduction.rivals.base import COUNT, StreamingRival
+from reproduction.rivals.stream import Stream
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class _Ball:
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a mini-batch."""
-        _core.rivals.pegasos(
+        _kernels.pegasos(
             *core_arrays(rows),
             targets,
             self.loss,

@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.parameters import keep
 from polyak.learn.schedules import CALIBRATION_ROWS, largest_squared_length
-from polyak.paper.rivals.base import CLASSIFICATION, POSITIVE, StreamingRival
-from polyak.paper.rivals.iterate import Iterate
-from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows
+from reproduction.rivals.base import CLASSIFICATION, POSITIVE, StreamingRival
+from reproduction.rivals.iterate import Iterate
+from reproduction.rivals.stream import Stream
 
 
 class SGD(StreamingRival):

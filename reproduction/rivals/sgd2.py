@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from polyak.estimators.parameters import keep
-from polyak.paper.rivals.base import CLASSIFICATION, StreamingRival
-from polyak.paper.rivals.calibrate import INTERCEPT_RATE, SAMPLE, best_gamma0
-from polyak.paper.rivals.iterate import Iterate
-from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows
+from reproduction.rivals.base import CLASSIFICATION, StreamingRival
+from reproduction.rivals.calibrate import INTERCEPT_RATE, SAMPLE, best_gamma0
+from reproduction.rivals.iterate import Iterate
+from reproduction.rivals.stream import Stream
 
 
 class SGD2(StreamingRival):
     """Stochastic gradient descent as Bottou's program ``svmsgd`` (sgd-2.x) has it.
 
     The learning rate is ``eta0 / (1 + alpha * eta0 * t)``, t being 0 for the first row, and
-    ``eta0`` is found on the first 1001 rows: see `polyak.paper.rivals.calibrate.best_gamma0`. The
+    ``eta0`` is found on the first 1001 rows: see `reproduction.rivals.calibrate.best_gamma0`. The
     intercept learns at a hundredth of the rate. The model is the last iterate.
 
     Parameters

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from polyak import _core
 from polyak.estimators.parameters import keep
-from polyak.paper.rivals.base import COUNT, StreamingRival
-from polyak.paper.rivals.calibrate import SAMPLE, best_gamma0
-from polyak.paper.rivals.stream import Stream
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
+from reproduction.rivals import _kernels
+from reproduction.rivals.base import COUNT, StreamingRival
+from reproduction.rivals.calibrate import SAMPLE, best_gamma0
+from reproduction.rivals.stream import Stream
 
 Floats = NDArray[np.float64]
 
@@ -149,12 +149,12 @@ class _Rescaled:
         gain = 1.0 / self.alpha if self.t0 else self.gamma0
         self.weights, self.before = np.zeros(self.features), np.zeros(self.features)
         self.gains = np.full(self.features, gain)
-        # As SgdQnState in core/paper/rival_state.hpp says.
+        # As SgdQnState in rivals/cpp/rival_state.hpp says.
         self.state = np.array([0.0, gain, 0.0, 0.0, 0.0, float(self.skip), 0.0, 2.0])
 
     def learn(self, rows: Rows, targets: Floats) -> None:
         """Take one step a row."""
-        _core.rivals.sgd_qn(
+        _kernels.sgd_qn(
             *core_arrays(rows),
             targets,
             self.loss,

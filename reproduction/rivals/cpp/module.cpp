@@ -1,21 +1,26 @@
-// The rivals as Python sees them: functions that go on learning in arrays that Python owns. A
-// rival's whole memory is then arrays, which can be copied and pickled with nothing to forget.
+// The Python module of the compiled rivals. Each function continues to learn in arrays that Python
+// owns, so that a rival can be copied and pickled like any other object that holds arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "paper/rival_kernels.hpp"
-#include "python/bank_storage.hpp"
+#include "learn/losses.hpp"
+#include "olbfgs.hpp"
 #include "python/rows/any_rows.hpp"
+#include "python/rows/arrays.hpp"
+#include "rivals.hpp"
 #include "rows/check.hpp"
+#include "sgd_qn.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
 using namespace polyak;
+using namespace polyak::POLYAK_KERNELS;
 
 namespace {
 
@@ -40,45 +45,65 @@ class Kept {
   Vector &array_;
 };
 
-Targets targets_of(const std::string &loss) {
-  Targets wanted{};
-  portable::each_loss_of_the_paper([&](const char *name, auto kind) {
-    if (loss == name) wanted = {&decltype(kind)::accepts, decltype(kind)::wants};
-  });
-  if (!wanted.accepts) refuse("there is no loss called '", loss, "'");
-  return wanted;
+// Calls visit(loss) with the loss of this name, one of the paper's four.
+template <class Visit>
+auto with_loss(const std::string &name, Visit &&visit) {
+  if (name == "squared_error") return visit(SquaredError{});
+  if (name == "squared_hinge") return visit(SquaredHinge{});
+  if (name == "hinge") return visit(Hinge{});
+  if (name == "log_loss") return visit(LogLoss{});
+  refuse("there is no loss called '", name, "'");
 }
 
-// Sparse rows are looked at beforehand, since a wild index would write anywhere; dense rows only
-// if a score was not a number, since to read them takes as long as to learn from them.
+// Refuses sparse rows that cannot be learned from: an index out of range would write anywhere.
 template <class V, class I>
-void check_width(const SparseRows<V, I> &rows, int64_t features) {
-  checked_features(rows, features);
+void check(const SparseRows<V, I> &rows, int64_t features) {
+  check_offsets(rows);
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const auto row = rows[i];
+    bool fine = row.size == 0 || (row.feature(0) >= 0 && row.feature(row.size - 1) < features);
+    for (int64_t e = 0; e < row.size; ++e) {
+      fine &= e == 0 || row.index[e - 1] < row.index[e];
+      fine &= std::isfinite(row.value[e]);
+    }
+    // The slow check names what is wrong; unsorted indices without repetition pass it.
+    if (!fine) return void(check_rows(rows, features));
+  }
 }
+// The values of dense rows are checked only after a score was not finite: reading them takes as
+// long as learning from them.
 template <class V>
-void check_width(const DenseRows<V> &rows, int64_t features) {
+void check(const DenseRows<V> &rows, int64_t features) {
   if (rows.features > features)
     refuse("the rows have ", rows.features, " features, but there are only ", features);
 }
 
-// Checks rows and targets, then calls learn(rows, targets), which answers where it had to stop.
+template <class Loss>
+void check_targets(const double *y, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    if (!std::isfinite(y[i])) refuse("row ", i, " has the target ", y[i]);
+    if (!Loss::accepts(y[i])) refuse("row ", i, " has the target ", y[i], "; ", Loss::wants);
+  }
+}
+
+// Checks rows and targets, then calls learn(loss, rows, targets), which returns where it had to
+// stop.
 template <class Learn>
-void learn_rows(const AnyRows &any, const Doubles &targets, const std::string &loss,
+void learn_rows(const AnyRows &any, const Doubles &targets, const std::string &name,
                 int64_t features, Learn &&learn) {
-  check_length("targets", targets.shape(0), any.count());
-  Task task{};
-  task.targets = targets.data();
-  task.outputs = 1;
-  const Targets wanted = targets_of(loss);
+  if (static_cast<int64_t>(targets.shape(0)) != any.count())
+    refuse("there are ", any.count(), " rows but ", targets.shape(0), " targets");
   int64_t stopped;
   {
     nb::gil_scoped_release release;
-    check_targets(task, any.count(), wanted);
-    stopped = any.visit([&](const auto &rows) {
-      check_width(rows, features);
-      const int64_t row = learn(rows, targets.data());
-      if (row != all_learned) check_values(rows[row], row);
-      return row;
+    stopped = with_loss(name, [&](auto loss) {
+      check_targets<decltype(loss)>(targets.data(), any.count());
+      return any.visit([&](const auto &rows) {
+        check(rows, features);
+        const int64_t row = learn(loss, rows, targets.data());
+        if (row != all_learned) check_values(rows[row], row);
+        return row;
+      });
     });
   }
   if (stopped == all_learned) return;
@@ -102,10 +127,10 @@ void sgd(Optional indptr, Optional indices, AnyArray values, Doubles targets,
   Kept<SgdState> kept(state);
   const int64_t features = static_cast<int64_t>(weights.size());
   const SgdSettings set{alpha, gamma0, decay, intercept_rate};
-  learn_rows(
-      {indptr, indices, values}, targets, loss, features, [&](const auto &rows, const double *y) {
-        return POLYAK_CALL(sgd(loss.c_str(), rows, y, set, kept.state, weights.data(), features));
-      });
+  learn_rows({indptr, indices, values}, targets, loss, features,
+             [&](auto kind, const auto &rows, const double *y) {
+               return learn_sgd<decltype(kind)>(rows, y, set, kept.state, weights.data(), features);
+             });
 }
 
 void pegasos(Optional indptr, Optional indices, AnyArray values, Doubles targets,
@@ -117,9 +142,9 @@ void pegasos(Optional indptr, Optional indices, AnyArray values, Doubles targets
   const PegasosSettings set{alpha, radius, batch, intercept};
   std::vector<double> slopes(static_cast<size_t>(batch));
   learn_rows({indptr, indices, values}, targets, loss, features,
-             [&](const auto &rows, const double *y) {
-               return POLYAK_CALL(pegasos(loss.c_str(), rows, y, set, kept.state, weights.data(),
-                                          features, slopes.data()));
+             [&](auto kind, const auto &rows, const double *y) {
+               return learn_pegasos<decltype(kind)>(rows, y, set, kept.state, weights.data(),
+                                                    features, slopes.data());
              });
 }
 
@@ -133,9 +158,9 @@ void sgd_qn(Optional indptr, Optional indices, AnyArray values, Doubles targets,
   check_size("weights before", before.size(), features);
   const SgdQnSettings set{alpha, t0, skip, intercept};
   learn_rows({indptr, indices, values}, targets, loss, features,
-             [&](const auto &rows, const double *y) {
-               return POLYAK_CALL(sgd_qn(loss.c_str(), rows, y, set, kept.state, weights.data(),
-                                         gains.data(), before.data(), features));
+             [&](auto kind, const auto &rows, const double *y) {
+               return learn_sgd_qn<decltype(kind)>(rows, y, set, kept.state, weights.data(),
+                                                   gains.data(), before.data(), features);
              });
 }
 
@@ -153,16 +178,17 @@ void olbfgs(Optional indptr, Optional indices, AnyArray values, Doubles targets,
   const OlbfgsSettings set{alpha, eta0, tau, damping, batch, memory, intercept};
   std::vector<double> room(2 * weights.size() + static_cast<size_t>(memory));
   learn_rows({indptr, indices, values}, targets, loss, features,
-             [&](const auto &rows, const double *y) {
-               return POLYAK_CALL(olbfgs(loss.c_str(), rows, y, set, kept.state, weights.data(),
-                                         moves.data(), changes.data(), room.data(), features));
+             [&](auto kind, const auto &rows, const double *y) {
+               return learn_olbfgs<decltype(kind)>(rows, y, set, kept.state, weights.data(),
+                                                   moves.data(), changes.data(), room.data(),
+                                                   features);
              });
 }
 
 }  // namespace
 
-void bind_rivals(nb::module_ &parent) {
-  nb::module_ m = parent.def_submodule("rivals");
+NB_MODULE(_kernels, m) {
+  m.doc() = "The loops of the paper's rivals.";
   m.def("sgd", &sgd, "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a, "loss"_a,
         "weights"_a.noconvert(), "state"_a.noconvert(), nb::kw_only(), "alpha"_a, "gamma0"_a,
         "decay"_a, "intercept_rate"_a, "Steps of SGD, one a row.");

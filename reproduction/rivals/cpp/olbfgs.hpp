@@ -9,9 +9,8 @@
 #include <cstdint>
 
 #include "kernels/kernel_namespace.hpp"
-#include "learn/bank_args.hpp"
-#include "paper/rival_state.hpp"
-#include "paper/rival_vector.hpp"
+#include "rival_state.hpp"
+#include "rival_vector.hpp"
 #include "rows/rows.hpp"
 
 namespace polyak {

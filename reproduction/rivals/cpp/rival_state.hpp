@@ -6,6 +6,9 @@
 
 namespace polyak {
 
+// What a loop returns that came to the end of its rows; otherwise the row where it stopped.
+constexpr int64_t all_learned = -1;
+
 // SGD and SGD2, which differ only in where the learning rate gamma0 / (1 + decay gamma0 t) is from.
 struct SgdSettings {
   double alpha, gamma0, decay;

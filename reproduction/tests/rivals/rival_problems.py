@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyak.losses import get_loss
-from polyak.paper.rivals import OLBFGS, RIVALS, SGD, SGD2, SGDQN, Pegasos
+from reproduction.rivals import OLBFGS, RIVALS, SGD, SGD2, SGDQN, Pegasos
 
 # Mini-batches of odd sizes, a small skip: whatever is carried from call to call must show.
 STREAMING = [

@@ -8,9 +8,8 @@ from by_hand import olbfgs_iterates, pegasos_iterates, sgd_iterates
 from rival_problems import learned, problem
 from scipy.optimize import minimize
 
-from polyak import _core
 from polyak.losses import get_loss
-from polyak.paper.rivals import OLBFGS, SGD, Batch, Pegasos
+from reproduction.rivals import OLBFGS, SGD, Batch, Pegasos, _kernels
 
 ALPHA = 1e-3
 
@@ -79,7 +78,7 @@ def run_olbfgs(X, y, steps, **options):
     moves, changes = np.zeros((memory, features + 1)), np.zeros((memory, features + 1))
     settings = {"alpha": 1e-3, "eta0": 1.0, "tau": 1e12, "damping": 0.0, "intercept": True}
     for _ in range(steps):
-        _core.rivals.olbfgs(
+        _kernels.olbfgs(
             None, None, X, y, "squared_error", weights, moves, changes, state,
             batch=len(y), **(settings | options),
         )  # fmt: skip

@@ -13,8 +13,8 @@ from authors_programs import (
 from rival_problems import learned, problem
 
 from polyak.losses import get_loss
-from polyak.paper.rivals import SGD2, SGDQN
-from polyak.paper.rivals.calibrate import SAMPLE, best_gamma0
+from reproduction.rivals import SGD2, SGDQN
+from reproduction.rivals.calibrate import SAMPLE, best_gamma0
 
 ALPHA = 1e-3
 LOSSES = ("squared_hinge", "hinge", "log_loss")

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import SVC, LinearSVC
 
-from polyak.paper.rivals import LIBLINEAR, SGD2, Batch
+from reproduction.rivals import LIBLINEAR, SGD2, Batch
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -39,7 +39,7 @@ def test_least_squares():
 def test_wide_least_squares_without_normal_equations(monkeypatch):
     X, y = problem("squared_error", 800)
     exact = Batch(loss="squared_error", alpha=0.1).fit(X, y)
-    monkeypatch.setattr("polyak.paper.rivals.batch.MOST_FEATURES", 3)
+    monkeypatch.setattr("reproduction.rivals.batch.MOST_FEATURES", 3)
     descended = Batch(loss="squared_error", alpha=0.1).fit(csr_array(X), y)
     np.testing.assert_allclose(learned(descended), learned(exact), atol=1e-7)
 

@@ -11,9 +11,18 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from polyak import _core
 from polyak.errors import DivergenceError
-from polyak.paper.rivals import LIBLINEAR, OLBFGS, RIVALS, SGD, SGD2, SGDQN, Batch, Pegasos
+from reproduction.rivals import (
+    LIBLINEAR,
+    OLBFGS,
+    RIVALS,
+    SGD,
+    SGD2,
+    SGDQN,
+    Batch,
+    Pegasos,
+    _kernels,
+)
 
 CHECKED = [
     SGD(max_iter=20),
@@ -113,19 +122,6 @@ def test_storage_does_not_matter(rival):
         np.testing.assert_allclose(found, dense, rtol=loose, atol=loose)
 
 
-@pytest.mark.parametrize("kernels", [b for b in _core.kernel_builds if b != _core.kernels])
-@pytest.mark.parametrize("rival", STREAMING, ids=str)
-def test_all_builds_agree(rival, kernels):
-    X, y = problem(rival.loss, 1200, features=70)
-    usual = learned(clone(rival).fit(X, y))
-    before = _core.kernels
-    try:
-        _core.use_kernels(kernels)
-        np.testing.assert_allclose(learned(clone(rival).fit(X, y)), usual, rtol=1e-6, atol=1e-8)
-    finally:
-        _core.use_kernels(before)
-
-
 def test_fewer_rows_than_a_sample_or_a_mini_batch():
     X, y = problem("hinge", 20)
     for rival in (SGD(), SGD2(), SGDQN(), OLBFGS(batch_size=50), Pegasos(batch_size=50)):
@@ -192,16 +188,14 @@ def test_weights_that_overflow_are_not_kept():
     assert not model.__sklearn_is_fitted__()
 
 
-def test_the_core_refuses_what_it_cannot_hold():
-    from polyak import _core
-
+def test_the_kernels_refuse_what_it_cannot_hold():
     X, y = problem("hinge", 10)
     state, weights = np.array([0.0, 1.0, 0.0]), np.zeros(6)
     settings = {"alpha": 0.1, "gamma0": 0.1, "decay": 0.1, "intercept_rate": 1.0}
 
     def sgd(X, y, loss="hinge", weights=weights, state=state):
         parts = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
-        _core.rivals.sgd(*parts, y, loss, weights, state, **settings)
+        _kernels.sgd(*parts, y, loss, weights, state, **settings)
 
     with pytest.raises(ValueError, match="there are 10 rows but 3 targets"):
         sgd(X, y[:3])
