@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from polyak.errors import DivergenceError
 from polyak.free_memory import free_memory
 from polyak.losses import get_loss
-from polyak.paper.datasets import BenchmarkSet
-from polyak.paper.reproduction.pieces import Result
+from reproduction.datasets import BenchmarkSet
+from reproduction.pieces import Result
 
 PAPERS = ("ASGD", "SGD2", "Pegasos", "SGD-QN", "oLBFGS", "LIBLINEAR")
 """The six algorithms that the paper compares."""
@@ -68,7 +68,7 @@ def compete(
 
     Examples
     --------
-    >>> from polyak.paper.datasets import load_benchmark
+    >>> from reproduction.datasets import load_benchmark
     >>> data = load_benchmark("covtype", data="/nowhere", scale=0.01)
     >>> found = compete(data, "squared_hinge", ("ASGD",))
     >>> found["curves"]["ASGD"]["passes"][-1], 0.2 < found["curves"]["ASGD"]["error"][-1] < 0.3
@@ -160,7 +160,7 @@ def no_liblinear(data: BenchmarkSet, loss: str, free: int | None = None) -> str:
 
     Examples
     --------
-    >>> from polyak.paper.datasets import load_benchmark
+    >>> from reproduction.datasets import load_benchmark
     >>> data = load_benchmark("alpha", data="/nowhere", scale=0.001)
     >>> no_liblinear(data, "hinge", free=1_000_000)
     'needs 6 MB of memory, but only 1 MB are free'
@@ -175,19 +175,19 @@ def no_liblinear(data: BenchmarkSet, loss: str, free: int | None = None) -> str:
 
 
 def eigenvalue_that_counts(data: BenchmarkSet, loss: str) -> float:
-    """Estimate λ₀ from the first thousand rows, as `polyak.paper.theory.rows_needed` does.
+    """Estimate λ₀ from the first thousand rows, as `reproduction.theory.rows_needed` does.
 
     Not the smallest eigenvalue of all, which belongs to directions that no prediction depends on,
     but the one down to which the directions carry 99% of the rows' squared length.
     """
-    from polyak.learn.rows_needed import rows_needed
+    from reproduction.theory import rows_needed
 
     return rows_needed(data.X[:1000], loss, data.paper.alpha, fit_intercept=False).lambda0
 
 
 def _streaming(name: str, loss: str, alpha: float, lambda0: float) -> Any:
     from polyak import ASGDClassifier
-    from polyak.paper.rivals import RIVALS
+    from reproduction.rivals import RIVALS
 
     if name == "auto":
         return ASGDClassifier(loss=loss, alpha=alpha, fit_intercept=False)
@@ -229,7 +229,7 @@ def _stream(model: Any, data: BenchmarkSet, loss: str) -> tuple[list[float], lis
 
 def _liblinear(data: BenchmarkSet, loss: str) -> tuple[list[float], list[Point]]:
     """Fit anew with one and with two outer iterations: the library cannot be asked in between."""
-    from polyak.paper.rivals import RIVALS
+    from reproduction.rivals import RIVALS
 
     points: list[Point] = []
     for iterations in (1, 2):

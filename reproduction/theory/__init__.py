@@ -1,39 +1,39 @@
 """The paper's theory (sections 2 to 4 and the appendix) as functions, with the paper's symbols.
 
 Each function names the result it comes from by its label in the paper's source. What they say of
-a data set of yours is in `polyak.paper.theory.rows_needed`.
+a data set of yours is in `reproduction.theory.rows_needed`.
 
 Throughout, the learning rate is ``γ_t = γ0 (1 + a γ0 t)^-c``, ``A`` is the Hessian at the optimum
 ``θ*`` with smallest eigenvalue ``λ0`` and largest ``λ1``, ``S`` the covariance of the gradient
 there, ``Δ_t = θ_t - θ*``, and ``‖v‖_A² = vᵀ A v``, which for ``Δ`` is twice the excess risk.
 """
 
-from polyak.learn.rows_needed import RowsNeeded, rows_needed, rows_to_asymptotics
-from polyak.paper.theory.combined import combined_bound
-from polyak.paper.theory.constants import (
+from polyak.learn.rows_needed import rows_to_asymptotics
+from reproduction.theory.combined import combined_bound
+from reproduction.theory.constants import (
     asymptotic_variance,
     best_power,
     c0,
     c1,
     largest_stable_rate,
 )
-from polyak.paper.theory.exact import linear_errors
-from polyak.paper.theory.lemmas import gamma_lemma, lemma1
-from polyak.paper.theory.linear import (
+from reproduction.theory.exact import linear_errors
+from reproduction.theory.lemmas import gamma_lemma, lemma1
+from reproduction.theory.linear import (
     Bound,
     ErrorBound,
     averaged_bound,
     averaged_bound_at,
     iterate_bound_at,
 )
-from polyak.paper.theory.non_quadratic import non_quadratic_bound
-from polyak.paper.theory.regression import regression_bound, regression_bound_at
-from polyak.paper.theory.second_order import second_order_error
+from reproduction.theory.non_quadratic import non_quadratic_bound
+from reproduction.theory.regression import regression_bound, regression_bound_at
+from reproduction.theory.rows_needed import rows_needed
+from reproduction.theory.second_order import second_order_error
 
 __all__ = [
     "Bound",
     "ErrorBound",
-    "RowsNeeded",
     "asymptotic_variance",
     "averaged_bound",
     "averaged_bound_at",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyak.paper.theory.constants import Floats
-from polyak.paper.theory.linear import Bound
+from reproduction.theory.constants import Floats
+from reproduction.theory.linear import Bound
 
 
 def combined_bound(linear: Bound, *more: Floats) -> Floats:

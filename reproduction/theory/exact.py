@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.paper.theory.constants import Floats, rates
+from reproduction.theory.constants import Floats, rates
 
 
 class Errors(NamedTuple):

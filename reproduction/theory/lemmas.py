@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.paper.theory.constants import Floats, c0, check_rate, rates
+from reproduction.theory.constants import Floats, c0, check_rate, rates
 
 
 class Sides(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.paper.theory.constants import (
+from reproduction.theory.constants import (
     Floats,
     asymptotic_variance,
     c0,

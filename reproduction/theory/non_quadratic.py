@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.paper.theory.constants import Floats, c0, rate_sum
+from reproduction.theory.constants import Floats, c0, rate_sum
 
 
 def non_quadratic_bound(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyak.paper.theory.constants import Floats, asymptotic_variance
+from reproduction.theory.constants import Floats, asymptotic_variance
 
 
 def second_order_error(

@@ -9,10 +9,10 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.schedules import Polynomial
 from polyak.losses import LOSSES
-from polyak.paper.reproduction.experiments.theory.bound_terms import first_problem
-from polyak.paper.reproduction.experiments.theory.linear_equation import simulate
-from polyak.paper.reproduction.experiments.theory.random_settings import random_setting
-from polyak.paper.theory import (
+from reproduction.experiments.theory.bound_terms import first_problem
+from reproduction.experiments.theory.linear_equation import simulate
+from reproduction.experiments.theory.random_settings import random_setting
+from reproduction.theory import (
     asymptotic_variance,
     averaged_bound,
     best_power,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction.experiments.theory.noise_tree import (
+from reproduction.experiments.theory.noise_tree import (
     NoiseTree,
     counter_example,
     random_tree,
 )
-from polyak.paper.theory import c0, non_quadratic_bound
-from polyak.paper.theory.constants import rate_sum, rates
+from reproduction.theory import c0, non_quadratic_bound
+from reproduction.theory.constants import rate_sum, rates
 
 
 def test_the_lemma_as_printed_has_a_counter_example():

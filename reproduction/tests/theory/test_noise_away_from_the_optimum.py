@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction.experiments.theory.one_feature_rows import (
+from reproduction.experiments.theory.one_feature_rows import (
     OneFeatureRows,
     average_errors,
 )
-from polyak.paper.theory import (
+from reproduction.theory import (
     averaged_bound,
     best_power,
     c0,
@@ -19,7 +19,7 @@ from polyak.paper.theory import (
     regression_bound,
     regression_bound_at,
 )
-from polyak.paper.theory.constants import rate_sum, rates
+from reproduction.theory.constants import rate_sum, rates
 
 
 def drawn(number):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak.paper.theory import c0, gamma_lemma, lemma1
-from polyak.paper.theory.constants import rate_sum, rates
+from reproduction.theory import c0, gamma_lemma, lemma1
+from reproduction.theory.constants import rate_sum, rates
 
 
 def drawn(number):

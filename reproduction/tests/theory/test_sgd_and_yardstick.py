@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak.paper.theory import (
+from reproduction.theory import (
     asymptotic_variance,
     averaged_bound,
     averaged_bound_at,

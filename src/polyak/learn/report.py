@@ -98,7 +98,7 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
         return None
     if candidate.adagrad is not None or candidate.step == "proximal":
         return None
-    needed = rows_needed_by(
+    return rows_needed_by(
         moments,
         recipe.loss,
         candidate.alpha,
@@ -107,7 +107,6 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
         implicit=candidate.step == "implicit",
         fit_intercept=recipe.fit_intercept,
     )
-    return Theory(**needed.as_dict())
 
 
 def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:

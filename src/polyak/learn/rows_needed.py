@@ -1,193 +1,39 @@
-"""What the theory says of a data set: how many rows before averaging pays off.
+"""After how many rows averaging pays off: what a training report and a warning need of the theory.
 
 The paper's answer is of the order of ``1 / (λ0 γ0)``, where ``λ0`` is the smallest eigenvalue of
-the Hessian. Taken by its letter that is useless on real data: two features that always add up to
-one make it zero, and no prediction ever depends on such a direction. So ``λ`` here is the
-eigenvalue down to which the directions carry 99 % of the rows' squared norm.
+the Hessian. Real data makes that useless: two features that always add up to one make it zero, and
+no prediction depends on such a direction. So ``λ`` here is the eigenvalue down to which the
+directions carry 99% of the rows' squared norm.
 """
 
 from __future__ import annotations
 
-import textwrap
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.schedules import CALIBRATION_ROWS, largest_squared_length
+from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import get_loss
-from polyak.rows.sparse import Rows, SparseRows, as_rows
+from polyak.model.training_report import Theory
+from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
 
 SHARE = 0.99
-"""How much of the rows' squared norm the directions that count must carry."""
+"""Share of the rows' squared norm that the directions above ``λ`` carry."""
 
 NARROW = 63
-"""Up to so many features training keeps all their second moments, which takes half a millisecond.
-With the intercept they are 64: of larger matrices OpenBLAS makes work for several threads, which
-on a busy machine wait for each other a hundred times as long as they work."""
+"""Up to this number of features training keeps the whole matrix of second moments, which takes half
+a millisecond. With the intercept it is 64 wide: OpenBLAS splits larger matrices between threads,
+which on a busy machine wait for each other a hundred times as long as they work."""
 
-MOST_IDS = 1 << 20  # beyond, a sum an id would be mostly empty
-
-
-class RowsNeeded(NamedTuple):
-    """How many rows before averaging pays off; right to an order of magnitude, not more.
-
-    Attributes
-    ----------
-    rows : int
-        ``1 / (λ γ0)``.
-    lambda0 : float
-        The curvature of the flattest direction that counts, penalty included.
-    gamma0 : float
-        The first learning rate.
-    flattest : float
-        The curvature of the flattest direction of all. After ``1 / (flattest γ0)`` rows averaging
-        pays in every direction.
-    spectrum : bool
-        Whether ``lambda0`` is of a sample's spectrum. Otherwise it is of the mean squares of the
-        features, as if they were uncorrelated.
-    """
-
-    rows: int
-    lambda0: float
-    gamma0: float
-    flattest: float
-    spectrum: bool = True
-
-    @property
-    def rows_in_every_direction(self) -> float:
-        """How many rows it takes in the worst direction; infinite if nothing curves it."""
-        return rows_to_asymptotics(self.flattest, self.gamma0) if self.flattest > 0 else np.inf
-
-    def words(self, rows_seen: int | None = None) -> str:
-        """Say it.
-
-        Examples
-        --------
-        >>> print(RowsNeeded(3600, 1.4e-3, 0.2, 1e-6).words(rows_seen=32561))
-        By the paper's theory averaging pays off after about 3,600 rows; this model saw 32,561. That
-        is 1 / (lambda * gamma0) with gamma0 = 0.2, the first learning rate, and lambda = 0.0014:
-        the directions curved at least as much carry 99% of the rows' squared norm, in a sample of
-        the first rows. In the flattest direction of all it takes about 5,000,000 rows.
-        """
-        seen = "." if rows_seen is None else f"; this model saw {rows_seen:,}."
-        where = (
-            "directions curved at least as much carry 99% of the rows' squared norm, in a "
-            "sample of the first rows."
-            if self.spectrum
-            else "features curved at least as much carry 99% of the rows' squared norm, as if "
-            "none were correlated with another."
-        )
-        most = self.rows_in_every_direction
-        worst = f"it takes about {_about(most):,} rows" if np.isfinite(most) else "it never does"
-        return _wrapped(
-            f"By the paper's theory averaging pays off after about {self.rows:,} rows{seen} That "
-            f"is 1 / (lambda * gamma0) with gamma0 = {self.gamma0:.3g}, the first learning rate, "
-            f"and lambda = {self.lambda0:.3g}: the {where} In the flattest direction of all "
-            f"{worst}."
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give the numbers for a model to keep, rounded: the last digits depend on the machine."""
-        digits = {k: float(f"{v:.3g}") for k, v in self._asdict().items() if isinstance(v, float)}
-        return self._asdict() | digits
-
-
-def rows_needed(
-    X_sample: Any,
-    loss: str = "squared_hinge",
-    alpha: float = 0.0,
-    *,
-    gamma0: float | None = None,
-    fit_intercept: bool = True,
-) -> RowsNeeded:
-    """Tell how many rows it takes on your data before averaging pays off.
-
-    Parameters
-    ----------
-    X_sample : array, scipy sparse or SparseRows
-        Some rows, the first 1000 of which count. Where there are fewer rows than features they
-        show the most curved directions only, and the answer is rather too small.
-    loss : str
-    alpha : float
-        The penalty, which curves every direction.
-    gamma0 : float, optional
-        The first learning rate; by default the paper's ``1 / M``.
-    fit_intercept : bool
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(1000, 20)) * np.linspace(0.1, 1.0, 20)
-    >>> needed = rows_needed(X, "squared_error")
-    >>> needed.rows
-    490
-    """
-    rows = as_rows(X_sample)[:CALIBRATION_ROWS]
-    if not len(rows):
-        raise ValueError("there are no rows to look at")
-    if gamma0 is None:
-        gamma0 = 1.0 / largest_squared_length(rows, fit_intercept=fit_intercept)
-    return from_eigenvalues(_spectrum(rows, fit_intercept), loss, alpha, gamma0)
-
-
-def from_eigenvalues(
-    eigenvalues: Floats, loss: str, alpha: float, gamma0: float, *, spectrum: bool = True
-) -> RowsNeeded:
-    """Tell it from the eigenvalues of ``E x xᵀ``."""
-    largest_first = np.sort(np.maximum(eigenvalues, 0.0))[::-1]
-    carried = np.cumsum(largest_first)
-    place = int(np.searchsorted(carried, SHARE * carried[-1])) if len(carried) else 0
-    curvature = get_loss(loss).typical_curvature
-    counts = curvature * float(largest_first[place]) if len(largest_first) else 0.0
-    flattest = curvature * float(largest_first[-1]) if len(largest_first) else 0.0
-    lambda0 = counts + alpha
-    rows = rows_to_asymptotics(lambda0, gamma0) if lambda0 > 0 else 1.0
-    # An eigenvalue that is rounding error is none.
-    noise = 1e-12 * float(largest_first[0]) if len(largest_first) else 0.0
-    return RowsNeeded(
-        _about(rows), lambda0, gamma0, alpha + (flattest if flattest > noise else 0.0), spectrum
-    )
-
-
-def _spectrum(rows: Rows, fit_intercept: bool) -> Floats:
-    """Give the eigenvalues of the mean of ``x xᵀ``, of the smaller of its two products."""
-    ones = float(fit_intercept)
-    n, width = rows.shape
-    if isinstance(rows, SparseRows):
-        from scipy.sparse import csr_matrix
-
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        indptr = rows.indptr - rows.indptr[0]
-        X = csr_matrix(
-            (rows.values[span].astype(float), rows.indices[span], indptr), shape=(n, width)
-        )
-    else:
-        X = np.asarray(rows, float)
-    if width < n:
-        moments = np.zeros((width + 1, width + 1))
-        product = X.T @ X
-        moments[:-1, :-1] = product.toarray() if hasattr(product, "toarray") else product
-        moments[-1, :-1] = moments[:-1, -1] = ones * np.asarray(X.sum(axis=0)).ravel()
-        moments[-1, -1] = ones * n
-        moments = moments if fit_intercept else moments[:-1, :-1]
-    else:
-        product = X @ X.T
-        moments = (product.toarray() if hasattr(product, "toarray") else product) + ones
-    found: Floats = np.linalg.eigvalsh(moments / n)
-    return found
-
-
-# -- what training keeps ---------------------------------------------------------------------------
+MOST_IDS = 1 << 20  # with larger feature ids, an array indexed by id would be mostly empty
 
 
 def second_moments(rows: Rows, *, fit_intercept: bool) -> Floats | None:
-    """Measure ``E x xᵀ``, the intercept's feature last; of many features the diagonal alone.
+    """Return ``E x xᵀ``, the intercept's feature last; only the diagonal for many features.
 
-    Features that are zero in all rows are left out, so that it does not matter how wide the rows
-    are said to be or how they are stored. None where numbers are too large to be squared.
+    Features that are zero in all rows are left out, so that the result depends neither on the
+    declared width of the rows nor on their storage. None where a square overflows.
 
     Examples
     --------
@@ -208,7 +54,7 @@ def second_moments(rows: Rows, *, fit_intercept: bool) -> Floats | None:
 
 
 def _used_features(rows: Rows) -> tuple[Floats | None, Floats]:
-    """Give the columns that are not all zero, if they are few, and their sums of squares."""
+    """Return the columns that are not all zero, if they are few, and their sums of squares."""
     if not isinstance(rows, SparseRows):
         squares = np.einsum("ij,ij->j", rows, rows, dtype=float)
         used = squares > 0
@@ -238,11 +84,12 @@ def rows_needed_by(
     precondition: float,
     implicit: bool,
     fit_intercept: bool,
-) -> RowsNeeded:
-    """Tell how many rows a way of learning needs, from what training kept.
+) -> Theory:
+    """Estimate the rows that averaging needs from the second moments that training kept.
 
     A preconditioner rescales the features. An implicit step is never longer than the loss's
-    curvature allows, so that a large learning rate counts as the one it amounts to.
+    curvature allows, so a large learning rate counts as the one it amounts to. Numbers are rounded
+    to three digits: the last ones depend on the machine.
 
     Examples
     --------
@@ -262,14 +109,32 @@ def rows_needed_by(
     root = np.sqrt(d)
     scaled = moments * root[:, None] * root if whole else moments * d
     eigenvalues = np.asarray(np.linalg.eigvalsh(scaled) if whole else scaled, np.float64)
-    return from_eigenvalues(eigenvalues, loss, alpha, gamma0, spectrum=whole)
+    found = from_eigenvalues(eigenvalues, loss, alpha, gamma0, spectrum=whole)
+    digits = {k: float(f"{v:.3g}") for k, v in found._asdict().items() if isinstance(v, float)}
+    return found._replace(**digits)
 
 
-# -- words -----------------------------------------------------------------------------------------
+def from_eigenvalues(
+    eigenvalues: Floats, loss: str, alpha: float, gamma0: float, *, spectrum: bool = True
+) -> Theory:
+    """Estimate the rows that averaging needs from the eigenvalues of ``E x xᵀ``."""
+    largest_first = np.sort(np.maximum(eigenvalues, 0.0))[::-1]
+    carried = np.cumsum(largest_first)
+    place = int(np.searchsorted(carried, SHARE * carried[-1])) if len(carried) else 0
+    curvature = get_loss(loss).typical_curvature
+    counts = curvature * float(largest_first[place]) if len(largest_first) else 0.0
+    flattest = curvature * float(largest_first[-1]) if len(largest_first) else 0.0
+    lambda0 = counts + alpha
+    rows = rows_to_asymptotics(lambda0, gamma0) if lambda0 > 0 else 1.0
+    # An eigenvalue below the rounding error counts as zero.
+    noise = 1e-12 * float(largest_first[0]) if len(largest_first) else 0.0
+    return Theory(
+        _about(rows), lambda0, gamma0, alpha + (flattest if flattest > noise else 0.0), spectrum
+    )
 
 
 def _about(rows: float) -> int:
-    """Round to two digits: it is an estimate.
+    """Round an estimate to two digits.
 
     Examples
     --------
@@ -279,16 +144,12 @@ def _about(rows: float) -> int:
     return max(1, round(float(f"{rows:.1e}")))
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 92, break_long_words=False, break_on_hyphens=False)
-
-
 def rows_to_asymptotics(
     lambda0: float, gamma0: float, a: float | None = None, c: float = 2 / 3
 ) -> float:
-    """Tell how many rows it takes averaging to come close to what batch reaches.
+    """Return the rows after which averaging comes close to the batch optimum.
 
-    Of the order of ``max(1, a/λ0)^(c/(1-c)) / (λ0 γ0)``. With ``a = λ0``, or none given, that is
+    The order is ``max(1, a/λ0)^(c/(1-c)) / (λ0 γ0)``. With ``a = λ0``, or none given, that is
     the corollary before `CorollarySampleSize2`: there the start is forgotten, and the average
     becomes better than the iterate. Above, `CorollarySampleSize2` asks that the falling learning
     rate cost no more than ``tr(A⁻¹S)``. Below, the start has to be forgotten all the same.
@@ -309,5 +170,5 @@ def rows_to_asymptotics(
         raise ValueError(f"lambda0 must be above zero, not {lambda0}")
     over = 1.0 if a is None else max(1.0, a / lambda0)
     power = c / (1.0 - c) if c < 1 else np.inf
-    with np.errstate(over="ignore"):  # more rows than a number can say are infinitely many
+    with np.errstate(over="ignore"):  # beyond float64: infinitely many
         return float(np.float64(over) ** power / (lambda0 * gamma0))

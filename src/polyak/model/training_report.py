@@ -134,7 +134,24 @@ class Reliability(NamedTuple):
 
 
 class Theory(NamedTuple):
-    """After how many rows averaging pays off; `polyak.learn.rows_needed` says what each is."""
+    """After how many rows averaging pays off; right to an order of magnitude.
+
+    Attributes
+    ----------
+    rows : int
+        ``1 / (λ γ0)``.
+    lambda0 : float
+        The curvature of the flattest direction that counts, penalty included: the directions
+        curved at least as much carry 99% of the rows' squared norm.
+    gamma0 : float
+        The first learning rate.
+    flattest : float
+        The curvature of the flattest direction of all. After ``1 / (flattest γ0)`` rows averaging
+        pays off in every direction.
+    spectrum : bool
+        Whether ``lambda0`` is from the spectrum of a sample. Otherwise it is from the mean squares
+        of the features, as if they were uncorrelated.
+    """
 
     rows: int
     lambda0: float

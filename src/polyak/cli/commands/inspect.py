@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from polyak.model.coefficients import Coefficients
     from polyak.model.linear import LinearModel
     from polyak.model.schema import Schema
-    from polyak.model.training_report import TrainingReport
+    from polyak.model.training_report import Theory, TrainingReport
 
 
 EXAMPLE = """\
@@ -143,8 +143,6 @@ def _training(loss: str, report: TrainingReport) -> dict[str, Any]:
 
 
 def _theory(report: TrainingReport | None) -> str:
-    from polyak.paper.theory import RowsNeeded
-
     if report is not None and report.winner.method == "newton":
         return "Block Newton steps made this model: they average nothing."
     if report is not None and report.winner.method == "proximal":
@@ -153,7 +151,45 @@ def _theory(report: TrainingReport | None) -> str:
         return "This model is a constant: it averages nothing."
     if report is None or report.rows_needed is None:
         return "This model does not know after how many rows averaging pays off."
-    return RowsNeeded(*report.rows_needed).words(report.rows)
+    return _rows_needed(report.rows_needed, report.rows)
+
+
+def _rows_needed(needed: Theory, rows: int) -> str:
+    """Explain after how many rows averaging pays off.
+
+    Examples
+    --------
+    >>> from polyak.model.training_report import Theory
+    >>> print(_rows_needed(Theory(3600, 1.4e-3, 0.2, 1e-6), 32561))
+    By the paper's theory averaging pays off after about 3,600 rows; this model saw 32,561. That
+    is 1 / (lambda * gamma0) with gamma0 = 0.2, the first learning rate, and lambda = 0.0014:
+    the directions curved at least as much carry 99% of the rows' squared norm, in a sample of
+    the first rows. In the flattest direction of all it takes about 5,000,000 rows.
+    """
+    import textwrap
+
+    where = (
+        "directions curved at least as much carry 99% of the rows' squared norm, in a sample of "
+        "the first rows."
+        if needed.spectrum
+        else "features curved at least as much carry 99% of the rows' squared norm, as if none "
+        "were correlated with another."
+    )
+    slowest = needed.flattest * needed.gamma0
+    worst = (
+        f"it takes about {float(f'{1 / slowest:.1e}'):,.0f} rows"
+        if slowest > 0
+        else "it never does"
+    )
+    return textwrap.fill(
+        f"By the paper's theory averaging pays off after about {needed.rows:,} rows; this model "
+        f"saw {rows:,}. That is 1 / (lambda * gamma0) with gamma0 = {needed.gamma0:.3g}, the first "
+        f"learning rate, and lambda = {needed.lambda0:.3g}: the {where} In the flattest direction "
+        f"of all {worst}.",
+        92,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _starts(starts: Any) -> str | None:
