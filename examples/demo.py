@@ -1,66 +1,64 @@
-"""``python -m polyak.paper.demo``: one pass over generated newswire text, by the paper's recipe."""
+"""What polyak does with a table: learn it in one pass, show what it found, write a page about it.
+
+python examples/demo.py
+python examples/demo.py --folder build/demo --rows 200000
+"""
 
 from __future__ import annotations
 
-import time
-from typing import Any
+import argparse
+import csv
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
-from polyak.learn.bank import Bank
-from polyak.learn.schedules import Polynomial
-from polyak.losses import get_loss
-from polyak.paper.datasets import rcv1_like
-from polyak.rows.sparse import SparseRows
-
-ALPHA = 1e-5
+CITIES = {"Lisbon": 360, "Faro": 240, "Porto": 180, "Braga": 30, "Coimbra": 0}
+KINDS = {"house": 150, "flat": 0, "studio": -60}
 
 
-def main(n_rows: int = 200_000, n_test: int = 20_000, n_features: int = 47_000) -> None:
-    """Draw documents, learn them in one pass and print what came of it."""
-    console = Console(highlight=False)
-    with console.status("Drawing documents ..."):
-        rows, y = rcv1_like(n_rows + n_test, n_features)
-    train, test = rows[:n_rows], rows[n_rows:]
-
-    rate = Polynomial.from_rows(train, get_loss("squared_hinge"), ALPHA)
-    bank = Bank(loss="squared_hinge", alpha=ALPHA, schedule=rate, dtype=np.float32)
-    begin = time.perf_counter()
-    bank.learn(train, y[:n_rows])
-    seconds = time.perf_counter() - begin
-
-    nonzeros = int(train.indptr[-1]) / n_rows
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in (
-        ("data", f"{n_rows:,} rows, {n_features:,} features, {nonzeros:.0f} nonzeros a row"),
-        ("speed", f"{n_rows / seconds:,.0f} rows/s ({seconds:.2f} s, one pass, one thread)"),
-        (
-            "learning rate",
-            f"γ0 = 1/M = {rate.gamma0:.3g} (M = {1 / rate.gamma0:.3g}), a = {rate.a:g}, "
-            f"c = {rate.c:g}",
-        ),
-        ("averaging from", f"row {bank.average_start[0]:,.0f}, as the detector found"),
-        ("progressive loss", f"{bank.progressive_loss[0]:.4f}"),
-        ("progressive error", f"{bank.progressive_error[0]:.2%}"),
-        ("test error, average", f"[bold]{error(bank, test, y[n_rows:]):.2%}[/bold]"),
-        ("test error, last iterate", f"{error(bank, test, y[n_rows:], last=True):.2%}"),
-    ):
-        table.add_row(name, value)
-    console.print("[bold]polyak[/bold]: averaged SGD on generated newswire text\n")
-    console.print(table)
-    console.print(
-        "\nAfter a single pass, with nothing tuned, the average of the iterates errs less than the "
-        "last of them, and the progressive error, taken before each row is learned, comes close to "
-        "the test error without a test set."
-    )
+def write_rents(path: Path, rows: int) -> None:
+    """Write a table of rents: words and numbers, some of them missing."""
+    rng = np.random.default_rng(0)
+    city, kind = rng.choice(list(CITIES), rows), rng.choice(list(KINDS), rows)
+    area, built = rng.gamma(6.0, 13.0, rows), rng.integers(1900, 2024, rows)
+    rooms = np.maximum(1, np.round(area / 25 + rng.normal(size=rows)))
+    rent = 300 + 8 * area + 0.8 * (built - 1950) + 90 * rng.normal(size=rows)
+    rent += [CITIES[c] + KINDS[k] for c, k in zip(city, kind, strict=True)]
+    areas = np.where(rng.random(rows) < 0.05, "", np.char.mod("%.0f", area))
+    years = np.where(rng.random(rows) < 0.1, "n/a", np.char.mod("%d", built))
+    whole = [np.char.mod("%.0f", column) for column in (rooms, rent)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["city", "kind", "area", "rooms", "built", "rent"])
+        writer.writerows(zip(city, kind, areas, whole[0], years, whole[1], strict=True))
 
 
-def error(bank: Bank, rows: SparseRows, y: NDArray[Any], *, last: bool = False) -> float:
-    """Count the share of wrong signs."""
-    return float(np.mean((bank.decision_function(rows, last=last)[:, 0] > 0) != (y > 0)))
+def polyak(*words: str) -> None:
+    """Show a command, and run it."""
+    print(f"\n$ polyak {shlex.join(words)}", flush=True)
+    subprocess.run([sys.executable, "-m", "polyak", *words], check=True)
+
+
+def main() -> None:
+    """Write a table, learn it, and show the model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("build/demo"))
+    parser.add_argument("--rows", type=int, default=20_000)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    table, model, page = (str(options.folder / f"rents.{end}") for end in ("csv", "polyak", "html"))
+
+    write_rents(Path(table), options.rows)
+    with open(table, encoding="utf-8") as file:
+        print(f"{table}: {options.rows:,} rows of words and numbers, some of them missing\n")
+        print("".join(next(file) for _ in range(4)).rstrip())
+    polyak("train", table, "--target", "rent", "--intervals", "--model", model)
+    polyak("inspect", model)
+    polyak("report", model, "--output", page)
+    print(f"\nOpen {page} in a browser.")
 
 
 if __name__ == "__main__":

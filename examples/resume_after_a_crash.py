@@ -17,17 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from polyak.paper.datasets import rcv1_like
-
 
 def write_rows(path: Path, rows: int) -> None:
-    """Print generated documents as svmlight text."""
-    documents, y = rcv1_like(rows, 10_000, 30)
+    """Write generated documents of 30 words each as svmlight text."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=10_000)
     with path.open("w") as file:
-        for i in range(rows):
-            span = slice(documents.indptr[i], documents.indptr[i + 1])
-            pairs = zip(documents.indices[span] + 1, documents.values[span], strict=True)
-            file.write(f"{y[i]:+.0f} {' '.join(f'{j}:{value:.4g}' for j, value in pairs)}\n")
+        for _ in range(rows):
+            words = np.unique(np.minimum(rng.zipf(1.3, 30), 10_000))  # ids count from one
+            label = 1 if truth[words - 1].sum() + rng.normal() > 0 else -1
+            file.write(f"{label:+d} {' '.join(f'{word}:1' for word in words)}\n")
 
 
 def main() -> None:

@@ -30,6 +30,13 @@ def numbers(text):
     return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
 
 
+def test_demo(example):
+    shown = example("demo", "--folder", "out", "--rows", "3000")
+    assert "$ polyak inspect" in shown
+    assert re.search(r"area +\+7\.\d+", shown)
+    assert Path("out/rents.html").is_file()
+
+
 def test_text_classification(example):
     shown = example("text_classification", "--files", "20")
     accuracy, progressive, most_frequent = numbers(shown)[:3]
