@@ -56,7 +56,7 @@ def test_a_name_is_defined_where_the_page_says(hooks, name, path):
 
 
 def test_tests_that_the_page_speaks_of_exist():
-    spoken_of = re.findall(r"`(tests/[\w/]+\.py)`", TEXT)
+    spoken_of = re.findall(r"`((?:reproduction/)?tests/[\w/]+\.py)`", TEXT)
     assert spoken_of
     assert not [path for path in spoken_of if not (ROOT / path).is_file()]
 
@@ -74,7 +74,7 @@ def test_lines_are_those_of_definitions(hooks, tmp_path):
 def test_the_site_tells_file_and_line(hooks):
     page = SimpleNamespace(file=SimpleNamespace(src_uri="paper-to-code.md"))
     shown = hooks.on_page_markdown(TEXT, page)
-    source = (ROOT / "src/polyak/paper/theory/linear.py").read_text(encoding="utf-8").splitlines()
+    source = (ROOT / "reproduction/theory/linear.py").read_text(encoding="utf-8").splitlines()
     line = next(n for n, text in enumerate(source, 1) if text.startswith("def averaged_bound("))
-    assert f"[`averaged_bound` (linear.py:{line})](source/src/" in shown
+    assert f"[`averaged_bound` (linear.py:{line})](source/reproduction/" in shown
     assert len(re.findall(r"` \([\w\\]+\.(?:py|hpp):\d+\)\]", shown)) == len(NAMED)
