@@ -1,9 +1,10 @@
-# Everything a newcomer needs: `make demo` runs the main job, `make test` the tests.
+# Everything a newcomer needs: `make demo` shows what polyak does, `make test` the tests.
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE_FILES := $(wildcard $(addprefix core/,*/*.cpp */*.hpp */*/*.cpp */*/*.hpp))
 CORE := $(CORE_FILES) CMakeLists.txt pyproject.toml
+RIVALS := $(wildcard reproduction/rivals/cpp/*)
 # setuptools: LIBLINEAR, a peer of the benchmarks, comes as source where there is no wheel.
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11" "setuptools>=70.1"
 
@@ -11,19 +12,28 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
 
 .PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean \
-  fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders
+  fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders reproduce reproduce-quick reproduce-test
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
-	$(PY) -m polyak.paper.demo
+	$(PY) examples/demo.py
+	@echo; $(PY) -m reproduction.demo
 test: $(VENV)/.installed-test
 	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(patsubst %,--ignore=%,$(CLUSTERS))
 	$(PY) -m pytest $(CLUSTERS)
-test-all: $(VENV)/.installed-test
-	$(PY) -m pytest -m "slow or not slow"
-bench: $(VENV)/.installed-bench
+test-all: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
+	$(PY) -m pytest -m "slow or not slow" tests src reproduction
+# The paper's experiments: `make reproduce` takes 19 minutes on two cores and continues where it was
+# stopped; the quick run takes a few minutes, at sizes that decide little. Each writes report.html.
+reproduce: $(VENV)/.installed-reproduce $(VENV)/.rivals
+	$(PY) -m reproduction --out build/reproduction
+reproduce-quick: $(VENV)/.installed-reproduce $(VENV)/.rivals
+	$(PY) -m reproduction --out build/reproduction-quick --scale 0.002
+reproduce-test: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
+	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile reproduction
+bench: $(VENV)/.installed-bench $(VENV)/.rivals
 	$(PY) -m benchmarks
-bench-quick: $(VENV)/.installed-bench
+bench-quick: $(VENV)/.installed-bench $(VENV)/.rivals
 	$(PY) -m benchmarks --quick
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --site-dir build/site
@@ -38,7 +48,7 @@ lint: $(VENV)/.installed-lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/clang-format --dry-run --Werror $(CORE_FILES) $(wildcard fuzz/*.cpp benchmarks/peers/*.cpp)
+	$(VENV)/bin/clang-format --dry-run --Werror $(CORE_FILES) $(RIVALS) $(wildcard fuzz/*.cpp benchmarks/peers/*.cpp)
 
 $(VENV)/.tools:
 	python3 -m venv $(VENV)
@@ -50,6 +60,12 @@ $(VENV)/.installed: $(VENV)/.tools $(CORE)
 	@touch $@
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[$*]"
+	@touch $@
+# The compiled loops of the paper's rivals, which the package does not contain.
+$(VENV)/.rivals: $(VENV)/.tools $(RIVALS) $(CORE_FILES) reproduction/CMakeLists.txt
+	$(VENV)/bin/cmake -S reproduction -B build/rivals -G Ninja --log-level=WARNING \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
+	$(VENV)/bin/cmake --build build/rivals
 	@touch $@
 # Where atheris comes as source, as on ARM, it is built by pybind11.
 $(VENV)/.installed-fuzz: $(VENV)/.installed

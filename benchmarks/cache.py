@@ -31,8 +31,8 @@ def documents(n_rows: int, n_features: int = 47_000, nnz: int = 70) -> tuple[Spa
     """RCV1-like rows and their labels."""
     import numpy as np
 
-    from polyak.paper.datasets import rcv1_like
     from polyak.rows.sparse import SparseRows
+    from reproduction.datasets import rcv1_like
 
     def make(path: Path) -> None:
         rows, y = rcv1_like(n_rows, n_features, nnz)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from polyak.paper.reproduction.pieces import Piece
 from polyak.storage.container import write_bytes
+from reproduction.pieces import Piece
 
 
 def write_about(folder: Path, pieces: Sequence[Piece], sizes: str) -> None:

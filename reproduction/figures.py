@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polyak.paper.reproduction.styles import style_of
-from polyak.paper.reproduction.tables import as_csv
 from polyak.storage.container import write_bytes
+from reproduction.styles import style_of
+from reproduction.tables import as_csv
 
 _LOOK: Any = {
     "svg.hashsalt": "polyak",  # otherwise the ids are drawn at random, and no two runs agree
@@ -32,7 +32,7 @@ _LOOK: Any = {
 class Series:
     """A line: its name in the legend, its points, and a band around it if it has a spread.
 
-    ``style`` names an entry of `polyak.paper.reproduction.styles`, by default the one called as the
+    ``style`` names an entry of `reproduction.styles`, by default the one called as the
     label is.
     """
 

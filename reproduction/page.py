@@ -1,6 +1,6 @@
 """The documentation's page of a run, made from the run's own files.
 
-``python -m polyak.paper.reproduction.page RUN docs/reproduction.md`` keeps what a run's folder has
+``python -m reproduction.page RUN docs/reproduction.md`` keeps what a run's folder has
 to show (claims, tables, figures, on what machine) in a folder beside the page and called as the
 page is, and writes the part of the page between its two marks anew. What stands around them is
 written by hand.
@@ -14,11 +14,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from polyak.paper.reproduction.claims import VERDICTS
-from polyak.paper.reproduction.report import verdicts_in_words
 from polyak.storage.container import write_bytes
+from reproduction.claims import VERDICTS
+from reproduction.report import verdicts_in_words
 
-BEGIN = "<!-- begin: made by python -m polyak.paper.reproduction.page; do not edit -->"
+BEGIN = "<!-- begin: made by python -m reproduction.page; do not edit -->"
 END = "<!-- end -->"
 LONGEST_TABLE = 60
 """Tables of more lines are linked only."""
@@ -29,7 +29,7 @@ Lines = list[list[str]]
 def main(arguments: list[str]) -> int:
     """Keep a run beside a page, and write the page."""
     if len(arguments) != 2:
-        print("usage: python -m polyak.paper.reproduction.page RUN PAGE.md", file=sys.stderr)
+        print("usage: python -m reproduction.page RUN PAGE.md", file=sys.stderr)
         return 2
     run, page = map(Path, arguments)
     kept = page.with_suffix("")

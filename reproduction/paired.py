@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyak.paper.reproduction.claims import Holds
+from reproduction.claims import Holds
 
 
 @dataclass(frozen=True, slots=True)

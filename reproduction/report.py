@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import polyak.reporting
-from polyak.paper.reproduction.claims import VERDICTS, Claim
-from polyak.paper.reproduction.figures import Figure
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.reproduction.thresholds import thresholds_table
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.words import count, number
 from polyak.storage.container import write_bytes
+from reproduction.claims import VERDICTS, Claim
+from reproduction.figures import Figure
+from reproduction.tables import Table
+from reproduction.thresholds import thresholds_table
 
 MARKS = {True: "yes", "weaker": "weaker", False: "no", "undecided": "open", None: "open"}
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from polyak.paper.reproduction.about import write_about
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.figures import Figure
-from polyak.paper.reproduction.pieces import (
+from reproduction.about import write_about
+from reproduction.claims import Claim
+from reproduction.figures import Figure
+from reproduction.pieces import (
     NARROW,
     WHOLE_FROM,
     WIDE_SHARE,
@@ -19,16 +19,16 @@ from polyak.paper.reproduction.pieces import (
     Piece,
     run_pieces,
 )
-from polyak.paper.reproduction.report import Chapter, numbers_of, write_report
-from polyak.paper.reproduction.tables import Table, as_csv
-from polyak.paper.reproduction.thresholds import thresholds_table
+from reproduction.report import Chapter, numbers_of, write_report
+from reproduction.tables import Table, as_csv
+from reproduction.thresholds import thresholds_table
 
 EXPERIMENTS = {
-    "schedules": "polyak.paper.reproduction.experiments.schedules",
-    "asymptotics": "polyak.paper.reproduction.experiments.asymptotics",
-    "benchmarks": "polyak.paper.reproduction.experiments.benchmarks",
-    "theory": "polyak.paper.reproduction.experiments.theory_check",
-    "second-order": "polyak.paper.reproduction.experiments.second_order",
+    "schedules": "reproduction.experiments.schedules",
+    "asymptotics": "reproduction.experiments.asymptotics",
+    "benchmarks": "reproduction.experiments.benchmarks",
+    "theory": "reproduction.experiments.theory_check",
+    "second-order": "reproduction.experiments.second_order",
 }
 """The experiments in the order of the paper, and where they are."""
 

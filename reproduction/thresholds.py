@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyak.paper.reproduction.tables import Table
+from reproduction.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

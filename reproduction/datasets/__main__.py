@@ -1,51 +1,58 @@
-"""``polyak data``: which sets there are, and how to get the real ones."""
+"""``python -m reproduction.datasets``: list the paper's data sets and download the real ones."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+import argparse
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from polyak.cli.errors import UsageError, say
-from polyak.cli.options.arguments import Parser, add_json
 from polyak.cli.progress.bar import Bar
+from polyak.training.interrupts import Interrupts
+from reproduction.datasets import PAPER_SETS
+from reproduction.datasets.benchmark import form_here
+from reproduction.datasets.data_paths import data_folder
+from reproduction.datasets.download_urls import DOWNLOADS
+from reproduction.datasets.fetching import fetch
 
-if TYPE_CHECKING:
-    from polyak.paper.datasets.download_urls import RemoteFile
-
-HOW = """\
-list   show the data sets of the paper: where they come from, their shape, and whether the real
-       files are there or generated data takes their place
-fetch  download the real files of some sets; an interrupted download is resumed
-
-example:
-  polyak data fetch rcv1 --data ~/data
-"""
+FETCHED = {
+    "there": "was there already",
+    "checked": "fetched, and its checksum is right",
+    "recorded": "fetched; no checksum of it is published, so this one's was written beside it",
+}
 
 
-def parser() -> Parser:
-    """Read the arguments."""
-    parser = Parser("data", "List the data sets of the paper, and download real ones.", epilog=HOW)
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the arguments."""
+    parser = argparse.ArgumentParser(
+        "python -m reproduction.datasets",
+        description="list: show the paper's data sets, where they come from, their shape, and "
+        "whether the real files are there or generated data takes their place. fetch: download "
+        "the real files of some sets; an interrupted download is resumed.",
+        epilog="example: python -m reproduction.datasets fetch rcv1 --data ~/data",
+        allow_abbrev=False,
+    )
     parser.add_argument("action", choices=("list", "fetch"))
-    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets to download")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets to list or download")
     parser.add_argument(
         "--data", metavar="DIR", help="folder with the real files (default: $POLYAK_DATA)"
     )
-    add_json(parser)
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
     return parser
 
 
-def run(options: Namespace) -> int:
-    """Do it."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """List or download data sets; return the exit code."""
+    options = parser().parse_intermixed_args(arguments)
+    for name in options.names:
+        if name not in PAPER_SETS:
+            parser().error(f"there is no set {name!r}; there are {', '.join(PAPER_SETS)}")
     return _list(options) if options.action == "list" else _fetch(options)
 
 
-def _list(options: Namespace) -> int:
-    from polyak.cli.output import print_json
-    from polyak.paper.datasets import PAPER_SETS
-    from polyak.paper.datasets.benchmark import form_here
-    from polyak.paper.datasets.download_urls import DOWNLOADS
-
+def _list(options: argparse.Namespace) -> int:
     sets = [
         {
             "name": paper.name,
@@ -54,16 +61,13 @@ def _list(options: Namespace) -> int:
             "test_rows": paper.n_test,
             "features": paper.n_features,
             "what": paper.description + (", sparse" if paper.sparse else ""),
-            "from": _home(DOWNLOADS[paper.name]),
+            "from": urlsplit(DOWNLOADS[paper.name][0].url).netloc,
         }
         for paper in PAPER_SETS.values()
         if not options.names or paper.name in options.names
     ]
-    unknown = set(options.names) - set(PAPER_SETS)
-    if unknown:
-        raise UsageError(f"there is no set {min(unknown)!r}; there are {', '.join(PAPER_SETS)}")
     if options.json:
-        print_json(sets)
+        print(json.dumps(sets, indent=1))
         return 0
     print(
         f"{'name':<9}{'here':<10}{'rows':>9}{'to test':>11}{'features':>10}  what, and where from"
@@ -76,35 +80,25 @@ def _list(options: Namespace) -> int:
     return 0
 
 
-def _home(files: tuple[RemoteFile, ...]) -> str:
-    from urllib.parse import urlsplit
-
-    return urlsplit(files[0].url).netloc
-
-
-def _fetch(options: Namespace) -> int:
-    from polyak.paper.datasets.data_paths import data_folder
-    from polyak.paper.datasets.download_urls import DOWNLOADS
-    from polyak.paper.datasets.fetching import fetch
-    from polyak.training.interrupts import Interrupts
-
+def _fetch(options: argparse.Namespace) -> int:
     if not options.names:
-        raise UsageError(f"say which sets to fetch: {', '.join(DOWNLOADS)}")
-    for name in options.names:
-        if name not in DOWNLOADS:
-            raise UsageError(f"there is no set {name!r} to fetch; there are {', '.join(DOWNLOADS)}")
+        parser().error(f"name the sets to fetch: {', '.join(DOWNLOADS)}")
     folder = data_folder(options.data)
     if folder is None:
-        raise UsageError("say where to put the files: --data DIR, or set POLYAK_DATA")
+        parser().error("name a folder for the files: --data DIR, or set POLYAK_DATA")
     for file in (file for name in options.names for file in DOWNLOADS[name]):
-        with Interrupts(), Bar(Path(file.path).name) as bar:
-            what = fetch(file, folder, bar.show)
-        say(f"{folder / file.path}: {_WORDS[what]}")
+        try:
+            with Interrupts(), Bar(Path(file.path).name) as bar:
+                what = fetch(file, folder, bar.show)
+        except (OSError, ValueError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("stopped; the same command resumes the download", file=sys.stderr)
+            return 130
+        print(f"{folder / file.path}: {FETCHED[what]}", file=sys.stderr)
     return 0
 
 
-_WORDS = {
-    "there": "was there already",
-    "checked": "fetched, and its checksum is right",
-    "recorded": "fetched; no checksum of it is published, so this one's was written beside it",
-}
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.datasets import real
-from polyak.paper.datasets.catalogue import MORE_SETS, PAPER_SETS, PaperSet
-from polyak.paper.datasets.data_paths import data_folder, look_for
-from polyak.paper.datasets.stand_ins import SUFFIX, stand_in
+from reproduction.datasets import real
+from reproduction.datasets.catalogue import MORE_SETS, PAPER_SETS, PaperSet
+from reproduction.datasets.data_paths import data_folder, look_for
+from reproduction.datasets.stand_ins import SUFFIX, stand_in
 
 LEAST_ROWS = 200
 
@@ -96,7 +96,7 @@ def load_benchmark(
     Parameters
     ----------
     name : str
-        One of `polyak.paper.datasets.PAPER_SETS` or ``MORE_SETS``; for the latter there are no
+        One of `reproduction.datasets.PAPER_SETS` or ``MORE_SETS``; for the latter there are no
         stand-ins.
     data : path, optional
         The folder of the real files; the environment variable ``POLYAK_DATA`` otherwise.

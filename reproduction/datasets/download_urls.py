@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyak.paper.datasets import pascal
+from reproduction.datasets import pascal
 
 CHALLENGE = "ftp://largescale.ml.tu-berlin.de/largescale"
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"

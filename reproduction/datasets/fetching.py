@@ -14,7 +14,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from polyak.paper.datasets.download_urls import RemoteFile
+from reproduction.datasets.download_urls import RemoteFile
 
 CHUNK = 1 << 20
 PATIENCE = 60  # seconds without a byte

@@ -151,7 +151,7 @@ class Letters:
 
     def finish(self, rows: NDArray[Any]) -> Any:
         """Make sparse rows of ones."""
-        from polyak.paper.datasets.pascal import one_hot
+        from reproduction.datasets.pascal import one_hot
 
         return one_hot(rows)
 
@@ -232,7 +232,7 @@ class Digits:
 
     def finish(self, rows: NDArray[Any]) -> Any:
         """Measure the edges."""
-        from polyak.paper.datasets.digit_features import digit_features
+        from reproduction.datasets.digit_features import digit_features
 
         return digit_features(rows.reshape(-1, self.SIDE, self.SIDE))
 

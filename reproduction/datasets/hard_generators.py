@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.datasets.generators import Block, Factors, noisy_signs, unit_rows
+from reproduction.datasets.generators import Block, Factors, noisy_signs, unit_rows
 
 
 class Spectrum:

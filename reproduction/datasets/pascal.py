@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.paper.datasets.catalogue import PAPER_SETS
-from polyak.paper.datasets.data_paths import find
+from reproduction.datasets.catalogue import PAPER_SETS
+from reproduction.datasets.data_paths import find
 
 Part = tuple[Any, NDArray[np.float64]]
 

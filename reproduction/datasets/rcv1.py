@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.datasets.data_paths import find, look_for
+from reproduction.datasets.data_paths import find, look_for
 
 TOPIC = b"CCAT"
 WIDTH = 47_236

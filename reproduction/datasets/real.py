@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.datasets import pascal
-from polyak.paper.datasets.data_paths import data_folder, find, look_for
-from polyak.paper.datasets.digit_features import digit_features
+from reproduction.datasets import pascal
+from reproduction.datasets.data_paths import data_folder, find, look_for
+from reproduction.datasets.digit_features import digit_features
 
 Part = tuple[Any, NDArray[np.float64]]
 """Rows (a dense ``float32`` array, or a scipy matrix of compressed sparse rows) and targets."""
@@ -85,7 +85,7 @@ def read_svmlight(train: Path, test: Path, width: int) -> tuple[Part, Part]:
 
 def _rcv1(folder: Path | None) -> tuple[Part, Part]:
     """Read the largest form of RCV1 that is there: Lewis's vectors, LIBSVM's, or the sample."""
-    from polyak.paper.datasets.rcv1 import load_lewis
+    from reproduction.datasets.rcv1 import load_lewis
 
     if look_for(folder, "lyrl2004_vectors_train.dat") is not None:
         return load_lewis(folder)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.datasets.catalogue import PAPER_SETS
-from polyak.paper.datasets.generators import (
+from reproduction.datasets.catalogue import PAPER_SETS
+from reproduction.datasets.generators import (
     Cover,
     Digits,
     Factors,
@@ -29,7 +29,7 @@ from polyak.paper.datasets.generators import (
     Pictures,
     Product,
 )
-from polyak.paper.datasets.hard_generators import HeavyTails, Spectrum
+from reproduction.datasets.hard_generators import HeavyTails, Spectrum
 
 Part = tuple[Any, NDArray[np.float64]]
 
@@ -83,7 +83,7 @@ def stand_in(name: str, n_train: int, n_test: int, seed: int = 0) -> tuple[Part,
     Parameters
     ----------
     name : str
-        One of `polyak.paper.datasets.PAPER_SETS`.
+        One of `reproduction.datasets.PAPER_SETS`.
     n_train, n_test : int
         Rows to learn from and rows to test on.
     seed : int, default=0
@@ -135,7 +135,7 @@ def _drawn(generator: Any, seeds: list[int], n_rows: int) -> Part:
 def _documents(n_train: int, n_test: int, seed: int) -> tuple[Part, Part]:
     from scipy.sparse import csr_matrix
 
-    from polyak.paper.datasets.synthetic import rcv1_like
+    from reproduction.datasets.synthetic import rcv1_like
 
     rows, y = rcv1_like(n_train + n_test, PAPER_SETS["rcv1"].n_features, seed=seed)
     X = csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)

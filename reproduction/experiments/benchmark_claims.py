@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyak.paper.reproduction.claims import Claim, Holds
-from polyak.paper.reproduction.experiments.benchmark_results import (
+from reproduction.claims import Claim, Holds
+from reproduction.experiments.benchmark_results import (
     ASKED_OFTEN,
     RIVALS,
     Contest,
@@ -14,10 +14,10 @@ from polyak.paper.reproduction.experiments.benchmark_results import (
     sets_of,
     times_of,
 )
-from polyak.paper.reproduction.experiments.contest import LOSS_TITLES, PAPERS
-from polyak.paper.reproduction.paired import Difference, mean_of
-from polyak.paper.reproduction.pieces import Result
-from polyak.paper.reproduction.thresholds import number
+from reproduction.experiments.contest import LOSS_TITLES, PAPERS
+from reproduction.paired import Difference, mean_of
+from reproduction.pieces import Result
+from reproduction.thresholds import number
 
 WHERE = "section 6.3"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyak.paper.reproduction.experiments.benchmark_results import sets_of
-from polyak.paper.reproduction.experiments.contest import LOSS_TITLES, LOSSES
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Result
+from reproduction.experiments.benchmark_results import sets_of
+from reproduction.experiments.contest import LOSS_TITLES, LOSSES
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Result
 
 SMALL_MULTIPLES = {
     "Figure 4": ("alpha", "beta", "gamma", "epsilon"),

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from polyak.paper.datasets import PAPER_SETS
-from polyak.paper.reproduction.experiments.contest import PAPERS
-from polyak.paper.reproduction.paired import Difference, difference
-from polyak.paper.reproduction.pieces import Result
-from polyak.paper.reproduction.thresholds import number
+from reproduction.datasets import PAPER_SETS
+from reproduction.experiments.contest import PAPERS
+from reproduction.paired import Difference, difference
+from reproduction.pieces import Result
+from reproduction.thresholds import number
 
 RIVALS = PAPERS[1:]
 ASKED_OFTEN = tuple(name for name in PAPERS if name != "LIBLINEAR")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyak.paper.datasets import MORE_SETS, PAPER_SETS
-from polyak.paper.datasets.stand_ins import KINDS
-from polyak.paper.reproduction.experiments.benchmark_results import (
+from reproduction.datasets import MORE_SETS, PAPER_SETS
+from reproduction.datasets.stand_ins import KINDS
+from reproduction.experiments.benchmark_results import (
     Contest,
     contests_of,
     sets_of,
     times_of,
 )
-from polyak.paper.reproduction.experiments.contest import ALGORITHMS, LOSS_TITLES, NEAR, PAPERS
-from polyak.paper.reproduction.pieces import Result
-from polyak.paper.reproduction.tables import Table
+from reproduction.experiments.contest import ALGORITHMS, LOSS_TITLES, NEAR, PAPERS
+from reproduction.pieces import Result
+from reproduction.tables import Table
 
 KNOWN = {**PAPER_SETS, **MORE_SETS}
 STREAMING = [name for name in ALGORITHMS if name != "LIBLINEAR"]

@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyak.paper.datasets import (
+from reproduction.datasets import (
     MORE_SETS,
     PAPER_SETS,
     BenchmarkSet,
     is_here,
     load_benchmark,
 )
-from polyak.paper.datasets.benchmark import form_here
-from polyak.paper.reproduction.experiments.benchmark_claims import claims
-from polyak.paper.reproduction.experiments.benchmark_figures import figures
-from polyak.paper.reproduction.experiments.benchmark_tables import tables
-from polyak.paper.reproduction.experiments.contest import (
+from reproduction.datasets.benchmark import form_here
+from reproduction.experiments.benchmark_claims import claims
+from reproduction.experiments.benchmark_figures import figures
+from reproduction.experiments.benchmark_tables import tables
+from reproduction.experiments.contest import (
     LOSSES,
     compete,
     describe,
     time_a_pass,
 )
-from polyak.paper.reproduction.pieces import NARROW, WIDE_SHARE, Piece, Result, share_of_drawn
+from reproduction.pieces import NARROW, WIDE_SHARE, Piece, Result, share_of_drawn
 
 __all__ = ["ABOUT", "TITLE", "claims", "figures", "pieces", "tables"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.figures import Panel, Series
+from reproduction.figures import Panel, Series
 
 Floats = NDArray[np.float64]
 Band = Callable[[Floats], tuple[Floats, Floats, Floats]]

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.claims import Claim, Holds
-from polyak.paper.reproduction.experiments.risk_panels import risk_panels
-from polyak.paper.reproduction.figures import Figure
-from polyak.paper.reproduction.paired import Difference, difference, mean_of
-from polyak.paper.reproduction.pieces import Piece, Result, share_of_drawn
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.reproduction.thresholds import number
+from reproduction.claims import Claim, Holds
+from reproduction.experiments.risk_panels import risk_panels
+from reproduction.figures import Figure
+from reproduction.paired import Difference, difference, mean_of
+from reproduction.pieces import Piece, Result, share_of_drawn
+from reproduction.tables import Table
+from reproduction.thresholds import number
 
 Floats = NDArray[np.float64]
 TITLE = "The schedule decides when averaging pays"

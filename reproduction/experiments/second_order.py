@@ -19,12 +19,12 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.schedules import Polynomial
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result, share_of_drawn
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.reproduction.thresholds import number
-from polyak.paper.theory import asymptotic_variance, rows_to_asymptotics
+from reproduction.claims import Claim
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result, share_of_drawn
+from reproduction.tables import Table
+from reproduction.theory import asymptotic_variance, rows_to_asymptotics
+from reproduction.thresholds import number
 
 TITLE = "Where averaged SGD and block Newton steps meet"
 ABOUT = (

@@ -10,8 +10,8 @@ diverge.
 
 from __future__ import annotations
 
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments.theory import (
+from reproduction.claims import Claim
+from reproduction.experiments.theory import (
     best_powers,
     bound_terms,
     largest_rate,
@@ -19,9 +19,9 @@ from polyak.paper.reproduction.experiments.theory import (
     random_settings,
     two_lemmas,
 )
-from polyak.paper.reproduction.figures import Figure
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
+from reproduction.figures import Figure
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
 
 TITLE = "The theory against simulation"
 ABOUT = (

@@ -8,7 +8,7 @@ from benchmarks.runner import Contest, Contestant, Result, Target, in_process, r
 from benchmarks.text_files import lines
 from sklearn.datasets import load_svmlight_file
 
-from polyak.paper.datasets import rcv1_like
+from reproduction.datasets import rcv1_like
 
 
 def contest(*contestants, **options):

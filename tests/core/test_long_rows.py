@@ -10,7 +10,7 @@ from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from polyak.paper import algorithm1 as reference
+from reproduction import algorithm1 as reference
 
 
 @pytest.mark.parametrize("loss", LOSSES)

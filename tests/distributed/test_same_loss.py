@@ -45,7 +45,7 @@ def ratio(client: Client, folder: Path, recipe: Recipe, train: Any, test: Any) -
 class TestWithinHalfAPercent:
     @pytest.mark.skipif("POLYAK_DATA" not in os.environ, reason="needs the real sets")
     def test_covtype(self, client: Client, tmp_path: Path, loss: str, recipe: str) -> None:
-        from polyak.paper.datasets.real import load
+        from reproduction.datasets.real import load
 
         train, test = load("covtype")
         assert ratio(client, tmp_path, Recipe(loss=loss, recipe=recipe), train, test) < 1.005

@@ -9,7 +9,7 @@ import pytest
 
 from polyak import ASGDClassifier
 from polyak.losses import get_loss
-from polyak.paper.datasets import load
+from reproduction.datasets import load
 
 # The paper's penalties where it has the set.
 ALPHA = {

@@ -68,7 +68,7 @@ def _contest(data: str, quick: bool) -> Contest:
 def _shuffled(data: str, seed: str) -> tuple[Any, Any, Any, Any]:
     import numpy as np
 
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     (X, y), (X_test, y_test) = load(data)
     order = np.random.default_rng(int(seed)).permutation(len(y))
@@ -124,7 +124,7 @@ def vw(data: str, seed: str) -> Job:
     """Learn from VW's own text form, read as a file: the way its users work."""
     import numpy as np
 
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     train, (X_test, y_test) = load(data)
     lines = cached(f"{data}.train.vw", lambda path: _write(path, *train)).read_bytes()

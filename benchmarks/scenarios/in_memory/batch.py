@@ -116,7 +116,7 @@ def real(data: str, solver: str) -> Job:
     import numpy as np
     from scipy import sparse
 
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     (X, y), (X_test, y_test) = load(data)
     X, X_test = (

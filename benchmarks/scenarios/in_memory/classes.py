@@ -44,7 +44,7 @@ def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Load mnist, or draw so many rows around a thousand centres."""
     import numpy as np
 
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     if name == "mnist":
         return load("mnist10")

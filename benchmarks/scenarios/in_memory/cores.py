@@ -37,7 +37,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
 
 def learn(rows: int, recipe: str, threads: int) -> Job:
     from polyak import ASGDClassifier
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     (X, y), (X_test, y_test) = load("mnist10")
 

@@ -197,7 +197,7 @@ def learn(data: str, loss: str, seed: str, units: str) -> Job:
     import numpy as np
 
     from polyak.losses import get_loss
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     (X, y), (X_test, y_test) = load(data)
     rng = np.random.default_rng(int(seed))

@@ -77,7 +77,7 @@ def ours(data: str, rows: int) -> Job:
 
 
 def rival(data: str, rows: int, key: str) -> Job:
-    from polyak.paper.rivals import RIVALS
+    from reproduction.rivals import RIVALS
 
     return _job(RIVALS[key](loss=LOSS, alpha=ALPHA), data, rows)
 

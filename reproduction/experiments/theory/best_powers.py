@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments.theory.one_feature_rows import (
+from reproduction.claims import Claim
+from reproduction.experiments.theory.one_feature_rows import (
     OneFeatureRows,
     average_errors,
 )
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.theory import averaged_bound, non_quadratic_bound, regression_bound
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
+from reproduction.theory import averaged_bound, non_quadratic_bound, regression_bound
 
 Floats = NDArray[np.float64]
 POWERS = (0.4, 0.5, 0.55, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments.theory.linear_equation import (
+from reproduction.claims import Claim
+from reproduction.experiments.theory.linear_equation import (
     how_much,
     marks_up_to,
 )
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.theory import largest_stable_rate
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
+from reproduction.theory import largest_stable_rate
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.theory import non_quadratic_bound
-from polyak.paper.theory.constants import rates
-from polyak.paper.theory.lemmas import lemma1
+from reproduction.theory import non_quadratic_bound
+from reproduction.theory.constants import rates
+from reproduction.theory.lemmas import lemma1
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.theory.constants import rates
-from polyak.paper.theory.lemmas import lemma1
+from reproduction.theory.constants import rates
+from reproduction.theory.lemmas import lemma1
 
 Floats = NDArray[np.float64]
 

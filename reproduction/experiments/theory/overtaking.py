@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.claims import Claim, Holds
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.reproduction.thresholds import number
-from polyak.paper.theory import (
+from reproduction.claims import Claim, Holds
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
+from reproduction.theory import (
     averaged_bound_at,
     iterate_bound_at,
     linear_errors,
     second_order_error,
 )
+from reproduction.thresholds import number
 
 Floats = NDArray[np.float64]
 FLATTEST = (1.0, 0.2, 0.02)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments.theory.linear_equation import (
+from reproduction.claims import Claim
+from reproduction.experiments.theory.linear_equation import (
     covariance,
     how_much,
     marks_up_to,
     simulate,
 )
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.theory import averaged_bound
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
+from reproduction.theory import averaged_bound
 
 Floats = NDArray[np.float64]
 

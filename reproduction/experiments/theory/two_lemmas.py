@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments.theory.linear_equation import how_much, marks_up_to
-from polyak.paper.reproduction.experiments.theory.noise_tree import counter_example, random_tree
-from polyak.paper.reproduction.experiments.theory.one_feature_rows import OneFeatureRows
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.pieces import Piece, Result
-from polyak.paper.reproduction.tables import Table
-from polyak.paper.theory import c1, regression_bound
+from reproduction.claims import Claim
+from reproduction.experiments.theory.linear_equation import how_much, marks_up_to
+from reproduction.experiments.theory.noise_tree import counter_example, random_tree
+from reproduction.experiments.theory.one_feature_rows import OneFeatureRows
+from reproduction.figures import Figure, Panel, Series
+from reproduction.pieces import Piece, Result
+from reproduction.tables import Table
+from reproduction.theory import c1, regression_bound
 
 SETTINGS, TREES, TREE_ROWS = 24, 100, 8
 LABEL = "what is bounded over its bound"

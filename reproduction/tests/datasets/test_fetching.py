@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from polyak.paper.datasets.catalogue import PAPER_SETS
-from polyak.paper.datasets.download_urls import DOWNLOADS, RemoteFile
-from polyak.paper.datasets.fetching import FetchError, fetch
+from reproduction.datasets.catalogue import PAPER_SETS
+from reproduction.datasets.download_urls import DOWNLOADS, RemoteFile
+from reproduction.datasets.fetching import FetchError, fetch
 
 CONTENT = os.urandom(3_000_000)
 SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()

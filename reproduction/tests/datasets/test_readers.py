@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from polyak.errors import DataError
-from polyak.paper.datasets import is_here, load, load_benchmark, pascal
-from polyak.paper.datasets.benchmark import form_here
-from polyak.paper.datasets.digit_features import digit_features
-from polyak.paper.datasets.rcv1 import documents_with_topic
+from reproduction.datasets import is_here, load, load_benchmark, pascal
+from reproduction.datasets.benchmark import form_here
+from reproduction.datasets.digit_features import digit_features
+from reproduction.datasets.rcv1 import documents_with_topic
 
 
 def write_challenge(folder, name, rows, labels):

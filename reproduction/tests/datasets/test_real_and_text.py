@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier
 
-from polyak.paper.datasets import load, rcv1_like
-from polyak.paper.datasets.real import _integers
+from reproduction.datasets import load, rcv1_like
+from reproduction.datasets.real import _integers
 
 
 def as_csr(rows):
@@ -131,5 +131,5 @@ def test_covtype_is_shuffled_and_complete():
 
 
 def test_importing_is_cheap():
-    code = "import sys, polyak.paper.datasets; sys.exit('scipy' in sys.modules)"
+    code = "import sys, reproduction.datasets; sys.exit('scipy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from polyak.paper.datasets import PAPER_SETS, stand_in
+from reproduction.datasets import PAPER_SETS, stand_in
 
 SIZES = 2000, 500
 # The share of positive rows, and what a linear model can reach with far more rows than here.
@@ -108,7 +108,7 @@ def test_seeds_and_names_differ(drawn):
 
 def test_another_process_draws_the_same():
     code = (
-        "from polyak.paper.datasets import stand_in; "
+        "from reproduction.datasets import stand_in; "
         "(X, y), _ = stand_in('gamma', 20, 1); print(X.tobytes().hex()[:400])"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True) for _ in range(2)]

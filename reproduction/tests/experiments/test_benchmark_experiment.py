@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from polyak.paper.datasets import MORE_SETS, PAPER_SETS, load_benchmark, stand_in
-from polyak.paper.reproduction.experiments import contest
-from polyak.paper.reproduction.experiments.benchmark_claims import claims
-from polyak.paper.reproduction.experiments.benchmark_figures import figures
-from polyak.paper.reproduction.experiments.benchmark_results import Contest, contests_of
-from polyak.paper.reproduction.experiments.benchmark_tables import tables
-from polyak.paper.reproduction.experiments.benchmarks import pieces, run_set, time_set
-from polyak.paper.reproduction.experiments.contest import (
+from reproduction.datasets import MORE_SETS, PAPER_SETS, load_benchmark, stand_in
+from reproduction.experiments import contest
+from reproduction.experiments.benchmark_claims import claims
+from reproduction.experiments.benchmark_figures import figures
+from reproduction.experiments.benchmark_results import Contest, contests_of
+from reproduction.experiments.benchmark_tables import tables
+from reproduction.experiments.benchmarks import pieces, run_set, time_set
+from reproduction.experiments.contest import (
     ALGORITHMS,
     LOSSES,
     MARKS,
@@ -25,7 +25,7 @@ from polyak.paper.reproduction.experiments.contest import (
     compete,
     measure,
 )
-from polyak.paper.reproduction.run import reproduce
+from reproduction.run import reproduce
 
 real_data = pytest.mark.skipif("POLYAK_DATA" not in os.environ, reason="POLYAK_DATA is not set")
 

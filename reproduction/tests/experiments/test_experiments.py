@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction import EXPERIMENTS, reproduce
-from polyak.paper.reproduction.claims import Claim
-from polyak.paper.reproduction.experiments import (
+from reproduction.claims import Claim
+from reproduction.experiments import (
     asymptotics,
     schedules,
     second_order,
 )
-from polyak.paper.reproduction.experiments.theory import largest_rate
-from polyak.paper.reproduction.figures import Figure, Panel, Series
-from polyak.paper.reproduction.report import Chapter, write_report
-from polyak.paper.reproduction.tables import Table
+from reproduction.experiments.theory import largest_rate
+from reproduction.figures import Figure, Panel, Series
+from reproduction.report import Chapter, write_report
+from reproduction.run import EXPERIMENTS, reproduce
+from reproduction.tables import Table
 
 OURS = ("schedules", "asymptotics", "theory", "second-order")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from polyak.paper.reproduction.pieces import Piece, finished, run_pieces
+from reproduction.pieces import Piece, finished, run_pieces
 
 HERE = str(Path(__file__).parent)
 
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
 from piece_functions import noted
-from polyak.paper.reproduction.pieces import Piece, run_pieces
+from reproduction.pieces import Piece, run_pieces
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     pieces = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction.experiments.theory import best_powers, overtaking, two_lemmas
-from polyak.paper.reproduction.experiments.theory.one_feature_rows import (
+from reproduction.experiments.theory import best_powers, overtaking, two_lemmas
+from reproduction.experiments.theory.one_feature_rows import (
     OneFeatureRows,
     average_errors,
 )
-from polyak.paper.theory import best_power, linear_errors
+from reproduction.theory import best_power, linear_errors
 
 
 def test_the_average_overtakes_where_there_is_something_to_gain():

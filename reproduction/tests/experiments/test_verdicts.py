@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyak.paper.reproduction.claims import VERDICTS
-from polyak.paper.reproduction.experiments import asymptotics, schedules
-from polyak.paper.reproduction.experiments.benchmark_claims import share_decides
-from polyak.paper.reproduction.experiments.theory import overtaking
-from polyak.paper.reproduction.page import BEGIN, END, keep, made, with_run
-from polyak.paper.reproduction.paired import Difference, difference, mean_of
-from polyak.paper.reproduction.run import EXPERIMENTS, reproduce
-from polyak.paper.reproduction.thresholds import THRESHOLDS
+from reproduction.claims import VERDICTS
+from reproduction.experiments import asymptotics, schedules
+from reproduction.experiments.benchmark_claims import share_decides
+from reproduction.experiments.theory import overtaking
+from reproduction.page import BEGIN, END, keep, made, with_run
+from reproduction.paired import Difference, difference, mean_of
+from reproduction.run import EXPERIMENTS, reproduce
+from reproduction.thresholds import THRESHOLDS
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -147,7 +147,7 @@ def run(tmp_path_factory):
 def test_the_page_is_made_by_a_command(run, tmp_path):
     page = tmp_path / "paper.md"
     page.write_text(f"# By hand\n\n{BEGIN}\nSTALE\n{END}\n\nand after\n")
-    command = [sys.executable, "-m", "polyak.paper.reproduction.page", str(run), str(page)]
+    command = [sys.executable, "-m", "reproduction.page", str(run), str(page)]
     subprocess.run(command, check=True)
     text = page.read_text("utf-8")
     assert text.startswith("# By hand")

@@ -21,9 +21,9 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.arrow_types import single_column
 from polyak.learn.recipes import Recipe
-from polyak.paper.datasets import real
 from polyak.training.job import Job
 from polyak.training.loop import train
+from reproduction.datasets import real
 
 
 @pytest.fixture

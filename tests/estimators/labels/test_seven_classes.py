@@ -29,7 +29,7 @@ def test_one_pass_is_at_the_multinomial_optimum() -> None:
     if not file.exists():
         pytest.skip(f"there is no {file}")
     table = pd.read_csv(file, header=None, dtype=np.float32).to_numpy()
-    order = np.random.default_rng(0).permutation(len(table))  # as polyak.paper.datasets splits it
+    order = np.random.default_rng(0).permutation(len(table))  # as reproduction.datasets splits it
     X, y = table[order, :-1], table[order, -1]
     model = ASGDClassifier(random_state=0).fit(X[:TRAIN], y[:TRAIN])
     assert model.n_iter_ == 1

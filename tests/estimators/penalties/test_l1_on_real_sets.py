@@ -13,7 +13,7 @@ from batch_l1 import compare
 from wide_rows import batch_optimum
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.paper.datasets import load
+from reproduction.datasets import load
 
 pytestmark = [
     pytest.mark.slow,

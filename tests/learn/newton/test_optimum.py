@@ -14,8 +14,8 @@ from simulated import batch_optimum, correlated, labels, mean_loss, problem
 from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.progressive import SUMS
 from polyak.losses import get_loss
-from polyak.paper.datasets import load
 from polyak.rows.sparse import as_rows
+from reproduction.datasets import load
 
 CURVED = ("log_loss", "squared_hinge")
 

@@ -37,7 +37,7 @@ def optimum(name: str, loss: str) -> float:
     from sklearn.svm import LinearSVC
 
     from polyak.losses import get_loss
-    from polyak.paper.datasets import load
+    from reproduction.datasets import load
 
     (X, y), (X_test, y_test) = load(name)
     losses = []

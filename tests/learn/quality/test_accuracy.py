@@ -11,7 +11,7 @@ from batch_optimum import OPTIMUM
 
 from polyak import ASGDClassifier
 from polyak.losses import get_loss
-from polyak.paper.datasets import load
+from reproduction.datasets import load
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the folder of real sets"

@@ -18,9 +18,9 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
-from polyak.paper.datasets import load
 from polyak.training.job import Job
 from polyak.training.loop import train
+from reproduction.datasets import load
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,9 +15,6 @@ COMMANDS = {
     "export": "write a model for other programs: ONNX, scikit-learn, LIBLINEAR, a table",
     "import": "convert a model file of LIBLINEAR",
     "report": "write an HTML page about a model and how it was learned",
-    "reproduce": "run the experiments of the paper and check its claims",
-    "data": "list the data sets of the paper, and download real ones",
-    "demo": "learn from generated data, and show the results",
     "completion": "print a script for completion in a shell",
 }
 

@@ -1,4 +1,4 @@
-"""What all tests share: large tables of cases, of which a default run has a part, and signals."""
+"""What the tests of the package and of the reproduction share."""
 
 from __future__ import annotations
 
