@@ -147,10 +147,6 @@ class TestInspect:
         assert [line.split() for line in last] == [["1", "b", "-3"], ["1", "a", "+1"]]
 
 
-def test_demo() -> None:
-    assert "test error" in polyak("demo").stdout
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
 def test_completion(shell: str, tmp_path: Path) -> None:
     script = polyak("completion", shell).stdout

@@ -110,8 +110,8 @@ def rows_needed_by(
     scaled = moments * root[:, None] * root if whole else moments * d
     eigenvalues = np.asarray(np.linalg.eigvalsh(scaled) if whole else scaled, np.float64)
     found = from_eigenvalues(eigenvalues, loss, alpha, gamma0, spectrum=whole)
-    digits = {k: float(f"{v:.3g}") for k, v in found._asdict().items() if isinstance(v, float)}
-    return found._replace(**digits)
+    lambda0, gamma0, flattest = (float(f"{value:.3g}") for value in found[1:4])
+    return found._replace(lambda0=lambda0, gamma0=gamma0, flattest=flattest)
 
 
 def from_eigenvalues(
