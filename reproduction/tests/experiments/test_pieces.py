@@ -15,12 +15,13 @@ import pytest
 from reproduction.pieces import Piece, finished, run_pieces
 
 HERE = str(Path(__file__).parent)
+ROOT = str(Path(__file__).parents[3])
 
 # A run of three pieces in a process of its own, so that it can be killed.
 RUN = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {here!r})
+sys.path[:0] = [{here!r}, {root!r}]
 from piece_functions import noted
 from reproduction.pieces import Piece, run_pieces
 if __name__ == "__main__":
@@ -82,7 +83,7 @@ def test_two_pieces_of_one_name_are_refused(tmp_path):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path, how):
     script = tmp_path / "run.py"
-    script.write_text(RUN.format(here=HERE))
+    script.write_text(RUN.format(here=HERE, root=ROOT))
     gate = tmp_path / "gate"
     command = [sys.executable, str(script), str(tmp_path), str(gate)]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
