@@ -24,7 +24,7 @@ test: $(VENV)/.installed-test
 test-all: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
 	$(PY) -m pytest -m "slow or not slow" tests src reproduction
 # The paper's experiments: `make reproduce` takes 19 minutes on two cores and continues where it was
-# stopped; the quick run takes a few minutes, at sizes that decide little. Each writes report.html.
+# stopped; the quick run has smaller sizes, which decide few claims. Each writes a report.html.
 reproduce: $(VENV)/.installed-reproduce $(VENV)/.rivals
 	$(PY) -m reproduction --out build/reproduction
 reproduce-quick: $(VENV)/.installed-reproduce $(VENV)/.rivals
