@@ -45,8 +45,8 @@ struct Settings {
   F(loss)            /* the weighted losses of the averaged model, */                       \
   F(loss_squared)    /* their squares, */                                                   \
   F(error)           /* its errors, */                                                      \
-  F(confusion)       /* a group's first model: rows where a wrong class scored highest, */   \
-  F(rated)           /* the losses as candidates are compared by them: see RowLimits */      \
+  F(confusion)       /* a group's first model: rows where a wrong class scored highest, */  \
+  F(rated)           /* the losses as candidates are compared by them: see RowLimits */     \
   F(capped)          /* and how many losses were above their row's cap */
 
 // How a row counts where candidates are compared: no loss counts for more than `cap`, and the row's
@@ -81,8 +81,8 @@ struct BankArgs {
   W *sums, *step;
   double *gamma, *y, *w, *score, *room;
   RowLimits limits;  // of the row being learned
-  W *scaled;  // with proximal steps one per nonzero and model
-  W *rates;   // what those go by: 5K numbers
+  W *scaled;         // with proximal steps one per nonzero and model
+  W *rates;          // what those go by: 5K numbers
 };
 
 // One call's targets, weights and order of rows, all optional but the targets.
@@ -96,7 +96,7 @@ struct Task {
   int64_t count;
   double *scores;  // if not null: the averaged models' scores of each row before it is learned
   const RowLimits *limits;  // of the rows in the order they are learned; or null for none
-  bool unchecked;  // nobody has looked at the rows yet: stop at one that is not in order
+  bool unchecked;           // nobody has looked at the rows yet: stop at one that is not in order
 };
 
 constexpr int64_t all_learned = -1;

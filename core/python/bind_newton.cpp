@@ -249,18 +249,17 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix l
   auto sums = new_array<double>({5, models});
   nb::gil_scoped_release release;
   std::vector<double> of_halves(2 * size);
-  by_halves(
-      int64_t(rows), worth_two_threads(rows * models, threads, 23.0),
-      [&](int half, int64_t begin, int64_t end) {
-        double *at = of_halves.data() + half * size;
-        const LogisticBlock<double> block{{nullptr, end - begin, 0, 0},
-                                          targets.data() + begin,
-                                          weights.data() + begin,
-                                          int64_t(models)};
-        POLYAK_CALL(add_up(block, scores.data() + begin * models,
-                           LogisticSums{of_rows + begin, at, at + models, at + 2 * models,
-                                        at + 3 * models, at + 4 * models}));
-      });
+  by_halves(int64_t(rows), worth_two_threads(rows * models, threads, 23.0),
+            [&](int half, int64_t begin, int64_t end) {
+              double *at = of_halves.data() + half * size;
+              const LogisticBlock<double> block{{nullptr, end - begin, 0, 0},
+                                                targets.data() + begin,
+                                                weights.data() + begin,
+                                                int64_t(models)};
+              POLYAK_CALL(add_up(block, scores.data() + begin * models,
+                                 LogisticSums{of_rows + begin, at, at + models, at + 2 * models,
+                                              at + 3 * models, at + 4 * models}));
+            });
   for (size_t k = 0; k < size; ++k) sums.data()[k] = of_halves[k] + of_halves[size + k];
   return sums;
 }

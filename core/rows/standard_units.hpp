@@ -87,11 +87,38 @@ void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
   });
 }
 
-// Gives how many values had no column.
+// The same where columns are some of the features, in any order. Returns how many values that are
+// not zero had no column.
+template <class In, class Out>
+int64_t gather_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
+                     const StandardUnits &units, Room<Out> out, bool two_threads) {
+  int64_t left_out[2] = {0, 0};
+  for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);
+  by_halves(count, two_threads, [&](int half, int64_t begin, int64_t end) {
+    int64_t without = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const In *x = rows[order ? order[i] : i].value;
+      Out *z = out.at + i * out.stride;
+      for (int64_t j = 0; j < rows.features; ++j) without += x[j] != 0;
+      for (int64_t j = 0; j < units.columns; ++j) {
+        const In value = units.features[j] < rows.features ? x[units.features[j]] : In(0);
+        without -= value != 0;
+        z[j] = static_cast<Out>((static_cast<double>(value) - units.centre[j]) * units.per_unit[j]);
+      }
+    }
+    left_out[half] = without;
+  });
+  return left_out[0] + left_out[1];
+}
+
+// Returns how many values had no column.
 template <class In, class Out>
 int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count,
                   const StandardUnits &units, Room<Out> out, bool two_threads) {
-  if (rows.features != units.columns) refuse("dense rows have a column for every feature");
+  bool as_they_stand = rows.features == units.columns;
+  for (int64_t j = 0; j < units.columns && as_they_stand; ++j)
+    as_they_stand = units.features[j] == j;
+  if (!as_they_stand) return gather_dense(rows, order, count, units, out, two_threads);
   // What is rounded once is rounded alike in the rows' own precision.
   if constexpr (sizeof(In) == 4 && sizeof(Out) == 4)
     if (std::all_of(units.centre, units.centre + units.columns,
@@ -118,7 +145,7 @@ int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64
     for (int64_t e = 0; e < row.size; ++e) {
       const int64_t j = column_of(row.feature(e));
       if (j < 0)
-        ++left_out;
+        left_out += row.value[e] != 0;
       else
         out.at[j] = static_cast<Out>((static_cast<double>(row.value[e]) - units.centre[j]) *
                                      units.per_unit[j]);

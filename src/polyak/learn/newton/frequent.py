@@ -34,7 +34,7 @@ row, next to none but stop words, do not."""
 
 
 def too_many_to_come(rows: Rows, most: int) -> bool:
-    """Tell whether sparse rows will have too many features, by how many new ones their halves have.
+    """Whether rows will have too many features, by how many new ones each of their halves has.
 
     Were all equally rare, each half as many rows again would bring the same share of what the half
     before brought; rare names bring more. To wait until there are too many would cost some fits of
@@ -47,7 +47,8 @@ def too_many_to_come(rows: Rows, most: int) -> bool:
     >>> too_many_to_come(rows, 700), too_many_to_come(rows, 720)
     (True, False)
     """
-    if not isinstance(rows, SparseRows) or len(rows) < ROWS_THAT_TELL:
+    narrow = not isinstance(rows, SparseRows) and rows.shape[1] <= most
+    if len(rows) < ROWS_THAT_TELL or narrow:
         return False
     first, both = features_seen(rows[: len(rows) // 2]), features_seen(rows)
     second = both - first
@@ -55,7 +56,7 @@ def too_many_to_come(rows: Rows, most: int) -> bool:
 
 
 def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
-    """Give the features of sparse rows that occur most often; None if that is too little.
+    """Return the features that occur most often; None if they make up too little of the rows.
 
     Examples
     --------
@@ -67,25 +68,22 @@ def frequent_features(rows: Rows, most: int) -> NDArray[np.int64] | None:
     >>> frequent_features(rows, 5) is None
     True
     """
-    if not isinstance(rows, SparseRows):
-        return None
-    there = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
-    begins = np.flatnonzero(np.diff(there, prepend=-1))
-    places = frequent_places(np.diff(begins, append=len(there)), len(rows), most)
-    return None if places is None else there[begins][places].astype(np.int64)
+    features, counts = feature_counts(rows)
+    places = frequent_places(counts, len(rows), most)
+    return None if places is None else features[places]
 
 
 def frequent_places(
     counts: NDArray[np.int64], rows: int, most: int, others: int = 0
 ) -> NDArray[np.int64] | None:
-    """Give the places of the largest counts, if what is common makes up enough of all.
+    """Return the places of the largest counts, if those that are common make up enough of all.
 
     ``others`` is how often rows have had features that are not counted.
     """
-    common = counts[counts >= COMMON * rows].sum()
+    places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
+    common = counts[places][counts[places] >= COMMON * rows].sum()
     if common < COVERED * (counts.sum() + others):
         return None
-    places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
     places = np.sort(places[counts[places] > 1])
     return places if len(places) else None
 
@@ -112,9 +110,18 @@ def without_others(known: Information, columns: NDArray[np.int64]) -> Informatio
 
 
 def features_seen(rows: Rows) -> int:
-    """Count the features that occur in rows."""
+    """Return the number of features that any of the rows has, that is, a value other than zero."""
+    return len(feature_counts(rows)[0])
+
+
+def feature_counts(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the features that any of the rows has, and how many rows have each."""
     if not isinstance(rows, SparseRows):
-        return int(rows.shape[1])
+        counts = np.count_nonzero(rows, axis=0)
+        features = np.flatnonzero(counts)
+        return features, counts[features]
+    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
     # By sorting: np.unique would import a good part of NumPy that nothing else needs.
-    features = np.sort(rows.indices[int(rows.indptr[0]) : int(rows.indptr[-1])])
-    return int(np.count_nonzero(np.diff(features, prepend=-1)))
+    there = np.sort(rows.indices[span][rows.values[span] != 0])
+    begins = np.flatnonzero(np.diff(there, prepend=-1))
+    return there[begins].astype(np.int64), np.diff(begins, append=len(there))

@@ -33,8 +33,8 @@ ROWS_FOR_SIZE = 1000
 class Standard:
     """The features seen so far, each with its centre and its spread.
 
-    A feature is a column as soon as it occurs: of dense rows every feature, of sparse rows those
-    that they store. Columns stand in the order in which they came. The spread is zero as long as a
+    A feature is a column as soon as a row has it, that is, a value other than zero. Columns stand
+    in the order in which they came. The spread is zero as long as a
     column has not varied; then all its rows are zero, and any unit will do when one is found. The
     share says how many of the rows differed from the centre, where the spread was found.
 
@@ -71,14 +71,20 @@ class Standard:
     # -- which columns there are ---------------------------------------------------------------
 
     def appearing(self, rows: SomeRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give the features that are new, in the order in which they come, and the row of each."""
+        """Return the features that are new, in the order in which they come, and the row of each.
+
+        A feature comes with the first row in which it is not zero, however rows are stored.
+        """
         if not isinstance(rows, SparseRows):
-            known = np.zeros(rows.shape[1], dtype=bool)
-            known[self.features[self.features < rows.shape[1]]] = True
-            new = np.flatnonzero(~known) if len(rows) else np.empty(0, dtype=np.int64)
-            return new, np.zeros(len(new), dtype=np.int64)
+            new = np.flatnonzero(self.places(np.arange(rows.shape[1])) < 0)
+            there = _columns(rows, new) != 0
+            new, there = new[there.any(axis=0)], there[:, there.any(axis=0)]
+            row = there.argmax(axis=0) if len(rows) else np.zeros(0, dtype=np.int64)
+            order = np.argsort(row, kind="stable")
+            return new[order], row[order]
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        unknown = np.flatnonzero(self.places(rows.indices[span]) < 0)
+        is_new = (self.places(rows.indices[span]) < 0) & (rows.values[span] != 0)
+        unknown = np.flatnonzero(is_new)
         there = rows.indices[span][unknown]
         order = np.argsort(there, kind="stable")  # np.unique would import more than it does
         begins = np.flatnonzero(np.diff(there[order], prepend=-1))
@@ -157,20 +163,12 @@ class Standard:
     # -- there and back ------------------------------------------------------------------------
 
     def fill(self, rows: SomeRows, out: NDArray[Any], threads: int = 1) -> int:
-        """Write rows in standard units; say how often a feature was no column, and left out."""
-        per_unit, order = 1.0 / self.units, None
+        """Write rows in standard units; return how many values were left out: without a column."""
+        order = None
         if isinstance(rows, TakenRows):
             order, rows = rows.order, rows.rows
-        if isinstance(rows, SparseRows) or (rows.shape[1] == len(self) and self._in_order):
-            of_rows, units = core_arrays(rows), (self.features, self.centre, per_unit)
-            return _core.fill_standard(*of_rows, order, *units, out, threads)
-        out[:] = -self.centre * per_unit
-        rows = rows if order is None else rows[order]
-        column = self.places(np.arange(rows.shape[1]))
-        known = np.flatnonzero(column >= 0)
-        column = column[known]
-        out[:, column] = (rows[:, known] - self.centre[column]) * per_unit[column]
-        return int(len(rows) * (rows.shape[1] - len(known)))
+        units = (self.features, self.centre, 1.0 / self.units)
+        return _core.fill_standard(*core_arrays(rows), order, *units, out, threads)
 
     def read_out(
         self, weights: Floats, n_features: int, dtype: Any = np.float64
@@ -237,7 +235,6 @@ class Standard:
     def _sort(self) -> None:
         self._order = np.argsort(self.features)
         self._sorted = self.features[self._order]
-        self._in_order = bool((self.features == np.arange(len(self))).all())
 
     def places(self, features: NDArray[Any]) -> NDArray[np.int64]:
         """Find the columns of features; -1 where there is none."""
@@ -249,6 +246,12 @@ class Standard:
 
 
 _ARRAYS = ("features", "centre", "spread", "squares", "varied")
+
+
+def _columns(rows: NDArray[Any] | TakenRows, columns: NDArray[np.int64]) -> NDArray[Any]:
+    if isinstance(rows, TakenRows):
+        return np.asarray(rows.rows[np.ix_(rows.order, columns)])
+    return np.asarray(rows[:, columns])
 
 
 def typical_size(columns: Floats) -> Floats:
