@@ -109,6 +109,8 @@ class Problem:
         ingredients = {name for name, chance in chances.items() if rng.random() < chance}
         levels = int(rng.integers(2, min(columns, 50) + 1)) if columns > 2 else 0
         levels *= int(rng.random() < 0.3)
+        if levels and rng.random() < 0.5:
+            columns = levels  # a table of nothing but words
         containers = ["dense", "CSR", "frame"] + (["words"] if levels else [])
         if "missing" in ingredients:
             containers.remove("CSR")  # which is documented to have no missing values
@@ -174,9 +176,9 @@ class Problem:
         if "lognormal" in self.ingredients:
             heavy = of.random(numbers) < 0.5
             X = np.where(heavy, np.exp(of.uniform(0.5, 2.0, numbers) * Z), Z)
-        X = X * 10.0 ** of.uniform(-2, 2, numbers)
         if "zeros" not in self.ingredients:
-            X = X + of.choice([0.0, 1.0, 100.0], numbers)
+            X = X + of.choice([0.0, 1.0, 100.0], numbers)  # as a year is, in standard deviations
+        X = X * 10.0 ** of.uniform(-2, 2, numbers)
         levels = None
         if self.levels:
             shares = of.dirichlet(np.full(self.levels, 0.7))
