@@ -480,10 +480,10 @@ def report(names: list[str], seeds: int | None = None) -> None:
         for figure, bound in family.bounds.items():
             each, failing = ratios(found[figure]), beyond(found[figure], bound)
             ours, rival = np.mean(found[figure], axis=0)
-            kind = "means" if bound.of_means else "each"
+            mean, kind = (ours / rival, "of means") if bound.of_means else (each.mean(), "each")
             print(
-                f"  {figure:42} of means {ours / rival:<9.4g} max {each.max():<9.4g}"
-                f" bound {bound.most:g} ({kind}): {len(failing)} fail {failing or ''}",
+                f"  {figure:42} mean {mean:<8.4g} max {each.max():<8.4g} at most {bound.most:g} "
+                f"({kind}): {len(failing)} fail {failing or ''}",
                 flush=True,
             )
 
