@@ -191,6 +191,33 @@ def test_a_class_that_comes_late_has_weights_that_are_not_negative_too() -> None
 
 
 @pytest.mark.parametrize(
+    "asked", [{"penalty": "l1"}, {"penalty": "elasticnet"}, {"positive": True}]
+)
+def test_few_rows_with_many_weights_that_are_not_zero(asked: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 80))
+    s = X @ np.abs(rng.normal(size=80))
+    for model, y in ((ASGDRegressor(**asked), s), (ASGDClassifier(**asked), s > 0)):
+        model.fit(X, y)
+        assert np.count_nonzero(model.coef_) >= 48
+        assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("asked", "sign"),
+    [
+        ({"penalty": "l1", "alpha": 10.0}, 1.0),
+        ({"penalty": "elasticnet", "alpha": 10.0}, 1.0),
+        ({"positive": True}, -1.0),
+    ],
+)
+def test_few_rows_where_every_weight_is_zero(asked: Any, sign: float) -> None:
+    X = np.abs(np.random.default_rng(0).normal(size=(1000, 5)))
+    model = ASGDRegressor(fit_intercept=False, **asked).fit(X, sign * X.sum(axis=1))
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize(
     ("asked", "words"),
     [
         ({"intervals": True}, "no intervals with penalty='l1'"),
