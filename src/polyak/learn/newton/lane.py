@@ -168,14 +168,15 @@ class NewtonLane(BlockLearning):
     def _sparse_left_out(
         self, Z: Floats, targets: Floats, weights: Floats | None, place: int
     ) -> Floats:
-        """Leave rows out as if which weights are zero did not depend on any single one."""
+        """Return leave-one-out scores, taking the set of non-zero weights as fixed."""
         found = np.zeros((len(Z), self.outputs))
         shrink = np.maximum(self._penalty(self.standard).shrink, INTERCEPT)
         for k in range(self._known.W.shape[2]):
             W = self._known.W[:, [place], k]
             there = np.flatnonzero(W)
             loss = self._newton_loss(len(Z)).of_output(k)
-            own = (Z[:, there], targets[:, k], weights, W[there], shrink[there][:, [place]])
+            rows = Z.take(there, axis=1)  # in C order, which Z[:, there] is not
+            own = (rows, targets[:, k], weights, W[there], shrink[there][:, [place]])
             found[:, k] = scores_left_out(loss, *own)[:, 0]
         return normalised_odds(found) if self.together else found
 

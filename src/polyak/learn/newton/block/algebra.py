@@ -198,7 +198,7 @@ def _grown(
             found = factor(whole)
         except np.linalg.LinAlgError:
             continue
-        if np.isfinite(found[-1]).all():
+        if np.isfinite(found[-1:]).all():
             return whole, found
     return None
 
