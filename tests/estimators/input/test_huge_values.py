@@ -43,6 +43,29 @@ def test_what_can_be_squared_is_learned(dtype):
         assert model.score((X * scale).astype(dtype), labels) > 0.9
 
 
+@pytest.mark.parametrize("scale", [1e-160, 1e-200, 1e-310])
+@pytest.mark.parametrize(
+    "settings", [{}, {"intervals": True}, {"recipe": "sgd"}, {"penalty": "l1"}]
+)
+def test_a_column_too_small_to_be_squared_does_no_harm(scale, settings):
+    X, y = problem(2000)
+    X[:, 0] *= scale
+    for columns in slice(None), slice(1):
+        model = ASGDRegressor(random_state=0, **settings).fit(X[:, columns], y)
+        assert np.isfinite(model.coef_).all()
+        assert model.score(X[:, columns], y) > (0.99 if X[:, columns].shape[1] > 1 else -0.01)
+        if "intervals" in settings:
+            assert np.isfinite(model.coef_std_err_).all()
+            assert np.isfinite(model.intercept_std_err_).all()
+
+
+@pytest.mark.filterwarnings("ignore:the intervals may be wrong")
+def test_intervals_where_the_targets_leave_no_residuals():
+    X = random.normal(size=(10, 60))
+    model = ASGDRegressor(intervals=True).fit(X, np.zeros(10))
+    assert (model.coef_std_err_ == 0).all()
+
+
 def test_rows_before_are_kept_when_later_ones_are_refused():
     X, y = problem(3000)
     model = ASGDRegressor(random_state=0).partial_fit(X, y)
