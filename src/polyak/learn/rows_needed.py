@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import get_loss
 from polyak.model.training_report import Theory
+from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
@@ -57,7 +58,7 @@ def _used_features(rows: Rows) -> tuple[Floats | None, Floats]:
     """Return the columns that are not all zero, if they are few, and their sums of squares."""
     if not isinstance(rows, SparseRows):
         squares = np.einsum("ij,ij->j", rows, rows, dtype=float)
-        used = squares > 0
+        used = squares > SMALLEST**2
         few = int(used.sum()) <= NARROW
         return (np.ascontiguousarray(rows[:, used], float) if few else None), squares[used]
     span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
@@ -65,7 +66,7 @@ def _used_features(rows: Rows) -> tuple[Floats | None, Floats]:
     if len(column) and int(column.max()) >= MOST_IDS:  # hashes: number those that occur
         column = np.unique(column, return_inverse=True)[1]
     squares = np.asarray(np.bincount(column, np.square(values)), np.float64)
-    used = squares > 0
+    used = squares > SMALLEST**2
     if int(used.sum()) > NARROW:
         return None, squares[used]
     X = np.zeros((len(rows), int(used.sum())))

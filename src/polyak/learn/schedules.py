@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import Loss
+from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 
 CALIBRATION_ROWS = 1000
@@ -71,7 +72,7 @@ def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
     """Measure ``M``, the largest ``|x|^2`` of the first 1000 rows; 1.0 where all are zero."""
     lengths = _core.squared_norms(*core_arrays(rows[:CALIBRATION_ROWS]))
     M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
-    return M if M > 0 else 1.0
+    return M if M > SMALLEST**2 else 1.0
 
 
 def unusual_rows(rows: Rows) -> NDArray[np.int64]:

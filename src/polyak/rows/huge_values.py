@@ -12,6 +12,8 @@ from polyak.rows.sparse import Rows, SparseRows
 LARGEST = 1e150
 """Squares of larger numbers, or sums of them, overflow."""
 TOO_LARGE = f"too large; the largest allowed is {LARGEST:g}"
+SMALLEST = 1 / LARGEST
+"""Inverses of smaller squares overflow: a column of such values counts as zero."""
 
 
 def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | None:

@@ -46,7 +46,7 @@ def proximal_settings(
     if isinstance(rows, SparseRows):
         values = values[int(rows.indptr[0]) : int(rows.indptr[-1])]
     squares = np.square(values[values != 0], dtype=np.float64)
-    size = float(np.sqrt(squares.mean())) if len(squares) else 1.0
+    size = float(np.sqrt(squares.mean())) if squares.any() else 1.0
     if not alphas:  # those in the middle are the likeliest, and rather small than large
         middle = (len(path) - 1) * 0.65
         alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT

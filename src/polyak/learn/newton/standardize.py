@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 from polyak.rows.taken import SomeRows, TakenRows
 
@@ -122,16 +123,17 @@ class Standard:
         self.find_spreads(sample)
 
     def find_spreads(self, columns: NDArray[Any], threads: int = 1) -> None:
-        """Find a unit for each column that varies for the first time, and divide it by that."""
+        """Divide each column that varies for the first time by its spread."""
         unknown = np.flatnonzero(self.spread == 0)
         if not len(unknown):
             return
         # Most that have not varied so far do not now.
         unknown = unknown[_core.column_sizes(columns, unknown, ABSURD, threads)[1] > 0]
         sizes = typical_size(columns[:, unknown])
-        there = unknown[sizes > 0]
-        columns[:, there] /= sizes[sizes > 0]
-        self.spread[there] = sizes[sizes > 0]
+        varies = sizes > SMALLEST
+        columns[:, unknown[~varies]] = 0.0
+        columns[:, unknown[varies]] /= sizes[varies]
+        self.spread[unknown[varies]] = sizes[varies]
 
     def with_rows(self, columns: NDArray[Any], threads: int = 1) -> Standard:
         """Give the same with these rows counted in, as far as sizes are not known well enough."""

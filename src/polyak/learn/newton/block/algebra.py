@@ -75,7 +75,7 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
     if h is not None and np.count_nonzero(h) < 0.9 * len(h):
         there = np.flatnonzero(h)
         Z, h = Z[there], h[there]
-    if Z.shape[1] >= SMALL:
+    if len(Z) and Z.shape[1] >= SMALL:
         few = _core.sparse_gram(Z, None if h is None else np.ascontiguousarray(h), FEW_NONZEROS)
         if few is not None:
             return few
