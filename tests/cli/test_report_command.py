@@ -3,6 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pytest
 from commands import fails, polyak
 
 
@@ -31,6 +34,24 @@ def test_a_report_never_overwrites_the_model(train_file: Path, model_file: Path,
     assert model_file.read_bytes() == before
     path = tmp_path / "m.polyak"
     assert "overwrite" in fails("train", train_file, "-m", path, "--report", path, code=2)
+
+
+@pytest.mark.parametrize("column", ["b", "y"])
+def test_squares_of_errors_may_be_infinite(tmp_path: Path, column: str):
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.normal(size=(300, 2)), columns=["a", "b"])
+    rows["y"] = rows["a"] + rows["b"] + random.normal(size=300)
+    sound, absurd, model = (tmp_path / name for name in ("sound.csv", "absurd.csv", "m.polyak"))
+    rows.to_csv(sound, index=False)
+    rows.loc[7, column] = 1e308
+    rows.to_csv(absurd, index=False)
+    polyak("train", sound, "--target", "y", "-m", model, "-q")
+    told = json.loads(polyak("evaluate", model, absurd, "--json").stdout)
+    assert told["rmse"] is None
+    assert told["mae"] > 1e305
+    polyak("report", model, "--on", absurd, "-o", tmp_path / "m.html")
+    page = (tmp_path / "m.html").read_text("utf-8")
+    assert "nan" not in page.lower().split()
 
 
 def test_what_cannot_be_written_is_said_before_training(train_file: Path, tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import resource
 import subprocess
@@ -57,6 +58,30 @@ class TestSources:
         message = self.train(write(tmp_path / "bad.svm", "1 1:2\n-1 2:two\n"))
         assert f"{tmp_path / 'bad.svm'}, line 2: " in message
         assert "2:two" in message
+
+    @pytest.mark.parametrize("depth", [101, 5000, 100_000])
+    @pytest.mark.parametrize("name", ["a", "late"])
+    @pytest.mark.parametrize("line", [1, 2001])
+    def test_deeply_nested_json(self, tmp_path: Path, depth: int, name: str, line: int) -> None:
+        rows = [f'{{"a": {n}, "y": {n % 2}}}' for n in range(3000)]
+        rows.insert(line - 1, f'{{"{name}": {"[" * depth}{"]" * depth}, "y": 1}}')
+        file = write(tmp_path / "deep.jsonl", "\n".join(rows))
+        message = self.train(file, "--target", "y")
+        assert f"{file}, line {line}: values are nested more than 100 deep" in message
+        told = polyak("train", file, "--target", "y", "-m", tmp_path / "m", "--skip-bad-lines")
+        assert "values are nested more than 100 deep" in told.stderr
+
+    def test_carriage_returns_alone_end_no_line(self, tmp_path: Path) -> None:
+        rows = [f"{n % 2 * 2 - 1} 'tag{n}|f a:{n} b\t|g c:0.5" for n in range(300)]
+        messages = []
+        for end in ("\n", "\r\n", " \r\r\n"):
+            file = write(tmp_path / "rows.vw", end.join(rows) + end)
+            told = polyak("train", file, "-m", tmp_path / "m", "--json").stdout
+            messages.append(json.loads(told)["rows"])
+        assert messages == [300, 300, 300]
+        for text in "\r".join(rows), "\n".join([*rows, "\r".join(rows)]):
+            message = self.train(write(tmp_path / "old.vw", text))
+            assert f"line {text.count(chr(10)) + 1}: a carriage return stands inside" in message
 
     def test_cut_short(self, tmp_path: Path) -> None:
         cut = tmp_path / "cut.svm.gz"
