@@ -202,7 +202,8 @@ void bind_records(nb::module_ &m) {
         "from zero, and how many fields it has; -1 where a quotation mark is not closed.");
   m.def("json_rows", rows_of_json, nb::arg("text"),
         "Find the lines of JSON that are not blank: where each begins and ends, its number, and\n"
-        "how many objects it is; -1 where anything else stands there.");
+        "how many objects it is; -1 where anything else stands there, -2 where values are nested\n"
+        "too deep.");
   m.def("json_objects", lines_of_objects, nb::arg("text"), nb::arg("state"),
         "Write objects of an array, or spread over several lines, as an object a line, byte for\n"
         "byte; and give the state behind the text, to go on with: depth, in a string, behind a\n"

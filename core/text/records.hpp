@@ -20,6 +20,8 @@ struct Rows {
 };
 
 constexpr int64_t kUnclosed = -1;  // instead of a number of parts
+constexpr int64_t kTooDeep = -2;   // likewise: values of JSON inside more than kDeepest others
+constexpr int64_t kDeepest = 100;  // pyarrow overflows its stack at 100,000
 
 // Reads CSV character by character. A quotation mark counts where a field begins, and then up to
 // the next that is not doubled; commas and newlines in between are text.
@@ -100,8 +102,8 @@ inline Rows csv_rows(std::string_view text, char delimiter) {
   return rows;
 }
 
-// How many objects a line of JSON is, one after the other; -1 if anything else stands there, or
-// one does not end. Whether what is inside is JSON, JsonSyntax tells.
+// How many objects a line of JSON is, one after the other; kUnclosed if anything else stands there,
+// or one does not end; kTooDeep. Whether what is inside is JSON, JsonSyntax tells.
 inline int64_t objects(std::string_view line) {
   int64_t found = 0, depth = 0;
   bool in_string = false;
@@ -111,7 +113,7 @@ inline int64_t objects(std::string_view line) {
       if (c == '\\') ++i;
       if (c == '"') in_string = false;
     } else if (c == '{' || (c == '[' && depth > 0)) {
-      ++depth;
+      if (++depth > kDeepest) return kTooDeep;
     } else if (depth == 0) {
       if (c != ' ' && c != '\t' && c != '\r') return kUnclosed;
     } else if (c == '"') {

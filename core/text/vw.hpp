@@ -100,6 +100,17 @@ class Parser : public LineParser<Rows<Value>> {
     return bad(std::string(token, end), reason);
   }
 
+  // Returns where the next token or the line's end is; null where a carriage return stands between
+  // tokens, since a file whose lines end with these alone would be learned as one row.
+  const char *skip_blanks(const char *p) {
+    bool returns = false;
+    for (; is_blank(*p); ++p) returns |= *p == '\r';
+    if (!returns || *p == '\n') return p;
+    return bad(p,
+               "a carriage return stands inside a line: turn such line ends into newlines first, "
+               "as tr '\\r' '\\n' does");
+  }
+
   // One line: returns where the next begins, or null if this one is bad.
   const char *parse_row(const char *p) {
     while (is_blank(*p)) ++p;
@@ -199,7 +210,7 @@ class Parser : public LineParser<Rows<Value>> {
       while (!ends_value(*p)) ++p;
       const bool touches = *p == '|';
       const char *const end = p;
-      while (is_blank(*p)) ++p;
+      if (!(p = skip_blanks(p))) return nullptr;
       if (touches || (*token == '\'' && *p == '|')) {  // a tag
         const char *const begin = token + (*token == '\'');
         tag_ = {begin, static_cast<size_t>(end - begin)};
@@ -264,9 +275,9 @@ class Parser : public LineParser<Rows<Value>> {
   const char *read_features(const char *p, Row &row) {
     const bool is_plain = std::fabs(scale_) <= 1e20;  // no value below ten can be too large then
     for (;;) {
-      while (is_blank(*p)) ++p;
+      if (!(p = skip_blanks(p))) return nullptr;
       if (is_plain) p = read_plain_features(p, row);
-      while (is_blank(*p)) ++p;
+      if (!(p = skip_blanks(p))) return nullptr;
       if (*p == '\n' || *p == '|') return p;
 
       const char *const name = p;

@@ -1,6 +1,7 @@
 // Whether text is one JSON value, as far as its form goes: what a parser would refuse for its
 // form is found here in one pass, without asking the parser line by line. NaN and Inf are numbers,
-// as for pyarrow; bytes that are not UTF-8 are for others to find.
+// as for pyarrow; bytes that are not UTF-8 are for others to find. It recurses, so the caller
+// bounds the depth.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,10 @@ class JsonSyntax {
   static bool accepts(std::string_view text) {
     JsonSyntax at{text};
     at.blanks();
-    const bool whole = at.value(0) && (at.blanks(), at.here_ == text.size());
-    return whole || at.too_deep_;
+    return at.value() && (at.blanks(), at.here_ == text.size());
   }
 
  private:
-  static constexpr int kDeepest = 512;  // values inside values; what is deeper is not judged here
-
   explicit JsonSyntax(std::string_view text) : text_(text) {}
 
   char peek() const { return here_ < text_.size() ? text_[here_] : '\0'; }
@@ -33,13 +31,12 @@ class JsonSyntax {
     while (peek() == ' ' || peek() == '\t' || peek() == '\r') ++here_;
   }
 
-  bool value(int depth) {
-    if (depth > kDeepest) return too_deep_ = true, false;
+  bool value() {
     switch (peek()) {
       case '{':
-        return list('}', depth, true);
+        return list('}', true);
       case '[':
-        return list(']', depth, false);
+        return list(']', false);
       case '"':
         return string();
       case 't':
@@ -53,7 +50,7 @@ class JsonSyntax {
     }
   }
 
-  bool list(char close, int depth, bool named) {
+  bool list(char close, bool named) {
     ++here_;
     blanks();
     if (take(close)) return true;
@@ -64,7 +61,7 @@ class JsonSyntax {
         if (!take(':')) return false;
         blanks();
       }
-      if (!value(depth + 1)) return false;
+      if (!value()) return false;
       blanks();
       if (take(close)) return true;
       if (!take(',')) return false;
@@ -105,7 +102,6 @@ class JsonSyntax {
 
   std::string_view text_;
   size_t here_ = 0;
-  bool too_deep_ = false;
 };
 
 }  // namespace records

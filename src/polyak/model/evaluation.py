@@ -69,6 +69,7 @@ class Evaluation:
             raise DataError("the source has no targets to compare with")
         self.add_scores(self.model.scores(rows), targets, weights)
 
+    @np.errstate(over="ignore", invalid="ignore")  # squared errors may be infinite
     def add_scores(
         self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> None:
@@ -143,9 +144,10 @@ class Evaluation:
         if added > 0:
             mean = float(w @ flat) / added
             total = self.weight + added
-            between = (mean - self.mean) ** 2 * self.weight * added / total
+            away = mean - self.mean
+            between = away * away * self.weight * added / total
             self.spread += float(w @ np.square(flat - mean)) + between
-            self.mean += (mean - self.mean) * added / total
+            self.mean += away * added / total
 
     def _signs(
         self, scores: NDArray[Any], targets: NDArray[Any]

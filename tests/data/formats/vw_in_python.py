@@ -80,6 +80,8 @@ def parse_line(
     dropped: list[bytes] | None = None,
 ) -> Row | None:
     """The row of a line, None of a blank one; ValueError if the line is bad."""
+    if b"\r" in line.strip(b" \t\r"):  # which ends a line on old Macs
+        raise ValueError
     line = re.sub(rb"[\t\r]", b" ", line)
     if not line.strip(b" "):
         return None

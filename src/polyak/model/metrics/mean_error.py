@@ -48,5 +48,5 @@ class MeanError:
         if self._rows < 2:
             return math.nan
         mean = first / total
-        away = squares[2] - 2.0 * mean * squares[1] + mean**2 * squares[0]
+        away = squares[2] - 2.0 * mean * squares[1] + mean * mean * squares[0]
         return math.sqrt(max(away, 0.0) * self._rows / (self._rows - 1)) / total

@@ -9,7 +9,13 @@ import numpy as np
 from polyak._core import json_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.tables.text.jsonl_bad_lines import Sorting, not_utf8_rows, parse_json
+from polyak.data.tables.text.jsonl_bad_lines import (
+    DEEPEST,
+    TOO_DEEP,
+    Sorting,
+    not_utf8_rows,
+    parse_json,
+)
 from polyak.data.tables.text.lines import Lines, leave_out
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -116,11 +122,11 @@ def _parsed_at_once(lines: Lines, schema: Any) -> tuple[Any, Any]:
 
 
 def _count_lines(lines: Lines) -> int | None:
-    """Count the lines that are not blank; None if they are not all an object, as far as one sees.
+    """Count the lines that are not blank; None where pyarrow might crash on one of them.
 
-    Where all begin and end with a brace, a parser finds the rest out: no object can be on two of
-    them, since a comma would have to stand between, so there are as many objects as lines or more.
-    Others must not come before pyarrow, which crashes where there is no object at all.
+    It crashes where there is no object at all, and where values are nested 100,000 deep. Where
+    all lines begin and end with a brace, there are as many objects as lines or more: none can be on
+    two lines, since a comma would have to stand between.
     """
     characters = np.frombuffer(lines.text, np.uint8)
     newlines = np.flatnonzero(characters == ord("\n"))
@@ -130,4 +136,9 @@ def _count_lines(lines: Lines) -> int | None:
     begins, ends = begins[there], ends[there]
     ends = ends - ((characters[ends - 1] == ord("\r")) & (ends > begins + 1))
     braces = (characters[begins] == ord("{")) & (characters[ends - 1] == ord("}"))
-    return len(begins) if braces.all() else None
+    brackets = np.flatnonzero((characters == ord("[")) | (characters == ord("{")))
+    line = np.searchsorted(newlines, brackets)
+    may_be_deep = (line[DEEPEST:] == line[:-DEEPEST]).any()
+    if not braces.all() or (may_be_deep and (json_rows(lines.text)[3] == TOO_DEEP).any()):
+        return None
+    return len(begins)

@@ -17,6 +17,10 @@ _CHANGED = re.compile(
     r"Column\(/?(.*?)\) (?:changed from|was specified to be) (.+?) (?:to|but|was)", re.DOTALL
 )
 NO_OBJECT = "it is not an object in braces"
+DEEPEST = 100
+"""How deep values may be nested: `kDeepest` of the core."""
+TOO_DEEP = -2
+"""What `json_rows` counts in a line whose values are nested too deep."""
 KINDS = {"number": "a number", "string": "a word", "boolean": "true or false", "list": "a list"}
 KINDS |= {"object": "an object"}
 SHOWN = 10
@@ -202,6 +206,8 @@ def _no_objects(lines: Lines, rows: Any) -> list[BadRow]:
 
 
 def _not_one_object(line: bytes, objects: int) -> str:
+    if objects == TOO_DEEP:
+        return f"values are nested more than {DEEPEST} deep"
     if objects > 1:
         several = f"it holds {objects} objects where one is expected"
         return OLD_LINE_ENDS if has_old_line_ends(line) else several

@@ -52,7 +52,7 @@ class LateFields:
     def _add(self, line: bytes) -> None:
         try:
             row = json.loads(line)
-        except ValueError:  # which whoever parses it will tell
+        except (ValueError, RecursionError):  # reported when the line is parsed
             return
         if not isinstance(row, dict):
             return
