@@ -61,3 +61,22 @@ def test_hexadecimal_numbers_in_text_are_words() -> None:
     with open_stream(text, format="csv", target="y") as stream:
         assert [column.kind for column in stream.schema.columns] == ["category"]
         assert next(stream).rows.shape[0] == N
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_column_may_be_called_as_a_method_of_files(method: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"read": rng.choice(["yes", "no"], 200), "x": rng.normal(size=200)})
+    y = (frame["read"] == "yes") + frame["x"]
+    model = getattr(ASGDRegressor(random_state=0), method)(frame, y)
+    assert model.score(frame, y) > 0.9
+
+
+@pytest.mark.parametrize("values", [np.arange(40.0), ["a", "b"] * 20])
+def test_a_series_is_not_a_table(values: Any) -> None:
+    y = np.arange(40.0)
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got .*Series"):
+        ASGDRegressor().fit(pd.Series(values), y)
+    model = ASGDRegressor(random_state=0).fit(np.arange(40.0)[:, None], y)
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got .*Series"):
+        model.predict(pd.Series(values))
