@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from polyak.estimators.run import Run
+from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
 
@@ -77,17 +77,24 @@ def classes_of(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
-    """Turn labels into numbers; one that is not among the classes gets scikit-learn's error."""
+    """Return the place of each label among the sorted classes; raise where one is not there."""
+    rows = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     there = present(y, weights)
     found = _by_table(there, classes)
     if found is None:
-        encoder = LabelEncoder()
-        encoder.classes_ = classes
-        found = encoder.transform(there)
-    if weights is None:
-        return np.asarray(found, dtype=np.int64)
+        found = np.minimum(np.searchsorted(classes, there), len(classes) - 1)
+        unseen = np.flatnonzero(classes[found] != there)
+        if len(unseen):
+            label = label_text(there[unseen[0]])
+            known = ", ".join(map(label_text, classes[:10])) + (
+                ", ..." if len(classes) > 10 else ""
+            )
+            raise ValueError(
+                f"y contains previously unseen labels: row {rows[unseen[0]]} has {label}, which is "
+                f"not among the classes {known}"
+            )
     codes = np.zeros(len(y), dtype=np.int64)
-    codes[weights != 0] = found
+    codes[rows] = found
     return codes
 
 
