@@ -11,10 +11,13 @@ from polyak.errors import DataError
 
 
 def names_files(source: Any) -> bool:
-    """Tell what names files, or is an open one, from arrays and tables in memory."""
+    """Whether a source names files or is an open one, rather than arrays or tables in memory."""
     if isinstance(source, (list, tuple)):
         return all(isinstance(part, (str, os.PathLike, File, Pipe)) for part in source)
-    return isinstance(source, (str, os.PathLike, File, Pipe)) or hasattr(source, "read")
+    # A frame has an attribute for each of its columns, and one of those may be called read.
+    return isinstance(source, (str, os.PathLike, File, Pipe)) or callable(
+        getattr(source, "read", None)
+    )
 
 
 def read_once_only(source: Any) -> str | None:

@@ -351,12 +351,12 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
 
 def _dtypes(X: Any) -> list[Any]:
-    """Say which types to keep; any other becomes the first."""
-    types = getattr(X, "dtypes", None)  # of a data frame's columns
-    if types is None:
-        types = getattr(getattr(X, "schema", None), "types", None)  # of an Arrow table's
+    """Return the types to keep; any other is converted to the first."""
+    types: Any = ()
+    if is_frame(X):
+        types = X.dtypes if hasattr(X, "dtypes") else X.schema.types
     # Of these, scikit-learn asks only pandas for the type, and takes the first for the others.
-    narrow = types is not None and {str(t).lower() for t in types} <= {"float32", "float"}
+    narrow = len(types) > 0 and {str(t).lower() for t in types} <= {"float32", "float"}
     return [np.float32, np.float64] if narrow else [np.float64, np.float32]
 
 
