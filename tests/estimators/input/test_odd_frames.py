@@ -74,8 +74,8 @@ def test_a_column_may_be_called_as_a_method_of_files(method: str) -> None:
 
 def test_a_series_is_not_a_table() -> None:
     y = np.arange(40.0)
-    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got .*Series"):
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got"):
         ASGDRegressor().fit(pd.Series(y), y)
     model = ASGDRegressor(random_state=0).fit(np.arange(40.0)[:, None], y)
-    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got .*Series"):
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got"):
         model.predict(pd.Series(y))
