@@ -141,3 +141,71 @@ def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
         model.predict([[np.nan] * 5])
     with pytest.raises(ValueError, match="contains infinity"):
         model.predict([[np.inf] * 5])
+
+
+SPLITS = [[ROWS], [1, 1, 98, 899, 1, 2000], [300] * 10, [999, 2001]]
+
+
+def as_kind(X: np.ndarray, kind: str) -> Any:
+    table = pd.DataFrame(X, columns=NAMES)
+    return {
+        "array": X,
+        "pandas": table,
+        "polars": pl.from_pandas(table),
+        "arrow": pa.Table.from_pandas(table),
+        "words": table.assign(word=np.where(np.arange(ROWS) % 700 < 650, "u", None)),
+    }[kind]
+
+
+def in_parts(estimator: Any, X: Any, y: Any, sizes: list[int], **more: Any) -> Any:
+    for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
+        part = X[begin : begin + size] if not isinstance(X, pa.Table) else X.slice(begin, size)
+        estimator.partial_fit(part, y[begin : begin + size], **more)
+    return estimator
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow", "words"])
+@pytest.mark.parametrize("first", [0, 350, 1500], ids="missing from row {}".format)
+def test_the_model_does_not_depend_on_the_split(kind: str, first: int) -> None:
+    X, y = numbers()
+    X[:first] = np.nan_to_num(X[:first])
+    X[first : first + 100, 1:] = np.nan_to_num(X[first : first + 100, 1:])
+    data = as_kind(X, kind)
+    sizes, *others = SPLITS
+    regressor = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
+    classifier = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
+    if kind != "words":
+        assert regressor.coef_.shape == ((10,) if first < 1000 else (5,))
+    for sizes in others:
+        other = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
+        np.testing.assert_array_equal(other.coef_, regressor.coef_)
+        np.testing.assert_array_equal(other.predict(data), regressor.predict(data))
+        other = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
+        np.testing.assert_array_equal(other.predict_proba(data), classifier.predict_proba(data))
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
+def test_fit_in_order_is_partial_fit_where_the_first_rows_have_holes(kind: str) -> None:
+    X, y = numbers()
+    data = as_kind(X, kind)
+    whole = ASGDRegressor(random_state=0, shuffle=False, max_iter=1).fit(data, y)
+    parts = in_parts(ASGDRegressor(random_state=0, shuffle=False), data, y, [10] * 300)
+    np.testing.assert_array_equal(parts.predict(data), whole.predict(data))
+
+
+def test_what_is_asked_of_few_rows_is_answered_as_if_no_more_came() -> None:
+    X, y = numbers()
+    asked = ASGDRegressor(random_state=0).partial_fit(np.nan_to_num(X[:50]), y[:50])
+    assert asked.coef_.shape == (5,)
+    in_parts(asked, X[50:], y[50:], [50] * 59)
+    rows = np.vstack([np.nan_to_num(X[:50]), X[50:]])
+    whole = ASGDRegressor(random_state=0).partial_fit(rows, y)
+    np.testing.assert_array_equal(asked.coef_, whole.coef_)
+
+
+def test_an_array_is_read_by_the_columns_of_a_frame() -> None:
+    X, y = numbers()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = ASGDRegressor(random_state=0).fit(frame, y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_array_equal(model.predict(X), model.predict(frame))
