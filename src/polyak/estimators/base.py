@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,24 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state, check_X_y
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from polyak.data.tables.frames import is_frame
-from polyak.errors import DivergenceError
+from polyak.errors import DivergenceError, RowError
 from polyak.estimators.frames import (
-    encode,
+    ROWS_TO_TELL,
     encode_with_names,
     find_schema,
-    has_missing_values,
-    is_plain,
     needs_schema,
     table_of,
 )
+from polyak.estimators.joining import head, joined
 from polyak.estimators.learned import Learned
-from polyak.estimators.means import Means, filled
-from polyak.estimators.run import Run
+from polyak.estimators.means import filled, is_plain, means_of
+from polyak.estimators.run import Run, draw_seed
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
@@ -78,8 +79,8 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     }
 
     _schema: Schema | None = None
-    _of_array = False  # the schema is that of an array with missing values
-    _means: Means | None = None  # of dense rows without
+    _means: Floats | None = None  # of the columns: what a missing value is where there is no schema
+    _first: Data | None = None  # all rows so far, until there are ROWS_TO_TELL of them
     _hashed = FeatureNames.of({})  # the names of words in frames
 
     def __sklearn_tags__(self) -> Tags:
@@ -90,53 +91,105 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     # -- what comes in -------------------------------------------------------------------------
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Check rows, with scikit-learn's own errors."""
-        if self._of_array and not is_frame(X):
-            X = self._as_table(X, reset=reset)
-        if self._schema is not None and is_frame(X):
-            return encode(X, self._schema)
-        return self._checked(X, reset=reset)
+    def _rows(self, X: Any) -> Any:
+        """Return rows to predict, in the representation that was learned."""
+        return self._encoded(X if is_frame(X) else self._numbers(X, reset=False), names=0)[0]
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
+        """Return all rows to fit and their targets; the representation is chosen from all rows."""
+        # One look at many rows instead of three: the means are finite only if all numbers are.
+        means = means_of(X) if reset and is_plain(X) else None
+        finite = means is not None and bool(np.isfinite(means).all())
+        if not is_frame(X):
+            X = self._numbers(X, reset=reset, finite=finite)
+        y = self._checked_targets(X, y, **checks)
+        if reset:
+            self._choose_representation(X, means if finite else None)
+        if finite:
+            return X, y
+        rows, names = self._encoded(X)
+        self._hashed = self._hashed.together(names)
+        return rows, y
+
+    def _batch(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
+        """Return a batch to learn from; while all rows so far are few, return all of them.
+
+        The representation depends on the first rows, so it is chosen again until there are enough
+        of them: where calls of ``partial_fit`` end makes no difference.
+        """
+        begun = hasattr(self, "_run")
+        if not is_frame(X):
+            X = self._numbers(X, reset=not begun)
+        y = self._checked_targets(X, y, **checks)
+        weights = self._weights(sample_weight, X, partial=True)
+        parts = [Data(X, self._encoded_targets(y, weights), weights)]
+        if not begun or self._first is not None:
+            if self._first is not None:
+                parts.insert(0, self._first)
+            whole = joined(parts)
+            self._choose_representation(head(whole.rows, ROWS_TO_TELL))
+            few = len(whole.targets) < ROWS_TO_TELL
+            self._first = copy.deepcopy(whole) if few else None
+        encoded = []
+        for part in parts:
+            rows, names = self._encoded(part.rows)
+            self._hashed = self._hashed.together(names)
+            encoded.append(part._replace(rows=rows))
+        return joined(encoded)
+
+    def _choose_representation(self, X: Any, means: Floats | None = None) -> None:
+        """Choose from rows how they are represented: by a schema if words or values are missing."""
+        self._schema, self._means, self._hashed = None, None, FeatureNames.of({})
+        if needs_schema(X):
+            self._know_columns(X)
+            self._schema = find_schema(X)
+            return
+        X = self._numbers(X, reset=True) if is_frame(X) else X
+        if sparse.issparse(X):
+            return
+        means = means_of(X) if means is None else means
+        if np.isnan(means).any():
+            self._schema = find_schema(self._table(X))
+        else:
+            self._means = means
+
+    def _encoded(self, X: Any, names: int | None = None) -> tuple[Any, FeatureNames]:
+        """Return a frame or numbers in the chosen representation, and the names of its words."""
+        if self._schema is None:
+            X = self._numbers(X, reset=False) if is_frame(X) else X
+            return filled(X, self._means, type(self).__name__), FeatureNames.of({})
+        if not (is_frame(X) and hasattr(self, "feature_names_in_")):
+            X = self._table(self._numbers(X, reset=False) if is_frame(X) else X)
+        return encode_with_names(X, self._schema, names)
+
+    def _numbers(self, X: Any, *, reset: bool, finite: bool = False) -> Any:
+        """Return numbers, some of which may be missing, with scikit-learn's own checks."""
+        checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
+        return _canonical(
+            validate_data(
+                self, X, reset=reset, dtype=_dtypes(X), ensure_all_finite=checks, **_CHECKS
+            )
+        )
+
+    def _checked_targets(self, X: Any, y: Any, **checks: Any) -> Any:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        means = Means.of(X, None) if reset and is_plain(X) else None
-        if means is not None and means.are_finite():  # one look at many rows instead of three
-            self._of_array, checks["ensure_all_finite"] = False, False
-        elif reset:
-            self._of_array, means = has_missing_values(X), None
-        if self._of_array and not is_frame(X):
-            X = self._as_table(X, reset=reset)
-        if reset:
-            self._schema = find_schema(X) if self._of_array or needs_schema(X) else None
-        if self._schema is not None and is_frame(X):
-            if reset and not self._of_array:
-                self._know_columns(X)
-            rows, seen = encode_with_names(X, self._schema)
-            self._hashed = seen if reset else self._hashed.together(seen)
-            return check_X_y(rows, y, **_CHECKS, **checks)
-        X, y = self._checked(X, y, reset=reset, **checks)
-        self._means = means or Means.of(X, None if reset else self._means)
-        return X, y
+        y = _check_y(y, estimator=self, **checks)
+        check_consistent_length(X, y)
+        return y
 
-    def _checked(self, *data: Any, reset: bool, **checks: Any) -> Any:
-        """Check numbers; where none was missing so far, a missing one is taken for the mean."""
-        if not reset:
-            checks["ensure_all_finite"] = "allow-nan"
-        found = validate_data(self, *data, reset=reset, dtype=_dtypes(data[0]), **_CHECKS, **checks)
-        X, *y = found if len(data) > 1 else (found,)
-        X = _canonical(X)
-        if not reset:
-            X = filled(X, self._means, type(self).__name__)
-        return (X, *y) if y else X
-
-    def _as_table(self, X: Any, *, reset: bool) -> Any:
-        checks = _CHECKS | {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
-        return table_of(validate_data(self, X, reset=reset, dtype=_dtypes(X), **checks))
+    def _table(self, X: Any) -> Any:
+        """Return numbers as a table, whose columns have the names of the frame learned from."""
+        if sparse.issparse(X):
+            raise ValueError(
+                f"this {type(self).__name__} has learned from a table, which sparse rows are not; "
+                "pass a frame or an array"
+            )
+        places = (f"x{place}" for place in range(X.shape[1]))
+        return table_of(X, list(getattr(self, "feature_names_in_", places)))
 
     def _know_schema(self, schema: Schema | None) -> None:
         """Take up what the columns of frames mean, where the model is of a table."""
@@ -166,9 +219,10 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     # -- the run -------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> tuple[LinearModel, Floats]:
-        """Score rows, and say by which model: a moment later there may be another."""
-        model = self._fitted().model
-        return model, model.scores(self._rows(X, reset=False))
+        """Return the scores of rows, and the model: a moment later there may be another."""
+        now = copy.copy(self)
+        model = now._fitted().model
+        return model, model.scores(now._rows(X))
 
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
@@ -214,11 +268,9 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         rng: np.random.RandomState = check_random_state(self.random_state)
         return rng
 
-    def _new_run(
-        self, rng: np.random.RandomState, labels: NDArray[Any] | None = None, outputs: int = 1
-    ) -> Run:
+    def _new_run(self, seed: int, labels: NDArray[Any] | None = None, outputs: int = 1) -> Run:
         self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
-        recipe = self._recipe(int(rng.randint(np.iinfo(np.int32).max)))
+        recipe = self._recipe(seed)
         classes = None if labels is None else np.arange(len(labels))
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
@@ -282,6 +334,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         self._learn(run)
         run.know_names(self._names())
         run.passed(passes)
+        self._first = None
         self.n_iter_ = passes
         self._run = run
 
@@ -297,13 +350,40 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             return int(self.max_iter)
         return passes_wanted(self._recipe(0), X, rows)
 
-    def _partial_fit(self, run: Run, X: Any, targets: Any, weights: Floats | None) -> None:
-        if run.learner is not None and not run.learner.rows_seen:
+    @contextmanager
+    def _transaction(self) -> Iterator[Self]:
+        """Yield a copy to learn with, which this estimator becomes unless something is refused."""
+        learner = self._run.learner if hasattr(self, "_run") else None
+        with nullcontext() if learner is None else learner.lock:
+            changed = copy.copy(self)
+            try:
+                yield changed
+            except DivergenceError:
+                self.__dict__.pop("_run", None)  # what has overflowed is not to be predicted with
+                raise
+            self.__dict__.update(changed.__dict__)
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> None:
+        """Learn from a batch: what is known of it changes nothing before all of it is valid."""
+        run = self._same_run() if hasattr(self, "_run") else None
+        first = self._first
+        data = self._batch(X, y, sample_weight, **checks)
+        if run is None or first is not None:
+            fewer = run
+            seed = draw_seed(self._generator()) if fewer is None else fewer.seed
+            run = self._begun(seed, data.targets)
+            if fewer is not None:
+                run.replace(fewer)
+            assert run.learner is not None
             run.learner.watch = OrderWatch(
                 "unless that is the point, shuffle them beforehand, or use fit, which learns rows "
                 "in random order"
             )
-        self._learn(run, X, targets, weights)
+        try:
+            self._learn_batch(run, data)
+        except RowError as error:
+            earlier = 0 if first is None else len(first.targets)
+            raise RowError(error.row - earlier, error.what) from error
         run.know_names(self._names())
         self.n_iter_ = 1
         self._run = run
@@ -326,8 +406,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             else:
                 run.learn(X, targets, weights, order, again=number > 0)
         except DivergenceError:
-            if getattr(self, "_run", None) is run:
-                del self._run  # what has overflowed is not to be predicted with
+            self.__dict__.pop("_run", None)  # what has overflowed is not to be predicted with
             raise
         learner = run.learner
         if self.verbose and X is not None and learner is not None and learner.race is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +15,12 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.labels import LearnsLabels, classes_of, codes_of, has_labels, predicted
 from polyak.estimators.parameters import keep
-from polyak.estimators.run import Run
+from polyak.estimators.run import Run, draw_seed
 from polyak.estimators.running import ClassTotals
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
+from polyak.training.in_memory import Data
 
 Floats = NDArray[np.float64]
 
@@ -237,7 +239,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         classes = self.classes_ if going_on else found
         codes = codes_of(y, classes, weights)
         rng = self._generator()
-        run = self._same_run() if going_on else self._new_classes(rng, classes)
+        run = self._same_run() if going_on else self._new_classes(draw_seed(rng), classes)
         weights = self._class_weighted(codes, classes, weights, self._totals.balanced_at_once)
         self._fit(run, rng, X, codes, weights)
         self.classes_ = classes
@@ -251,8 +253,8 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         ``shuffle=False``, unless the stream drifts. The first 1000 rows are kept back until they
         are all there, since the learning rate is found from them; what is asked meanwhile is
         answered as if no more came.
-        Of data frames with words or dates in them the first call should have 1000 rows too, since
-        what their columns mean is found from its first 1000.
+        They also decide what the columns of a frame mean and whether a value may be missing, as
+        the guide to tables describes. A batch that is refused changes nothing.
 
         Parameters
         ----------
@@ -267,17 +269,10 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         -------
         self
         """
-        first = not hasattr(self, "_run")
-        if has_labels(y):
-            return self._partial_fit_labels(X, y, sample_weight, first)
-        _check_partial_fit_first_call(self, classes)
-        X, y = self._rows_and_targets(X, y, reset=first)
-        check_classification_targets(y)
-        weights = self._weights(sample_weight, X, partial=True)
-        codes = codes_of(y, self.classes_, weights)
-        run = self._new_classes(self._generator(), self.classes_) if first else self._same_run()
-        weights = self._class_weighted(codes, self.classes_, weights, self._totals.balanced)
-        self._partial_fit(run, X, codes, weights)
+        with self._transaction() as changed:
+            if not has_labels(y):
+                _check_partial_fit_first_call(changed, classes)
+            changed._partial_fit(X, y, sample_weight, multi_output=has_labels(y))
         return self
 
     @property
@@ -369,7 +364,8 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         """
         if kind not in ("score", "proba"):
             raise ValueError(f"kind is 'score' or 'proba', not {kind!r}")
-        model, rows = self._with_intervals(), self._rows(X, reset=False)
+        now = copy.copy(self)
+        model, rows = now._with_intervals(), now._rows(X)
         if kind == "proba":
             return proba_interval(model, rows, level)
         low, high = score_interval(model, rows, level)
@@ -377,13 +373,32 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _new_classes(self, rng: np.random.RandomState, classes: NDArray[Any]) -> Run:
+    def _new_classes(self, seed: int, classes: NDArray[Any]) -> Run:
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"
             )
         self._totals = ClassTotals(len(classes))
-        return self._new_run(rng, labels=classes)
+        return self._new_run(seed, labels=classes)
+
+    def _encoded_targets(self, y: Any, weights: Floats | None) -> NDArray[Any]:
+        """Return the numbers of classes, or zeros and ones where a row has several labels."""
+        if y.ndim == 2:
+            return self._truths(y, first=not hasattr(self, "_run"))
+        check_classification_targets(y)
+        return codes_of(y, self.classes_, weights)
+
+    def _begun(self, seed: int, targets: NDArray[Any]) -> Run:
+        if targets.ndim == 2:
+            return self._new_labels(seed, targets)
+        return self._new_classes(seed, self.classes_)
+
+    def _learn_batch(self, run: Run, data: Data) -> None:
+        X, targets, weights = data
+        if targets.ndim == 1:
+            self._totals = copy.deepcopy(self._totals)
+            weights = self._class_weighted(targets, self.classes_, weights, self._totals.balanced)
+        self._learn(run, X, targets, weights)
 
     def _class_weighted(
         self, codes: NDArray[np.int64], classes: NDArray[Any], weights: Floats | None, balanced: Any

@@ -16,10 +16,11 @@ from polyak.optional_imports import pyarrow
 from polyak.storage.feature_names import FeatureNames
 
 ROWS_TO_TELL = 1000
+"""How many first rows decide how rows are represented: as many as schemas are inferred from."""
 
 
 def needs_schema(X: Any) -> bool:
-    """Tell whether a frame has a column that is not of numbers, or one with missing values.
+    """Whether a frame has a column that is not of numbers, or one with missing values.
 
     Examples
     --------
@@ -43,27 +44,6 @@ def needs_schema(X: Any) -> bool:
     return any(column.null_count or _has_nan(column) for column in as_table(X).columns)
 
 
-def has_missing_values(X: Any) -> bool:
-    """Tell whether an array of numbers, or a list of lists, has a missing one, which is a NaN.
-
-    Examples
-    --------
-    >>> has_missing_values(np.array([[1.0, np.nan]])), has_missing_values([[1.0, 2.0]])
-    (True, False)
-    """
-    if isinstance(X, list):
-        try:
-            X = np.asarray(X)
-        except ValueError:  # rows of different lengths, of which scikit-learn will tell
-            return False
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and _any_nan(X)
-
-
-def is_plain(X: Any) -> bool:
-    """Tell whether these are rows of an array that is learned from as it stands."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64)
-
-
 def _any_nan(values: Any) -> bool:
     # A NaN anywhere is a NaN in the sum, which is found much faster.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -74,10 +54,10 @@ def _has_nan(column: Any) -> bool:
     return str(column.type) in ("float", "double", "halffloat") and _any_nan(column.to_numpy())
 
 
-def table_of(X: Any) -> Any:
-    """Give an array as a table whose columns are called x0, x1, ..."""
+def table_of(X: Any, names: list[str]) -> Any:
+    """Return an array as a table."""
     pa = pyarrow()
-    return pa.table({f"x{place}": pa.array(column) for place, column in enumerate(X.T)})
+    return pa.table({name: pa.array(column) for name, column in zip(names, X.T, strict=True)})
 
 
 def _is_of_words(column: Any) -> bool:
@@ -100,11 +80,6 @@ def find_schema(X: Any) -> Schema:
 
     sample, layout = flattened(as_table(X).slice(0, SAMPLE_ROWS), {})
     return choose_schema(sample, Columns(), FRAME, lists=layout.lists)
-
-
-def encode(X: Any, schema: Schema) -> Any:
-    """Encode a frame as scipy's sparse rows."""
-    return encode_with_names(X, schema, 0)[0]
 
 
 def encode_with_names(

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from polyak.estimators.run import Run
+from polyak.estimators.run import Run, draw_seed
 from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
@@ -127,7 +127,6 @@ class LearnsLabels:
     _fit: Any
     _generator: Any
     _new_run: Callable[..., Run]
-    _partial_fit: Any
     _rows_and_targets: Any
     _same_run: Any
     _weights: Any
@@ -138,30 +137,21 @@ class LearnsLabels:
         return tags
 
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any, going_on: bool) -> Self:
-        X, targets, weights = self._rows_and_labels(
-            X, y, sample_weight, first=not going_on, partial=False
-        )
+        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True)
+        targets = self._truths(y, first=not going_on)
+        weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()
-        run = self._same_run() if going_on else self._new_labels(rng, targets)
+        run = self._same_run() if going_on else self._new_labels(draw_seed(rng), targets)
         self._fit(run, rng, X, targets, weights)
         return self
 
-    def _partial_fit_labels(self, X: Any, y: Any, sample_weight: Any, first: bool) -> Self:
-        X, targets, weights = self._rows_and_labels(X, y, sample_weight, first=first, partial=True)
-        run = self._new_labels(self._generator(), targets) if first else self._same_run()
-        self._partial_fit(run, X, targets, weights)
-        return self
-
-    def _rows_and_labels(
-        self, X: Any, y: Any, sample_weight: Any, *, first: bool, partial: bool
-    ) -> Any:
+    def _truths(self, y: Any, *, first: bool) -> Floats:
+        """Return labels as zeros and ones, and remember whether they came as sparse rows."""
         if self.class_weight is not None:
             raise ValueError("class_weight is for classes, of which a row has one, not for labels")
-        X, y = self._rows_and_targets(X, y, reset=first, multi_output=True)
         self._sparse_labels = sparse.issparse(y)
-        targets = truths(y, None if first else len(self.classes_))
-        return X, targets, self._weights(sample_weight, X, partial=partial)
+        return truths(y, None if first else len(self.classes_))
 
-    def _new_labels(self, rng: np.random.RandomState, targets: Floats) -> Run:
+    def _new_labels(self, seed: int, targets: Floats) -> Run:
         self.classes_ = np.arange(targets.shape[1])
-        return self._new_run(rng, labels=self.classes_, outputs=targets.shape[1])
+        return self._new_run(seed, labels=self.classes_, outputs=targets.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -13,10 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.parameters import keep
-from polyak.estimators.running import TargetSpread
+from polyak.estimators.run import Run, draw_seed
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
+from polyak.training.in_memory import Data
 
 Floats = NDArray[np.float64]
 
@@ -240,9 +242,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True, y_numeric=True)
         weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()
-        run = self._same_outputs(y) if going_on else self._new_outputs(rng, y)
+        run = self._same_outputs(y) if going_on else self._begun(draw_seed(rng), y)
         self._fit(run, rng, X, y, weights)
-        self._spread.add(y, weights)
+        run.spread.add(y, weights)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -253,8 +255,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         ``shuffle=False``, unless the stream drifts. The first 1000 rows are kept back until they
         are all there, since the learning rate is found from them; what is asked meanwhile is
         answered as if no more came.
-        Of data frames with words or dates in them the first call should have 1000 rows too, since
-        what their columns mean is found from its first 1000.
+        They also decide what the columns of a frame mean and whether a value may be missing, as
+        the guide to tables describes. A batch that is refused changes nothing.
 
         Parameters
         ----------
@@ -267,13 +269,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         -------
         self
         """
-        first = not hasattr(self, "_run")
-        X, y = self._rows_and_targets(X, y, reset=first, multi_output=True, y_numeric=True)
-        weights = self._weights(sample_weight, X, partial=True)
-        run = self._new_outputs(self._generator(), y) if first else self._same_outputs(y)
-        with run.learner.lock:  # what is known of the targets belongs to what was learned
-            self._partial_fit(run, X, y, weights)
-            self._spread.add(y, weights)
+        with self._transaction() as changed:
+            changed._partial_fit(X, y, sample_weight, multi_output=True, y_numeric=True)
         return self
 
     @property
@@ -283,13 +280,14 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         For other losses than squared error it is the share of a constant's loss, over the later
         half of the rows, that the model does without.
         """
-        with self._fitted().settled() as learner:
+        run = self._fitted()
+        with run.settled() as learner:
             assert learner.race is not None
             if learner.loss.name != "squared_error":
                 recent = learner.recent()
                 return 1.0 - recent["loss"] / recent.get("constant_loss", np.nan)
             errors = 2.0 * learner.progressive_loss  # the loss is half the squared error
-            variance = float(self._spread.variance().sum())
+            variance = float(run.spread.variance().sum())
         if variance == 0.0:  # as scikit-learn has it
             return 1.0 if errors == 0.0 else 0.0
         return 1.0 - errors / variance
@@ -332,7 +330,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         >>> bool(np.all((low < regressor.predict(X[:5])) & (regressor.predict(X[:5]) < high)))
         True
         """
-        low, high = value_interval(self._with_intervals(), self._rows(X, reset=False), level)
+        now = copy.copy(self)
+        low, high = value_interval(now._with_intervals(), now._rows(X), level)
         return (low[:, 0], high[:, 0]) if self._one_output_is_flat else (low, high)
 
     # -- inside --------------------------------------------------------------------------------
@@ -340,10 +339,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     def _loss_text(self) -> str:
         return loss_text(self.loss, epsilon=self.epsilon, quantile=self.quantile)
 
-    def _new_outputs(self, rng: np.random.RandomState, y: Floats) -> Any:
+    def _encoded_targets(self, y: Floats, weights: Floats | None) -> Floats:
+        if hasattr(self, "_run"):
+            self._same_outputs(y)
+        return y
+
+    def _learn_batch(self, run: Run, data: Data) -> None:
+        self._learn(run, *data)
+        run.spread.add(data.targets, data.weights)
+
+    def _begun(self, seed: int, y: Floats) -> Run:
         self._one_output_is_flat = y.ndim == 1 and np.ndim(self.quantile) == 0
-        self._spread = TargetSpread()
-        return self._new_run(rng, outputs=1 if y.ndim == 1 else y.shape[1])
+        return self._new_run(seed, outputs=1 if y.ndim == 1 else y.shape[1])
 
     def _same_outputs(self, y: Floats) -> Any:
         run = self._same_run()

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polyak import _core
 from polyak.errors import DivergenceError
+from polyak.estimators.running import TargetSpread
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
@@ -22,6 +23,11 @@ from polyak.rows.sparse import as_rows, core_arrays
 from polyak.training.finishing import Known, finished
 
 Floats = NDArray[np.float64]
+
+
+def draw_seed(rng: np.random.RandomState) -> int:
+    """Return the seed of a new run."""
+    return int(rng.randint(np.iinfo(np.int32).max))
 
 
 class _Made(NamedTuple):
@@ -49,11 +55,18 @@ class Run:
     ) -> None:
         self.learner = learner
         self.known = known or Known()
+        self.spread = TargetSpread()  # of numbers to predict
         self._given = model
         self._made: _Made | None = None
         self._passes = 0
         self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
         self.heaviest = 0.0  # known only where a step can overshoot
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run, which can learn."""
+        assert self.learner is not None
+        return self.learner.recipe.seed
 
     @property
     def can_diverge(self) -> bool:
@@ -85,6 +98,12 @@ class Run:
             self.learner.finish()
         if self.can_diverge:
             _ = self.model  # raises where the last row overflowed, with none after it to notice
+
+    def replace(self, fewer: Run) -> None:
+        """Take the place of a run of fewer rows, for whose lock other threads may be waiting."""
+        assert self.learner is not None
+        assert fewer.learner is not None
+        self.learner.lock = fewer.learner.lock
 
     def passed(self, passes: int) -> None:
         """Note that all rows were gone over so many times more."""

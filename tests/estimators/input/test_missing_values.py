@@ -35,15 +35,31 @@ def numbers(missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+SPLITS = [[ROWS], [1, 1, 98, 899, 1, 2000], [300] * 10, [999, 2001]]
+
+
+def as_kind(X: np.ndarray, kind: str) -> Any:
+    table = pd.DataFrame(X, columns=NAMES)
+    return {
+        "array": X,
+        "pandas": table,
+        "polars": pl.from_pandas(table),
+        "arrow": pa.Table.from_pandas(table),
+        "words": table.assign(word=np.where(np.arange(len(X)) % 700 < 650, "u", None)),
+    }[kind]
+
+
+def in_parts(estimator: Any, X: Any, y: Any, sizes: list[int], **more: Any) -> Any:
+    for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
+        part = X[begin : begin + size] if not isinstance(X, pa.Table) else X.slice(begin, size)
+        estimator.partial_fit(part, y[begin : begin + size], **more)
+    return estimator
+
+
 def test_a_list_of_lists_may_have_them() -> None:
     X, y = numbers()
     fitted = [ASGDRegressor(random_state=0).fit(rows, y) for rows in (X, X.tolist())]
     np.testing.assert_array_equal(fitted[0].coef_, fitted[1].coef_)
-
-
-def frames(X: np.ndarray) -> list[Any]:
-    table = pd.DataFrame(X, columns=NAMES)
-    return [table, pl.from_pandas(table), pa.Table.from_pandas(table)]
 
 
 def test_an_array_gives_the_model_of_every_frame() -> None:
@@ -51,7 +67,8 @@ def test_an_array_gives_the_model_of_every_frame() -> None:
     fitted = ASGDRegressor(random_state=0).fit(X, y)
     assert fitted.n_features_in_ == 5
     assert not hasattr(fitted, "feature_names_in_")
-    for frame in frames(X):
+    for kind in ("pandas", "polars", "arrow"):
+        frame = as_kind(X, kind)
         other = ASGDRegressor(random_state=0).fit(frame, y)
         np.testing.assert_array_equal(other.coef_, fitted.coef_)
         np.testing.assert_array_equal(other.predict(frame), fitted.predict(X))
@@ -117,19 +134,18 @@ def test_where_none_was_missing_one_is_taken_for_the_mean(kind: str) -> None:
     X, y = numbers(missing=0.0)
     holes = X[:3].copy()
     holes[0, 1] = holes[1, 2] = np.nan
-    expected = holes.copy()
-    expected[0, 1], expected[1, 2] = X[:, 1].mean(), X[:, 2].mean()
-    as_kind = dict(zip(("pandas", "polars", "arrow"), (0, 1, 2), strict=True))
 
     def given(rows: np.ndarray) -> Any:
-        return rows if kind == "array" else frames(rows)[as_kind[kind]]
+        return as_kind(rows, kind)
+
+    def expected(rows: int) -> Any:
+        means = np.tile(X[:rows].mean(axis=0), (3, 1))
+        return given(np.where(np.isnan(holes), means, holes))
 
     model = ASGDRegressor(random_state=0).fit(given(X), y)
-    np.testing.assert_allclose(model.predict(given(holes)), model.predict(given(expected)))
-    parts = ASGDRegressor(random_state=0)
-    for begin in range(0, ROWS, 1000):
-        parts.partial_fit(given(X[begin : begin + 1000]), y[begin : begin + 1000])
-    np.testing.assert_allclose(parts.predict(given(holes)), parts.predict(given(expected)))
+    np.testing.assert_allclose(model.predict(given(holes)), model.predict(expected(ROWS)))
+    parts = in_parts(ASGDRegressor(random_state=0), given(X), y, [500] * 6)
+    np.testing.assert_allclose(parts.predict(given(holes)), parts.predict(expected(1000)))
     classifier = ASGDClassifier(random_state=0).fit(given(X), y > 0)
     assert np.isfinite(classifier.predict_proba(given(holes))).all()
 
@@ -141,27 +157,6 @@ def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
         model.predict([[np.nan] * 5])
     with pytest.raises(ValueError, match="contains infinity"):
         model.predict([[np.inf] * 5])
-
-
-SPLITS = [[ROWS], [1, 1, 98, 899, 1, 2000], [300] * 10, [999, 2001]]
-
-
-def as_kind(X: np.ndarray, kind: str) -> Any:
-    table = pd.DataFrame(X, columns=NAMES)
-    return {
-        "array": X,
-        "pandas": table,
-        "polars": pl.from_pandas(table),
-        "arrow": pa.Table.from_pandas(table),
-        "words": table.assign(word=np.where(np.arange(ROWS) % 700 < 650, "u", None)),
-    }[kind]
-
-
-def in_parts(estimator: Any, X: Any, y: Any, sizes: list[int], **more: Any) -> Any:
-    for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
-        part = X[begin : begin + size] if not isinstance(X, pa.Table) else X.slice(begin, size)
-        estimator.partial_fit(part, y[begin : begin + size], **more)
-    return estimator
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow", "words"])

@@ -152,7 +152,9 @@ class FrameSource:
     bytes_total: int | None = None
 
     def __init__(self, table: Any) -> None:
-        self._table = table
+        # A frame joined of many small ones has as many chunks, each of which would be a batch.
+        few = table.num_rows <= BATCH_ROWS
+        self._table = table.combine_chunks() if few else table
         self._columns: list[str] = table.column_names
 
     def fingerprint(self) -> str:
