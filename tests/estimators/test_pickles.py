@@ -1,0 +1,47 @@
+"""Pickles hold what was learned, not the slots of words that never occurred."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_problems import assert_same_bits
+
+from polyak import ASGDClassifier
+
+
+@pytest.mark.parametrize("recipe", ["auto", "sgd"])
+def test_a_small_frame_with_words_has_a_small_pickle(recipe: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = 1470
+    frame = pd.DataFrame(rng.normal(size=(rows, 12))).rename(columns="c{}".format)
+    for place in range(8):
+        frame[f"w{place}"] = rng.choice([f"v{value}" for value in range(6)], rows)
+    y = frame["c0"] + (frame["w0"] == "v1") + rng.normal(size=rows) > 0
+    model = ASGDClassifier(random_state=0, recipe=recipe).fit(frame, y)
+    stored = pickle.dumps(model)
+    # The weights of one model alone, one for each of 2^18 slots, would take 2 MB. Up to 4096 rows
+    # that wait for a Newton step are stored as they are.
+    assert len(stored) < 2_500_000
+    again = pickle.loads(stored)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    for one in (model, again, copied := copy.deepcopy(again)):
+        one.partial_fit(frame[::-1], y[::-1])
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(copied.predict_proba(frame), model.predict_proba(frame))
+
+
+def test_negative_zeros_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 4))
+    X[:, 2] = -0.0
+    y = X[:, 0] + rng.normal(size=1200) > 0
+    model = ASGDClassifier(random_state=0, recipe="sgd").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.last_coef_.tobytes() == model.last_coef_.tobytes()
+    for one in (model, again):
+        one.partial_fit(-X, y)
+    assert_same_bits(model, again, X)
