@@ -344,14 +344,16 @@ class Bank:
         self._set_fields(bias=bias + by(self.last_coef), bias_sum=sums + averaged)
 
     def __getstate__(self) -> dict[str, Any]:
-        attributes = self.__dict__.copy()
-        attributes["_core"] = self.state()
-        return attributes
+        state = self.state()
+        for name in ("lines", "squares"):
+            state[name] = _without_zeros(state[name])
+        return self.__dict__ | {"_core": state}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
         self._make_core()
-        self.set_state(attributes["_core"])
+        state = attributes["_core"]
+        self.set_state(state | {name: _with_zeros(*state[name]) for name in ("lines", "squares")})
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -389,3 +391,24 @@ class Bank:
         weight, sums, mean = self.field("weight"), self.field(name), np.full(len(self), np.nan)
         np.divide(sums, weight, out=mean, where=weight > 0)
         return mean
+
+
+def _without_zeros(
+    features: NDArray[Any],
+) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[Any]]:
+    """Return the shape, and the place and the numbers of each feature that has any.
+
+    Of hashed features most slots are never used. A negative zero is not nothing: it is kept.
+    """
+    bits = features.view(f"u{features.itemsize}")
+    used = np.flatnonzero(bits.any(axis=tuple(range(1, bits.ndim))))
+    return features.shape, used, features[used]
+
+
+def _with_zeros(
+    shape: tuple[int, ...], used: NDArray[np.int64], numbers: NDArray[Any]
+) -> NDArray[Any]:
+    """Undo `_without_zeros`."""
+    features: NDArray[Any] = np.zeros(shape, numbers.dtype)
+    features[used] = numbers
+    return features
