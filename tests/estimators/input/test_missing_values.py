@@ -17,7 +17,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 
 from polyak import ASGDClassifier, ASGDRegressor, Recipe
+from polyak.cli import main
 from polyak.data.options import Columns, ReadOptions
+from polyak.model.linear import LinearModel
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -204,3 +206,31 @@ def test_an_array_is_read_by_the_columns_of_a_frame() -> None:
     model = ASGDRegressor(random_state=0).fit(frame, y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         np.testing.assert_array_equal(model.predict(X), model.predict(frame))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_command_line_takes_nan_in_numpy_files_for_missing(
+    tmp_path: Path, compressed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = numbers()
+    (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", X=X, y=y)
+    model, predicted = str(tmp_path / "a.model"), tmp_path / "predicted.csv"
+    main(["train", str(tmp_path / "a.npz"), "--loss", "squared_error", "-m", model])
+    fitted = ASGDRegressor(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(LinearModel.load(model).weights[:, 0], fitted.coef_)
+    main(["predict", model, str(tmp_path / "a.npz"), "-o", str(predicted)])
+    scores = pd.read_csv(predicted, header=None).iloc[-ROWS:, -1].to_numpy(dtype=float)
+    np.testing.assert_allclose(scores, fitted.predict(X), rtol=1e-5)
+
+
+def test_a_value_missing_after_the_first_rows_of_a_numpy_file_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = numbers(missing=0.0)
+    X[2000, 3] = np.nan
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    model = str(tmp_path / "a.model")
+    with pytest.raises(SystemExit, match="1"):
+        main(["train", str(tmp_path / "a.npz"), "--loss", "squared_error", "-m", model])
+    message = "row 2000: a value is missing (NaN), but none of the first 1000 rows has one missing"
+    assert message in capsys.readouterr().err
