@@ -19,6 +19,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.intervals import score_interval
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
+from polyak.rows.sparse import dense_as_sparse
 from polyak.storage.sandwich import Sandwich
 
 SCHEMA = Schema(
@@ -69,11 +70,10 @@ def test_onnx_takes_the_columns(name: str, tmp_path: Path) -> None:
     assert not any("rows for it" in said for said in export(made, tmp_path / "m.onnx"))
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     found = session.run(None, {"X": TABLE})
-    rows = features_of(TABLE)
-    np.testing.assert_array_equal(found[0], made.predict(rows)) if made.classes is not None else (
-        np.testing.assert_allclose(found[0], made.predict(rows), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found[0], made.predict(TABLE)) if made.classes is not None else (
+        np.testing.assert_allclose(found[0], made.predict(TABLE), rtol=1e-5, atol=1e-5)
     )
-    np.testing.assert_allclose(found[-1], made.decision_function(rows), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found[-1], made.decision_function(TABLE), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", TABLE_MODELS)
@@ -85,14 +85,14 @@ def test_the_estimator_takes_the_columns(name: str, tmp_path: Path) -> None:
         "load it with skops.io.load(FILE, trusted=['numpy.dtype'])"
     ]
     estimator = skops.io.load(tmp_path / "m.skops", trusted=["numpy.dtype"])
-    rows, frame = features_of(TABLE), pandas.DataFrame(TABLE, columns=["age", "is new", "year"])
+    frame = pandas.DataFrame(TABLE, columns=["age", "is new", "year"])
     if made.classes is None:
         close = {"rtol": 1e-5, "atol": 1e-5}
-        np.testing.assert_allclose(estimator.predict(frame), made.predict(rows), **close)
+        np.testing.assert_allclose(estimator.predict(frame), made.predict(frame), **close)
         return
-    np.testing.assert_array_equal(estimator.predict(frame), made.predict(rows))
+    np.testing.assert_array_equal(estimator.predict(frame), made.predict(frame))
     np.testing.assert_allclose(
-        estimator.decision_function(frame), made.decision_function(rows), rtol=1e-5, atol=1e-5
+        estimator.decision_function(frame), made.decision_function(frame), rtol=1e-5, atol=1e-5
     )
     with pytest.raises(ValueError, match="feature names"):
         estimator.predict(frame[["year", "age", "is new"]])
@@ -107,7 +107,7 @@ def test_features_that_no_row_had_have_a_place(tmp_path: Path) -> None:
     short = replace(whole, weights=weights[:5], replicas=replicas)
     export(short, tmp_path / "m.onnx")
     found = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": TABLE})[0]
-    ours = short.predict(features_of(TABLE))
+    ours = short.predict(TABLE)
     np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-5)
     export(short, tmp_path / "m.csv")
     assert len((tmp_path / "m.csv").read_text().splitlines()) == 8
@@ -123,7 +123,8 @@ def test_weights_in_units_score_the_columns() -> None:
     raw = np.zeros((len(TABLE), 6))
     raw[:, 0::2], raw[:, 1::2] = np.nan_to_num(TABLE), np.isnan(TABLE)
     rows = features_of(TABLE)
-    np.testing.assert_allclose(moved.scores(raw), made.scores(rows), rtol=1e-5, atol=1e-5)
+    scores = moved.scores(dense_as_sparse(raw))
+    np.testing.assert_allclose(scores, made.scores(TABLE), rtol=1e-5, atol=1e-5)
     for before, after in zip(replicas, moved.replicas, strict=True):
         np.testing.assert_allclose(raw @ after[:-1] + after[-1], rows @ before[:-1] + before[-1])
 
@@ -142,8 +143,8 @@ def test_a_covariance_in_units_is_of_the_same_scores(features: list[int]) -> Non
     made = replace(TABLE_MODELS["two classes"], sandwich=sandwich)
     raw = np.zeros((len(TABLE), 6))
     raw[:, 0::2], raw[:, 1::2] = np.nan_to_num(TABLE), np.isnan(TABLE)
-    moved = score_interval(in_units(made, SCHEMA), raw)
-    before = score_interval(made, features_of(TABLE))
+    moved = score_interval(in_units(made, SCHEMA), dense_as_sparse(raw))
+    before = score_interval(made, TABLE)
     # A variance has the square of offset / scale, 6e7, to cancel.
     np.testing.assert_allclose(moved, before, rtol=1e-6, atol=1e-6)
 
@@ -156,7 +157,7 @@ def test_the_table_of_weights_is_per_unit(tmp_path: Path) -> None:
     weights = {name: float(weight) for _, name, weight in lines[1:]}
     row = TABLE[~np.isnan(TABLE).any(axis=1)][0]
     score = weights[""] + row @ [weights[name] for name in ("age", "is new", "year")]
-    np.testing.assert_allclose(score, made.predict(features_of(row[None]))[0], rtol=1e-5)
+    np.testing.assert_allclose(score, made.predict(row[None])[0], rtol=1e-5)
     assert weights["age"] == float(made.weights[0, 0]) / 12.0
 
 
@@ -173,4 +174,5 @@ def test_hashed_models_take_rows_and_say_so(format: str, tmp_path: Path) -> None
         export(made, tmp_path / "m", format)
         session = onnxruntime.InferenceSession(tmp_path / "m")
         rows = RANDOM.normal(size=(5, HASHED.n_features)).astype(np.float32)
-        np.testing.assert_array_equal(session.run(None, {"X": rows})[0], made.predict(rows))
+        ours = made.predict(dense_as_sparse(rows))
+        np.testing.assert_array_equal(session.run(None, {"X": rows})[0], ours)

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
-from polyak.model.intervals import proba_interval, score_interval
+from polyak.model.intervals import proba_interval
 
 
 @pytest.fixture(scope="module")
 def table() -> tuple[pd.DataFrame, np.ndarray]:
     random = np.random.default_rng(0)
     balance = random.normal(800.0, 300.0, size=1500)
-    student = np.where(random.random(1500) < 0.3, "Yes", "No")
-    frame = pd.DataFrame({"student": student, "balance": balance})
+    town = np.where(random.random(1500) < 0.3, "Ulm", "Rom")
+    frame = pd.DataFrame({"town": town, "balance": balance})
     return frame, balance + 100.0 * random.normal(size=1500) > 900.0
 
 
@@ -35,12 +35,12 @@ def loaded(fitted: ASGDClassifier, folder: Path) -> LinearModel:
 
 def test_a_loaded_model_reads_a_frame_by_its_schema(table, fitted, tmp_path: Path) -> None:
     model, frame = loaded(fitted, tmp_path), table[0]
-    shuffled = frame[["balance", "student"]]
+    shuffled = frame[["balance", "town"]]
     for rows in (frame, shuffled):
         np.testing.assert_array_equal(model.predict_proba(rows), fitted.predict_proba(frame))
     np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
     np.testing.assert_array_equal(model.decision_function(frame), fitted.decision_function(frame))
-    assert 0.0 < model.predict_proba(frame)[:, 1].min()
+    assert model.predict_proba(frame)[:, 1].min() > 0.0
     assert model.scores(frame.iloc[:0]).shape == (0, 1)
 
 
@@ -50,9 +50,6 @@ def test_intervals_of_a_loaded_model_read_frames_too(table, fitted, tmp_path: Pa
         proba_interval(model, frame), fitted.predict_interval(frame, kind="proba"), strict=True
     ):
         np.testing.assert_array_equal(one, own)
-    low, high = score_interval(model, frame)
-    assert (low[:, 0] < model.decision_function(frame)).all()
-    assert (model.decision_function(frame) < high[:, 0]).all()
 
 
 def test_an_array_is_read_as_the_columns_in_their_order(tmp_path: Path) -> None:
@@ -76,13 +73,13 @@ def test_arrays_of_another_width_are_refused(fitted, width: int, tmp_path: Path)
 def test_numbers_are_not_words(fitted, tmp_path: Path) -> None:
     model = loaded(fitted, tmp_path)
     for reader in (model, fitted, ASGDClassifier.from_model(model)):
-        with pytest.raises(ValueError, match="student"):
+        with pytest.raises(ValueError, match="town"):
             reader.predict(np.ones((4, 2)))
 
 
 def test_a_frame_without_a_column_is_refused(table, fitted, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="balance"):
-        loaded(fitted, tmp_path).predict(table[0][["student"]])
+        loaded(fitted, tmp_path).predict(table[0][["town"]])
 
 
 def test_a_model_of_the_command_line_reads_frames_and_arrays(tmp_path: Path) -> None:

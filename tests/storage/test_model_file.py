@@ -28,6 +28,7 @@ from polyak.model.training_report import (
     Theory,
     TrainingReport,
 )
+from polyak.rows.sparse import dense_as_sparse
 from polyak.storage.container import read_file, write_file
 from polyak.storage.model_file import FORMAT, KIND, LABELS_FORMAT
 from polyak.storage.sandwich import Sandwich
@@ -126,7 +127,7 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     else:
         assert loaded.classes.dtype == saved.classes.dtype
         np.testing.assert_array_equal(loaded.classes, saved.classes)
-    X = RANDOM.normal(size=(5, saved.n_features))
+    X = dense_as_sparse(RANDOM.normal(size=(5, saved.n_features)))
     np.testing.assert_array_equal(loaded.predict(X), saved.predict(X))
 
 
@@ -314,7 +315,7 @@ def fuzz(tmp_path: Path, count: int) -> None:
                 loaded = LinearModel.load(path)
             except ModelFileError:
                 continue
-            loaded.scores(np.ones((2, loaded.n_features)))
+            loaded.scores(dense_as_sparse(np.ones((2, loaded.n_features))))
 
 
 def test_fuzz(tmp_path: Path) -> None:

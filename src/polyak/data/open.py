@@ -72,12 +72,14 @@ def _open(source: Any, options: ReadOptions, begun: HeadStart | None) -> Reader:
         if begun is not None:
             _hand_over(begun, reader)
         return reader
-    from polyak.data.tables.frames import is_frame, open_frame
+    from polyak.data.tables.frames import columns_of, is_frame, open_frame
 
     if is_frame(source):
         return open_frame(source, options)
     if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
         return open_frame(source[0], replace(options, y=source[1]))
+    if options.schema is not None and not isinstance(source, tuple):
+        return open_frame(columns_of(source, options.schema), options)
     from polyak.data.formats.arrays import open_arrays
 
     return open_arrays(source, options)

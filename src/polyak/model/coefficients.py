@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from polyak.model import intervals
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
+from polyak.rows.sparse import SparseRows
 
 Floats = NDArray[np.float64]
 
@@ -20,8 +21,6 @@ INTERCEPT = -1
 class _Model(intervals._Model, Protocol):
     """What is asked of a `polyak.model.linear.LinearModel`, beside what intervals ask."""
 
-    @property
-    def features(self) -> FeatureMap: ...
     @property
     def report(self) -> TrainingReport | None: ...
     @property
@@ -153,14 +152,12 @@ def _spreads(model: _Model) -> Floats | None:
     return spreads
 
 
-def _zero_row(features: FeatureMap) -> Floats:
-    """Give a row whose score is the intercept: all numbers zero, as its table has them."""
-    if features.schema is None:
-        return np.zeros((1, 0))
-    row = np.zeros((1, features.schema.hashed_begin))
-    for feature, value in features.schema.zero().items():
-        row[0, feature] = value
-    return row
+def _zero_row(features: FeatureMap) -> SparseRows:
+    """Return a row whose score is the intercept: all numbers zero, as its table has them."""
+    row = {} if features.schema is None else features.schema.zero()
+    indices = np.array(list(row), dtype=np.int64)
+    values = np.array(list(row.values()), dtype=np.float64)
+    return SparseRows(np.array([0, len(row)]), indices, values, int(indices.max(initial=-1)) + 1)
 
 
 def _tested(model: _Model, centre: Floats, error: Floats, level: float) -> dict[str, Any]:

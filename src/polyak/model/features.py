@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import CheckedRows
+from polyak.rows.sparse import SparseRows, join_rows
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.name_limits import names_to_see
 from polyak.storage.shapes import many, whole, word
@@ -122,6 +124,29 @@ class FeatureMap:
         if self.schema is not None:
             return self.schema.n_features
         return None if self.bits is None else 1 << self.bits
+
+    def rows(self, X: Any) -> Any:
+        """Return rows of these features; those of a table are read by its schema.
+
+        A frame's columns are found by name, an array must have all of them in their order. Sparse
+        rows that a stream has read already are returned as they are.
+
+        Examples
+        --------
+        >>> from polyak.model.schema import Column, Schema
+        >>> year = Column("year", "number", "number", offset=2000.0, scale=10.0)
+        >>> FeatureMap.table(Schema((year,))).rows([[2005.0], [1990.0]]).values
+        array([ 0.5, -1. ])
+        """
+        if self.schema is None or isinstance(X, SparseRows | CheckedRows):
+            return X
+        from polyak import open_stream  # of a layer above, which only such models need
+
+        if len(X) == 0:
+            none = np.zeros(0, dtype=np.int64)
+            return SparseRows(np.zeros(1, np.int64), none, np.zeros(0), self.schema.n_features)
+        with open_stream(X, schema=self.schema, targets=False, dtype=np.float64) as stream:
+            return join_rows([batch.rows for batch in stream])
 
     def all_names(self) -> dict[int, str]:
         """Give the names of all features that have one, by their index.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
+from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import Rows, SparseRows, as_rows, core_arrays
 from polyak.storage.sandwich import Sandwich
@@ -43,6 +44,8 @@ class _Model(Protocol):
     def replicas(self) -> NDArray[Any] | None: ...
     @property
     def sandwich(self) -> Sandwich | None: ...
+    @property
+    def features(self) -> FeatureMap: ...
     @property
     def report(self) -> TrainingReport | None: ...
     @property
@@ -168,7 +171,7 @@ def value_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, 
 
 def score_errors(model: _Model, X: Any) -> tuple[Floats, Floats]:
     """Give the score that each row's interval is around, and its standard error."""
-    pairs = _scores_of(model.sandwich, X) if model.sandwich else _scores_by_replicas(model, X)
+    pairs = _scores_of(model, X) if model.sandwich else _scores_by_replicas(model, X)
     scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return scores, errors
 
@@ -199,8 +202,8 @@ def _chances(log_odds: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))
 
 
-def _some_at_a_time(X: Any) -> Iterator[Rows]:
-    rows = as_rows(X)
+def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
+    rows = as_rows(model.features.rows(X))
     for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
         yield rows[begin : begin + ROWS_AT_A_TIME]
 
@@ -223,8 +226,10 @@ def _errors(sandwich: Sandwich, away: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.stack(variances, axis=1), 0.0)))
 
 
-def _scores_of(sandwich: Sandwich, X: Any) -> Iterator[tuple[Floats, Floats]]:
-    for rows in _some_at_a_time(X):
+def _scores_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    sandwich = model.sandwich
+    assert sandwich is not None
+    for rows in _some_at_a_time(model, X):
         away = _columns(rows, sandwich.features) - sandwich.origin
         yield sandwich.weights[0] + away @ sandwich.weights[1:], _errors(sandwich, away)
 
@@ -253,8 +258,7 @@ def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     How the scores of several classes go together is not known. Errors that all point the wrong way
     are the worst there can be, so they are what is added up.
     """
-    assert model.sandwich is not None
-    for scores, errors in _scores_of(model.sandwich, X):
+    for scores, errors in _scores_of(model, X):
         middle = _log_odds(model.proba_from_scores(scores))
         own = scores
         if get_loss(model.loss).name != "log_loss" and model.sigmoids is not None:
@@ -304,7 +308,7 @@ def _all_scores(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     replicas = _replicas(model)
     outputs = model.weights.shape[1]
     side_by_side = np.ascontiguousarray(np.concatenate(list(replicas), axis=1))
-    for some in _some_at_a_time(X):
+    for some in _some_at_a_time(model, X):
         raw = _core.score_rows(*core_arrays(some), np.ascontiguousarray(side_by_side[:-1]))
         others = np.asarray(raw + side_by_side[-1], dtype=np.float64)
         yield model.scores(some), others.reshape(-1, len(replicas), outputs).transpose(1, 0, 2)

@@ -175,10 +175,12 @@ class LinearModel:
     def scores(self, X: Any) -> Floats:
         """Score rows: always two-dimensional, one column per output.
 
-        Features that the model has never seen count nothing.
+        The model of a table reads frames, and arrays of its columns, by its schema: see
+        `polyak.model.features.FeatureMap.rows`. Features of other models that were never seen
+        count nothing.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(*core_rows(X), matrix)
+        raw: NDArray[Any] = _core.score_rows(*core_rows(self.features.rows(X)), matrix)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:

@@ -63,6 +63,26 @@ def as_table(frame: Any, schema: Schema | None = None) -> Any:
         raise DataError(f"the frame cannot be read: {what}") from error
 
 
+def columns_of(X: Any, schema: Schema) -> Any:
+    """Return an array as an Arrow table of the schema's columns, in their order."""
+    names = [column.name for column in schema.columns]
+    rows = None if hasattr(X, "tocsr") else np.asarray(X)
+    if rows is None or rows.ndim != 2:
+        what = "sparse rows" if rows is None else f"an array of shape {rows.shape}"
+        raise DataError(f"a model of a table reads frames or arrays of its columns, not {what}")
+    if rows.shape[1] != len(names):
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise DataError(
+            f"the rows have {rows.shape[1]} columns, and the table of the model has {len(names)}: "
+            f"{shown}"
+        )
+    pa = pyarrow()
+    try:
+        return pa.table({name: rows[:, place].tolist() for place, name in enumerate(names)})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"the array cannot be read: {error}") from error
+
+
 def _of_pandas(frame: Any, words: set[str]) -> Any:
     pa = pyarrow()
     mixed = [name in words and _is_not_all_words(column) for name, column in frame.items()]
