@@ -35,6 +35,7 @@ from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.features import FeatureMap
+from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
@@ -58,7 +59,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
-        "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "positive": ["boolean"],
         "recipe": [StrOptions({"auto", "sgd", "paper"})],
@@ -249,7 +250,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             fit_intercept=bool(self.fit_intercept),
             intervals=bool(self.intervals),
             seed=seed,
-            penalty=self.penalty,
+            penalty="none" if self.penalty is None else self.penalty,
             l1_ratio=float(self.l1_ratio),
             positive=bool(self.positive),
             multi_class=getattr(self, "multi_class", "auto"),
@@ -337,6 +338,8 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         self._first = None
         self.n_iter_ = passes
         self._run = run
+        if self.intervals and (found := doubt(run.model)) is not None:
+            warnings.warn(found, stacklevel=3)
 
     def _passes(self, X: Any, rows: int) -> int | None:
         """Say how many passes to make; None where the rows themselves will tell."""

@@ -151,8 +151,7 @@ class Learned:
         Returns
         -------
         low, high : two arrays in the shape of ``coef_``
-            Where they come from the covariance of block Newton steps, their middle is at weights
-            that are hardly penalised, beside ``coef_``.
+            Their middle is ``coef_``.
         """
         low, high = weight_interval(self._with_intervals(), level)
         return self._shaped(low), self._shaped(high)

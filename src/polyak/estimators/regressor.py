@@ -45,10 +45,11 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         that do not cross.
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
-        chosen by the race, and 1e-4 in the paper's recipe.
-    penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        Beside squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights
-        are exactly zero then: where the batch optimum's are for up to 1024 features, nearly so
+        chosen by the race, and 1e-4 in the paper's recipe. 0 is no penalty.
+    penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        None is no penalty: maximum likelihood, by Newton steps where features are few. Beside
+        squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights are
+        exactly zero then: where the batch optimum's are for up to 1024 features, nearly so
         where there are more.
     l1_ratio : float, default=0.5
         Of "elasticnet"; with "l1" it is 1.
@@ -90,8 +91,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     intervals : bool, default=False
         Whether to keep in the same pass what standard errors and intervals need: where block
         Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
-        weights of the rows. See `coef_interval` and `predict_interval`. They are for rows seen
-        once, so `fit` makes one pass unless ``max_iter`` says otherwise.
+        weights of the rows. See `coef_interval` and `predict_interval`. The model is then the fit
+        that the intervals belong to, not the candidate that predicts best; a warning says so where
+        another is clearly better. They are for rows seen once, so `fit` makes one pass unless
+        ``max_iter`` says otherwise.
     warm_start : bool, default=False
         Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
     random_state : int, RandomState instance or None, default=None
@@ -178,7 +181,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         epsilon: Any = "auto",
         quantile: Any = 0.5,
         alpha: Any = "auto",
-        penalty: str = "l2",
+        penalty: str | None = "l2",
         l1_ratio: float = 0.5,
         positive: bool = False,
         recipe: str = "auto",
@@ -252,9 +255,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         """Learn from some more rows, in the order they stand.
 
         However the rows are split over calls, the model is the same: that of one ``fit`` with
-        ``shuffle=False``, unless the stream drifts. The first 1000 rows are kept back until they
-        are all there, since the learning rate is found from them; what is asked meanwhile is
-        answered as if no more came.
+        ``shuffle=False``, unless the stream drifts. `fit` has all rows at hand: with ``intervals``
+        or without a penalty it goes over them until the weights are at their optimum. The first
+        1000 rows are kept back until they are all there, since the learning rate is found from
+        them; what is asked meanwhile is answered as if no more came.
         They also decide what the columns of a frame mean and whether a value may be missing, as
         the guide to tables describes. A batch that is refused changes nothing.
 

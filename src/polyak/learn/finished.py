@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from polyak.learn.beginning.spreads import Spreads
 from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
-from polyak.learn.report import doubt_of_replicas, training_report
+from polyak.learn.report import better_predictions, doubt_of_replicas, training_report
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import IntervalReport
@@ -26,15 +26,16 @@ def model_of(
     moments: Floats | None,
     spreads: Spreads,
 ) -> LinearModel:
-    """Give the model of the candidate that leads now; the race may go on afterwards."""
+    """Return the model of the candidate that leads now; the race may go on afterwards."""
     leader = race.leader()
     sigmoids = leader.sigmoids()
     coef, intercept = leader.weights()
-    sandwich, doubt = race.sandwich() or (None, None)
+    sandwich, doubt = leader.lane.sandwich() or (None, None)
     replicas = leader.replicas() if sandwich is None else None
     report = training_report(race, recipe, leader, sigmoids, moments)
     report = replace(report, spreads=spreads.of_the_largest_effects(coef))
     if sandwich is not None:
+        doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
         report = replace(report, intervals=IntervalReport("sandwich", doubt))
     elif replicas is not None:
         doubt = doubt_of_replicas(race, recipe, leader, report.rows_needed)

@@ -26,6 +26,9 @@ from polyak.model.training_report import (
 
 Floats = NDArray[np.float64]
 
+CLEARLY = 2.0
+"""So many standard errors of the model's own loss make another candidate clearly better."""
+
 
 def training_report(
     race: Race,
@@ -90,6 +93,20 @@ def doubt_of_replicas(
     features = int(np.count_nonzero(leader.weights()[0].any(axis=0)))
     bend = least_bend(recipe.loss, leader.lane.histogram(leader.place))
     return replicas_doubt(race.clock, features, leader.candidate, needed, bend)
+
+
+def better_predictions(race: Race, leader: Leader) -> str | None:
+    """Return a sentence where another candidate predicted clearly better than the leader."""
+    best = race.best_by_loss()
+    own, other = race.recent(leader.number), race.recent(best)
+    if not own["loss"] - other["loss"] > CLEARLY * own["loss_std_err"]:
+        return None
+    (method,) = (one.method for one in _candidates(race, race.recipe) if one.number == best)
+    return (
+        f"another candidate ({method}) predicted better, with a loss of {other['loss']:.4g} "
+        f"instead of {own['loss']:.4g} on the later half of the rows; with intervals the model is "
+        "the fit that they belong to, so learn without them to predict"
+    )
 
 
 def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:

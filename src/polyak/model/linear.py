@@ -156,8 +156,8 @@ class LinearModel:
             * ``effect``: of tables only. What the score changes by when a number grows by its
               standard deviation in the first rows, or when a word or a truth is there.
             * ``standard_error``, ``z``, ``p_value``, ``low``, ``high``: with intervals only.
-              They are of weights that are hardly penalised, in the middle between ``low`` and
-              ``high``: a penalty is a bias that no standard error shows.
+              The weight is in the middle between ``low`` and ``high``. It is hardly penalised,
+              since a penalty is a bias that no standard error shows.
 
         Examples
         --------

@@ -284,7 +284,7 @@ class TrainingReport:
     @property
     def has_zeros(self) -> bool:
         """Whether weights were to be exactly zero, or not negative."""
-        return self.penalty_words != "l2"
+        return self.penalty_words not in ("l2", "none")
 
     @property
     def survivors(self) -> int:

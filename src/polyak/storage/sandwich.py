@@ -18,10 +18,10 @@ PREFIX = "sandwich."
 
 
 class Sandwich(NamedTuple):
-    """Weights that are hardly penalised, and how uncertain they are.
+    """The weights of a model, hardly penalised, and how uncertain they are.
 
-    They are not the weights that predict best: a penalty is a bias that no covariance shows. They
-    score a row by its distance from ``origin``, a row amid the others, where little cancels.
+    A penalty is a bias that no covariance shows. They score a row by its distance from ``origin``,
+    a row amid the others, where little cancels.
 
     Attributes
     ----------

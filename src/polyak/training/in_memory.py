@@ -97,6 +97,8 @@ def learn_in_memory(
         learn(learner, order, number)
         if number == 0:
             finish(learner)
+    if new and passes == 1 and learner.recipe.for_inference:
+        learner.compare(*data)
     return learner, passes
 
 

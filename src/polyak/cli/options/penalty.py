@@ -14,9 +14,9 @@ def add_penalty(parser: Parser) -> None:
     how = parser.add_rare_group("penalty")
     how.add_argument(
         "--penalty",
-        choices=("l2", "l1", "elasticnet"),
+        choices=("l2", "l1", "elasticnet", "none"),
         default="l2",
-        help="l1 and elasticnet make weights exactly zero (default: l2)",
+        help="l1 and elasticnet make weights exactly zero; none: no penalty (default: l2)",
     )
     how.add_argument(
         "--l1-ratio",

@@ -36,6 +36,19 @@ UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is so many times the median."""
 
 
+def usual_weights(Z: NDArray[Any], weights: Floats, threads: int) -> Floats | None:
+    """Return the weights of rows in standard units; None where all are one.
+
+    A row ten thousand times as long as most others weighs nothing, as in calibration: one absurd
+    row would outweigh millions of others.
+    """
+    norms = np.empty(len(Z))
+    if _core.block_norms(Z, norms, threads) > UNUSUAL:
+        median = np.sort(norms)[len(Z) // 2]
+        weights = np.where(norms > UNUSUAL * max(median, 1.0), 0.0, weights)
+    return None if (weights == 1.0).all() else weights
+
+
 class HeldRows:
     """Room for a block of rows, some of it taken.
 
@@ -176,17 +189,10 @@ class HeldRows:
         return self._targets[begin : self.count]
 
     def weights(self) -> Floats | None:
-        """Give the weights of the held rows, where they are not all one.
-
-        A row ten thousand times as long as most of its block weighs nothing, as in calibration:
-        one absurd row would outweigh millions of others.
-        """
+        """Return the weights of the held rows, where they are not all one: see `usual_weights`."""
         if self._weighed is None:
-            weights, norms = self._weights[: self.count], np.empty(self.count)
-            if _core.block_norms(self._Z[: self.count], norms, self._threads) > UNUSUAL:
-                median = np.sort(norms)[self.count // 2]
-                weights = np.where(norms > UNUSUAL * max(median, 1.0), 0.0, weights)
-            self._weighed = (None if (weights == 1.0).all() else weights,)
+            held = slice(self.count)
+            self._weighed = (usual_weights(self._Z[held], self._weights[held], self._threads),)
         return self._weighed[0]
 
     def total_weight(self) -> float:

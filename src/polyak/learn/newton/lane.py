@@ -20,7 +20,9 @@ from polyak.learn.newton.block.algebra import gram
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap, scores_left_out
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimum
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
+from polyak.learn.newton.held_rows import usual_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.learning import BlockLearning
 from polyak.learn.newton.progressive import SUMS, progressive_sums
@@ -132,14 +134,12 @@ class NewtonLane(BlockLearning):
         The rows are all that were learned; the scores have a column an output.
         """
         done = self._finished()
-        first, shrink = int(self.fit_intercept), done._shrink(done.standard)
-        Z = np.ones((len(X), done._columns))
-        done.standard.fill(X, Z[:, first:])
+        Z, shrink = done._standard_rows(X), done._penalty(done.standard).shrink
         given = (self._signs(np.asarray(y)), sample_weight)
-        if self.sparsity is not None:
-            return partial(done._sparse_left_out, Z, *given)
         if self.softmax:
             return partial(classes_left_out, Z, *given, done._known.W, shrink)
+        if self.sparsity is not None:
+            return partial(done._sparse_left_out, Z, *given)
         W = [done._known.W[:, :, k] for k in range(self.outputs)]
         if len(Z) < Z.shape[1]:  # less work, and the same
             few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
@@ -147,6 +147,34 @@ class NewtonLane(BlockLearning):
             Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
         matrix = gram(Z, sample_weight) if self.exact else None
         return partial(done._outputs_left_out, Z, *given, W, shrink, matrix)
+
+    def _standard_rows(self, X: Rows) -> Floats:
+        """Return rows in standard units, the constant first."""
+        Z = np.ones((len(X), self._columns))
+        self.standard.fill(X, Z[:, int(self.fit_intercept) :])
+        return Z
+
+    def converge(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> bool:
+        """Find the optimum of the smallest penalty for all rows, each of which was learned once.
+
+        Returns whether it is finite without a penalty. Rows too many for memory are not gone over
+        again: see `polyak.learn.newton.converging`.
+        """
+        done = self._finished()
+        if done.left is not None or len(X) * done._columns > MOST_VALUES:
+            return True
+        Z, known = done._standard_rows(X), done._known.padded(done._columns)
+        shrink = done._penalty(done.standard).shrink[:, done.smallest]
+        weights = np.ones(len(Z)) if sample_weight is None else sample_weight
+        with one_blas_thread():
+            own = usual_weights(Z, weights, self.threads)
+            given = (self._signs(np.asarray(y)), own, shrink, done.smallest, self.threads)
+            found = converged(self._newton_loss(len(X)), known, Z, *given)
+            if not found.is_finite():
+                return True
+            done._known = found
+            self.__dict__.update(done.__dict__)
+            return not has_no_optimum(found, Z, own, shrink)
 
     def _outputs_left_out(
         self,
@@ -202,7 +230,7 @@ class NewtonLane(BlockLearning):
             raise ValueError("a lane without intervals keeps no covariance")
         done = self._finished()
         standard, known, rows = done.standard, done._known, done.clock - done._learned_again
-        shrink = done._shrink(standard)[:, done.smallest]
+        shrink = done._penalty(standard).shrink[:, done.smallest]
         W, times = known.W[:, done.smallest], done.clock / max(rows, 1)
         with one_blas_thread():
             return sandwich_of(standard, W, known.G, known.M, shrink, rows, times)

@@ -76,6 +76,7 @@ class BlockLearning(BlockScoring):
         self.outputs, self.one_vs_rest, self.sparsity = outputs, one_vs_rest, sparsity
         self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
         self.together = together or softmax
+        self._is_ridge = sparsity is None or sparsity.is_ridge
         most = most_features(loss, outputs, intervals=intervals, together=softmax)
         self.widest = min(widest, most)
         self._weight = 0.0  # of all rows that were learned and forgotten
@@ -213,11 +214,12 @@ class BlockLearning(BlockScoring):
             self._leave(TOO_MANY)
 
     def _may_close(self) -> bool:
-        """Tell whether to go on with the features there are; the held rows show what they cover.
+        """Whether to go on with the features there are; the held rows show what they cover.
 
-        Intervals are of all weights, and which are zero is not for us to say beforehand.
+        Where the weights themselves are asked for, all of them are, and which are to be exactly
+        zero is not known beforehand.
         """
-        if self.intervals or self.sparsity is not None:
+        if self.for_inference or not self._is_ridge:
             return False
         few = self._held.count < ROWS_THAT_SHOW
         return few or are_frequent(self._held.features(), self.widest)
@@ -337,7 +339,7 @@ class BlockLearning(BlockScoring):
             due = self.intervals or self._is_due()
             known = fit_exactly(held, before, penalty, lead, self.threads, due=due)
             return before.with_weights(known.W) if provisional else known
-        dense, few = self.sparsity is None, self._first_block and held.count < len(before)
+        dense, few = self._is_ridge, self._first_block and held.count < len(before)
         if provisional and few and dense and not self.softmax:
             own = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*own, shrink, self.penalties, lead))
@@ -406,8 +408,9 @@ class BlockLearning(BlockScoring):
     def _forget_everything(self) -> None:
         self._scored = NOT_SCORED
         self.standard = Standard(fit_intercept=self.fit_intercept)
-        longest = BLOCK if self.exact or self.sparsity is None else LONG_BLOCK
-        coarse = self.loss == "log_loss" and not (self.softmax or self.intervals or self.sparsity)
+        longest = BLOCK if self.exact or self._is_ridge else LONG_BLOCK
+        coarse = self.loss == "log_loss" and not (self.softmax or self.sparsity)
+        coarse = coarse and not self.for_inference
         self._held = HeldRows(self.outputs, self.fit_intercept, self.exact, longest, coarse)
         self._known = Information.none(
             int(self.fit_intercept),

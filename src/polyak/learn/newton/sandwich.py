@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import definite, gram, solve_by
+from polyak.learn.newton.block.algebra import gram, solve_by
 from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.block.step import Block
 from polyak.learn.newton.standardize import Standard
@@ -28,6 +28,8 @@ ALONE = 1e-6
 """What is left of a row's slope, at least, however alone it is in having a feature."""
 EARLIEST = 10.0
 """Weights of fewer rows a column are not compared with later ones."""
+NO_ROWS = (1e-12, 1e-6)
+"""Between these shares of a unit curvature, ten times the penalty's is that of no rows."""
 NOISE = 1e-6
 """A standard error of less than this share of the score is none."""
 
@@ -87,13 +89,26 @@ def sandwich_of(
     degrees = np.empty(outputs)
     for k in range(outputs):
         own = G[k % len(G)]
-        whole = definite(own, shrink)
-        half = solve_by(whole, M[k])
-        both = solve_by(whole, half.T) * unit[:, None] * unit
+        bread = _inverse(own, shrink)
+        both = bread @ M[k] @ bread * unit[:, None] * unit
         # Rows learned twice are twice in G and in M, so that the sandwich comes out half as large.
         covariance[k, here, here] = 0.5 * times * (both + both.T)
         degrees[k] = max((own[0, 0] / times if first else rows) - len(W), 1.0)
     return Sandwich(standard.features.copy(), standard.centre.copy(), weights, covariance, degrees)
+
+
+def _inverse(hessian: Floats, shrink: Floats) -> Floats:
+    """Return the inverse of the Hessian with the penalty, zero along directions without rows.
+
+    Along those, such as the sum of all dummies less the constant, M is zero but for rounding, and
+    so is the sandwich; the inverse of a tiny penalty, squared, would make rounding large.
+    """
+    whole = hessian + np.diag(shrink)
+    size = 1.0 / np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
+    values, axes = np.linalg.eigh(whole * size[:, None] * size)
+    least = np.clip(10.0 * (shrink * size * size).max(initial=0.0), *NO_ROWS)
+    axes = axes[:, values > least] * size[:, None]
+    return np.asarray((axes / values[values > least]) @ axes.T)
 
 
 # -- whether the rows were all alike -----------------------------------------------------------

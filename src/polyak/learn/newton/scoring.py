@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import WIDE, times
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.block.penalty import Sparsity
 from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.newton.progressive import RATED, progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.learn.newton.standardize import Standard
@@ -52,6 +54,7 @@ class BlockScoring:
     intervals: bool
     softmax: bool
     together: bool
+    sparsity: Sparsity | None
     clock: int
     threads: int
     widest: int
@@ -65,6 +68,11 @@ class BlockScoring:
     _totals: Floats
     _lately: Floats
     _scored: Scored
+
+    @property
+    def for_inference(self) -> bool:
+        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
+        return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
 
     @property
     def smallest(self) -> int:

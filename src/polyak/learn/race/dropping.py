@@ -10,7 +10,7 @@ from polyak.errors import DataError, DivergenceError
 from polyak.learn.newton.sparse.asking import too_wide
 from polyak.learn.race.lanes.lane import Lane
 from polyak.learn.race.lanes.newton import NewtonRacer
-from polyak.learn.race.lanes.proximal import ProximalLane
+from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.milestones import FIRST_DECISION
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
@@ -68,11 +68,16 @@ def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
 
 
 def reserve_of(lanes: Sequence[Lane]) -> set[int]:
-    """Give those who only go on should Newton steps, which are at the optimum, have to leave."""
-    if not any(isinstance(lane, NewtonRacer) for lane in lanes):
+    """Return the candidates that only win should Newton steps have to leave.
+
+    Where ``alpha`` or the kind of penalty is given, so is what is to be minimised: Newton steps are
+    at its optimum, and others on their way.
+    """
+    newton = [lane.newton for lane in lanes if isinstance(lane, NewtonRacer)]
+    if not newton or newton[0].sparsity is None or newton[0].closed:
         return set()
-    proximal = [lane.numbers for lane in lanes if isinstance(lane, ProximalLane)]
-    return {number for numbers in proximal for number in numbers}
+    others = [lane.numbers for lane in lanes if isinstance(lane, SgdLane)]
+    return {number for numbers in others for number in numbers}
 
 
 def widest_for(running: int, models_each: int) -> int:

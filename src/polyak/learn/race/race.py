@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.centring import rows_at_a_time
 from polyak.learn.given import Given, Once
+from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import sums_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
 from polyak.learn.race.dropping import (
@@ -40,10 +42,15 @@ from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Rec
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, check_rows, row_widths
-from polyak.storage.sandwich import Sandwich
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
+
+NO_OPTIMUM = (
+    "without a penalty there is no finite optimum, since a combination of features separates "
+    f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; "
+    "penalty='l2' with alpha='auto' and without intervals chooses one that predicts well"
+)
 
 
 class Race:
@@ -65,9 +72,8 @@ class Race:
         # the other processors to the others.
         self.is_part = False
         self.threads: int | None = None  # how many learn; as many as there are processors if None
-        # A given penalty says which weights are wanted, and intervals are of weights: there the
-        # constant is only to compare with.
-        self.constant_may_win = recipe.alpha == "auto" and not recipe.intervals
+        # Where the weights themselves are asked for, the constant is only to compare with.
+        self.constant_may_win = not recipe.for_inference
         self.history = RaceHistory(len(candidates))
         # The sums of candidates over rows they were fitted without, where all rows were at hand.
         self.left_out: dict[int, Floats] = {}
@@ -298,13 +304,16 @@ class Race:
     # -- what came out -------------------------------------------------------------------------
 
     def leader(self, *, contender: bool = False) -> Leader:
-        """Find the candidate with the lowest loss, or the best contender.
+        """Return the candidate with the lowest loss, or the best contender.
 
-        It is that of rows left out, where all are at hand; otherwise that since half of the rows.
-        Once rows were learned again, losses no longer tell how the contenders compare with the
-        constant, which learns nothing from that.
+        Where the weights themselves are asked for it is the one that they are of, as long as it
+        runs: see `Recipe.for_inference`. Otherwise the loss is that of rows left out, where all are
+        at hand, or that since half of the rows. Once rows were learned again, losses no longer tell
+        how the contenders compare with the constant, which learns nothing from that.
         """
-        best = None if contender else self._best_left_out()
+        newton = (lane for lane in self.lanes if isinstance(lane, NewtonRacer))
+        asked_for = (number for lane in newton for number in lane.stays)
+        best = next(asked_for, None if contender else self._best_left_out())
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
@@ -318,6 +327,10 @@ class Race:
             lane.n_features = self.lanes[0].n_features
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
 
+    def best_by_loss(self) -> int:
+        """Return the number of the contender with the lowest loss since half of the rows."""
+        return self._in_order(self.scored / 2, self.contenders)[0]
+
     def can_compare(self, rows: int) -> bool:
         """Tell whether `compare` would tell anything, if these were all rows."""
         lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
@@ -327,8 +340,10 @@ class Race:
         """Find out who leads by leaving each of the rows, all that were learned, out in turn.
 
         Where rows are few that tells far more than what they lost one after the other. It is for
-        block Newton steps and the constant: averaged SGD is on its way to where they are.
+        block Newton steps and the constant: averaged SGD is on its way to where they are. Where
+        the weights themselves are asked for there is no choice, and they are made exact first.
         """
+        self._converge(rows, targets, weights)
         if not self.can_compare(len(rows)):
             return
         newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
@@ -346,9 +361,13 @@ class Race:
         }
         return min(rated, key=lambda number: (rated[number], number), default=None)
 
-    def sandwich(self) -> tuple[Sandwich, str | None] | None:
-        """Give weights and their covariance, where a lane that ran to the end has them."""
-        return next((found for lane in self.lanes if (found := lane.sandwich())), None)
+    def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+        for lane in self.lanes:
+            if lane.stays and isinstance(lane, NewtonRacer) and self.clock == self.scored:
+                with np.errstate(all="ignore"):
+                    is_finite = lane.newton.converge(rows, targets, weights)
+                if not is_finite:
+                    warnings.warn(NO_OPTIMUM, stacklevel=2)
 
     def sums(self) -> Floats:
         """Return each candidate's sums since the last milestone."""

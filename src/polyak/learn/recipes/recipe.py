@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
 from polyak.learn.bank.settings import Step
-from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, most_features
-from polyak.learn.newton.sparse.asking import check, is_sparse
+from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
+from polyak.learn.newton.sparse.asking import OF_AVERAGING, check, is_sparse, is_unpenalised
 from polyak.learn.recipes.adaptive import adaptive_rates
 from polyak.learn.recipes.candidates import (
     ROOM_FOR_MOVING,
@@ -51,8 +51,6 @@ BESIDE_NEWTON = 8
 CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
 """Learning rates of candidates that do not rest, times curvature and mean squared norm: where the
 best rate is in between, either side of it is next to as good."""
-OF_SGD = ("alpha", "eta0", "decay", "power_t", "average", "step", "precondition")
-"""Settings that only averaged SGD has: whoever sets one of them asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +60,9 @@ class Recipe:
     With ``recipe="paper"``, the paper's rules give the one candidate there is. With "sgd",
     candidates of averaged SGD race; whatever is set to something else than "auto" is kept for all
     of them. With "auto", block Newton steps race too, where features are few and nothing is set
-    that only averaged SGD has. In either race the best constant is the last candidate. Several
-    classes are learned together with log_loss, unless ``multi_class`` is "ovr".
+    that only averaged SGD has. In either race the best constant is the last candidate. With an
+    ``alpha`` of zero, or a ``penalty`` of "none", there is no penalty. Several classes are learned
+    together with log_loss, unless ``multi_class`` is "ovr".
 
     Examples
     --------
@@ -73,8 +72,8 @@ class Recipe:
     55
     >>> Recipe(recipe="auto").candidates(np.eye(3))[-2:]
     [NewtonCandidate(penalty=1000.0, softmax=False), ConstantCandidate(constant=True)]
-    >>> {c.alpha for c in Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))[:-1]}
-    {0.1}
+    >>> Recipe(recipe="auto", alpha=0.1).candidates(np.eye(3))[-2:]
+    [AlphaCandidate(penalty=0.1, softmax=False, of_mean=True), ConstantCandidate(constant=True)]
     """
 
     loss: str = "squared_hinge"
@@ -96,11 +95,23 @@ class Recipe:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.penalty == "none":
+            object.__setattr__(self, "alpha", 0.0)
         if self.intervals and self.recipe == "paper":
             raise ValueError(
                 "intervals need recipe='auto': where the learning rate hardly decays, as under the "
                 "paper's with a small alpha, they would be too narrow"
             )
+
+    @property
+    def for_inference(self) -> bool:
+        """Whether the weights themselves are asked for: with intervals, or without a penalty.
+
+        Then the model is not the candidate that predicts best. It is the one that the intervals
+        are of, or that has no penalty: Newton steps at the smallest penalty where they can run,
+        else averaged SGD.
+        """
+        return self.intervals or is_unpenalised(self)
 
     def candidates(
         self,
@@ -147,9 +158,15 @@ class Recipe:
             features, n_features, beside = len(frequent), len(frequent), len(averaged)
         moving = how._moving(seen, outputs, 1.0) if may_drift else []
         # They win on most narrow rows, so that a few others will do beside them.
-        small = () if self.intervals else SMALL_PENALTIES
         together = self.learns_together(features, outputs, n_features)
-        newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
+        newton: list[AnyCandidate]
+        if is_unpenalised(self):
+            newton = [NewtonCandidate(UNPENALISED, together)]
+        elif self.alpha != "auto":
+            newton = [AlphaCandidate(float(self.alpha), together)]
+        else:
+            small = (UNPENALISED,) if self.intervals else SMALL_PENALTIES
+            newton = [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
         return [*averaged[:beside], *newton, *moving, ConstantCandidate()]
 
     def _sparse(
@@ -201,8 +218,8 @@ class Recipe:
         return replace(self, intervals=False, multi_class="ovr") if self.intervals else self
 
     def _takes_newton_steps(self, features: int, outputs: int) -> bool:
-        """Tell whether features are few, and nothing is asked for that only averaged SGD has."""
-        set_by_user = {getattr(self, name) for name in OF_SGD} != {"auto"}
+        """Whether features are few, and nothing is asked for that only averaged SGD has."""
+        set_by_user = {getattr(self, name) for name in OF_AVERAGING} != {"auto"}
         loss = get_loss(self.loss)
         has_steps = loss.is_smooth if self.intervals else loss.has_curvature
         if self.recipe != "auto" or not has_steps or set_by_user:
@@ -210,8 +227,8 @@ class Recipe:
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
 
     def _frequent(self, rows: Rows, outputs: int) -> NDArray[np.int64] | None:
-        """Give the features that Newton steps may learn though there are too many of them."""
-        if self.intervals or not self._takes_newton_steps(0, outputs):
+        """Return the features that Newton steps may learn though there are too many of them."""
+        if self.for_inference or not self._takes_newton_steps(0, outputs):
             return None
         from polyak.learn.newton.frequent import frequent_features
 
@@ -302,7 +319,7 @@ class Recipe:
 
     def _adaptive(self, rows: Rows) -> list[Candidate]:
         """Give candidates whose rates follow gradients, for two classes or more: see `adaptive`."""
-        asked = {getattr(self, name) for name in OF_SGD if name != "alpha"} != {"auto"}
+        asked = {getattr(self, name) for name in OF_AVERAGING} != {"auto"}
         if self.recipe != "auto" or self.intervals or asked or not get_loss(self.loss).classifies:
             return []
         M = largest_squared_length(rows, fit_intercept=self.fit_intercept)
@@ -325,7 +342,8 @@ class Recipe:
         """Give candidates of constant rates, unless it is set how to learn, or memory is short."""
         width = int(row_widths(rows).max(initial=0))
         short = most_candidates(width, outputs) < ROOM_FOR_MOVING
-        if short or self.intervals or {getattr(self, name) for name in OF_SGD} != {"auto"}:
+        asked = {getattr(self, name) for name in ("alpha", *OF_AVERAGING)} != {"auto"}
+        if short or self.intervals or asked:
             return []
         loss = get_loss(self.loss)
         bend = loss.typical_curvature

@@ -128,7 +128,7 @@ class Sparse(Ridge):
 
 @dataclass(frozen=True, slots=True)
 class Sparsity:
-    """What is asked of weights beside being small.
+    """What is asked of weights beside being small in rows.
 
     Attributes
     ----------
@@ -145,9 +145,14 @@ class Sparsity:
     positive: bool
     in_rows: bool
 
+    @property
+    def is_ridge(self) -> bool:
+        """Whether there are squares alone, and any weight may be negative."""
+        return self.l1_ratio == 0.0 and not self.positive
+
     def penalty(
         self, shrink: Floats, penalties: Floats, rows: float, standard: Standard, least: float
-    ) -> Sparse:
+    ) -> Ridge:
         """Give the penalty of the sum of so many losses, for features in standard units.
 
         ``shrink`` is that of squares, in rows. The intercept, if it is a column, is the first, and
@@ -162,6 +167,8 @@ class Sparsity:
             threshold[free:] = self.l1_ratio * whole
             shrink = np.full_like(shrink, least)
             shrink[free:] = (1.0 - self.l1_ratio) * whole / units[:, None]
+        if self.is_ridge:
+            return Ridge(shrink)
         held = np.concatenate([np.full(free, rows), np.maximum(standard.squares, 1.0)])
         return Sparse(shrink, threshold, lowest, HOLD * held)
 

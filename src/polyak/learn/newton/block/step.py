@@ -151,11 +151,13 @@ def learn_block(
     *,
     scores: Floats | None = None,
     keep: bool = True,
+    tolerance: float = ENOUGH,
 ) -> Past:
     """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
 
     ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
-    past and the block's; ``scores`` are those by the past's weights, if they are known.
+    past and the block's; ``scores`` are those by the past's weights, if they are known. The last
+    step is one that promised to lower the mean loss by less than the share ``tolerance``.
     """
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
@@ -176,7 +178,7 @@ def learn_block(
         W = W - length * D
         GD = GD - length * GD_step
         whole = values * rows / len(block.Z)  # about what all rows lose
-        enough = ENOUGH * (BY_AN_OLD_MATRIX if good else 1.0)
+        enough = tolerance * (BY_AN_OLD_MATRIX if good else 1.0)
         if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
             break
         safe = not safe and length[lead] < SHORT

@@ -9,7 +9,7 @@ from polyak.losses import get_loss
 if TYPE_CHECKING:
     from polyak.learn.newton.block.penalty import Sparsity
 
-KINDS = ("l2", "l1", "elasticnet")
+KINDS = ("l2", "l1", "elasticnet", "none")
 OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 
 
@@ -18,17 +18,22 @@ Asking = Any
 
 
 def is_sparse(asking: Asking) -> bool:
-    """Tell whether weights are to be exactly zero, or not negative."""
-    return bool(asking.penalty != "l2" or asking.positive)
+    """Whether weights are to be exactly zero, or not negative."""
+    return bool((asking.penalty in ("l1", "elasticnet") and asking.alpha != 0) or asking.positive)
+
+
+def is_unpenalised(asking: Asking) -> bool:
+    """Whether there is to be no penalty at all, whatever its kind."""
+    return bool(asking.alpha == 0)
 
 
 def sparsity_of(asking: Asking) -> Sparsity | None:
-    """Say what is asked of weights beside being small, if anything is."""
-    if not is_sparse(asking):
+    """Return what is asked of weights beside being small in rows, if anything is."""
+    if not is_sparse(asking) and (asking.alpha == "auto" or is_unpenalised(asking)):
         return None
     from polyak.learn.newton.block.penalty import Sparsity  # with all that Newton steps need
 
-    ratio = {"l1": 1.0, "l2": 0.0}.get(asking.penalty, asking.l1_ratio)
+    ratio = {"l1": 1.0, "l2": 0.0, "none": 0.0}.get(asking.penalty, asking.l1_ratio)
     in_rows = asking.penalty == "l2" and asking.alpha == "auto"
     return Sparsity(ratio, asking.positive, in_rows)
 
@@ -43,6 +48,8 @@ def check(asking: Asking) -> None:
         raise ValueError(f"a penalty is {', '.join(KINDS)}, not {asking.penalty!r}")
     if not 0.0 <= asking.l1_ratio <= 1.0:
         raise ValueError(f"l1_ratio is between 0 and 1, not {asking.l1_ratio}")
+    if asking.penalty == "none" and asking.alpha not in ("auto", 0):
+        raise ValueError(f"with penalty=None alpha must be 'auto' or 0, not {asking.alpha}")
     if not is_sparse(asking):
         return
     what = words(asking)
@@ -59,7 +66,7 @@ def check(asking: Asking) -> None:
 
 def words(asking: Asking) -> str:
     """Say what is asked for."""
-    return "positive=True" if asking.penalty == "l2" else f"penalty={asking.penalty!r}"
+    return "positive=True" if asking.penalty in ("l2", "none") else f"penalty={asking.penalty!r}"
 
 
 def too_wide(asking: Asking, most: int) -> str:

@@ -133,8 +133,8 @@ class NewtonRacer:
 
     @property
     def stays(self) -> list[int]:
-        """Who must not drop out: where intervals are asked for, the smallest penalty."""
-        return [self.numbers[self.newton.smallest]] if self.newton.intervals else []
+        """Candidates that are never eliminated: the model, where its weights are asked for."""
+        return [self.numbers[self.newton.smallest]] if self.newton.for_inference else []
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""

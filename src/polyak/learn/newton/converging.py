@@ -1,0 +1,97 @@
+"""The optimum of rows that are all in memory, where the weights themselves are asked for.
+
+One pass sums up the rows of earlier blocks by quadratics at the weights of their time. That is good
+enough to predict, and 0.02 to 0.15 standard errors from maximum likelihood on 10,000 rows with 3%
+positives (ISLR Default, five orders), where standard errors are off by up to a tenth. A few Newton steps over all rows from there reach the optimum itself, and the matrices of the
+sandwich are then those of one set of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.block.algebra import definite, gram
+from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.information import Information, flat, unflat
+from polyak.learn.newton.sandwich import gram_at, slope_spread
+from polyak.learn.newton.softmax import ClassesBlock
+from polyak.losses import Loss
+
+Floats = NDArray[np.float64]
+
+MOST_VALUES = 1 << 27
+"""Rows of more numbers than this, 1 GiB, are not gone over again."""
+TOLERANCE = 1e-14
+"""Steps end when one promises to lower the mean loss by less than this share."""
+VARIES = 1e-10
+"""A direction in which rows vary by a smaller share of the largest variance is none."""
+NEXT_TO_NO_CURVATURE, HELD_BY_PENALTY = 1e-3, 1e3
+"""Along a direction without a finite optimum the mean curvature is below the first, and the summed
+one below the second times the penalty's: both are about what the penalty itself leaves of it."""
+
+
+def converged(
+    loss: Loss,
+    known: Information,
+    Z: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    shrink: Floats,
+    place: int,
+    threads: int,
+) -> Information:
+    """Return ``known`` with the optimum of all rows for the penalty at ``place``.
+
+    ``shrink`` has that penalty for each column. The weights of squared error are there already.
+    """
+    W, P, G, ridge = known.W.copy(), known.P.copy(), list(known.G), Ridge(shrink[:, None])
+    if known.together:
+        block = ClassesBlock(Z, targets, weights, threads)
+        start, penalty = flat(W[:, [place]]), ridge.tiled(W.shape[2])
+        past = Past(None, np.zeros_like(start), start)
+        after = learn_block(loss, block, past, penalty, 0, len(Z), keep=False, tolerance=TOLERANCE)
+        W[:, [place]], P[:, [place]] = (unflat(one, W.shape[2]) for one in (after.W, after.P))
+        G = [block.hessian(loss, block.scores(after.W)[..., 0], safe=False)]
+    for k in range(0 if known.together or known.exact else W.shape[2]):
+        own, start = loss.of_output(k), W[:, [place], k]
+        rows = Block(Z, np.ascontiguousarray(targets[:, k]), weights, threads)
+        past = Past(None, np.zeros_like(start), start)
+        after = learn_block(own, rows, past, ridge, 0, len(Z), keep=False, tolerance=TOLERANCE)
+        W[:, place, k], P[:, place, k] = after.W[:, 0], after.P[:, 0]
+        G[k] = gram_at(own, rows, W[:, place, k])
+    M = [
+        slope_spread(
+            loss.of_output(k),
+            Z,
+            targets[:, k],
+            weights,
+            W[:, place, k],
+            definite(G[k % len(G)], shrink),
+        )
+        for k in range(len(known.M))
+    ]
+    return replace(known, W=W, P=P, G=G, M=M)
+
+
+def has_no_optimum(known: Information, Z: Floats, weights: Floats | None, shrink: Floats) -> bool:
+    """Whether some combination of features separates classes, so that only the penalty holds it.
+
+    ``known`` is of all rows, at the optimum. Directions in which rows do not vary do not count.
+    """
+    if known.exact:
+        return False
+    variances, axes = np.linalg.eigh(gram(Z, weights))
+    varies = variances > VARIES * variances.max(initial=0.0)
+    whitened = axes[:, varies] / np.sqrt(variances[varies])
+    each = np.kron(np.eye(known.outputs_each), whitened)
+    ridge = np.tile(shrink, known.outputs_each)
+    for G in known.G:
+        curvatures, directions = np.linalg.eigh(each.T @ G @ each)
+        held = np.einsum("ij,i,ij->j", each @ directions, ridge, each @ directions)
+        if (curvatures < np.minimum(NEXT_TO_NO_CURVATURE, HELD_BY_PENALTY * held)).any():
+            return True
+    return False
