@@ -24,6 +24,8 @@ def test_any_split_gives_the_same_bits(estimator, data):
     X, y = problem(estimator, max(rows, 10), classes=classes)
     labels = np.unique(y)
     X, y = X[:rows].astype(dtype), y[:rows]
+    if data.draw(st.booleans(), label="negative zeros"):
+        X[::2][X[::2] == 0] = -0.0
     if data.draw(st.booleans(), label="sparse"):
         X = sparse.csr_array(X)
     if is_classifier(estimator) and len(np.unique(y)) < 2:

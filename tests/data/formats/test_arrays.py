@@ -79,7 +79,8 @@ class TestRefused:
     def test_not_finite(self, bad: float) -> None:
         broken = X.copy()
         broken[321, 5] = bad
-        for kind in (np.asarray, sparse.csr_matrix):
+        # In dense rows a NaN is a missing value.
+        for kind in (sparse.csr_matrix, *([] if np.isnan(bad) else [np.asarray])):
             with pytest.raises(DataError, match="the array, row 321: a value is not finite"):
                 read_all(kind(broken))
         with pytest.raises(DataError, match="row 321: the target is not finite"):

@@ -17,23 +17,14 @@ from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows, as_rows
+from polyak.rows.sparse import Rows, SparseRows
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
 
 
-def open_arrays(source: Any, options: ReadOptions) -> ArrayReader:
-    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
-    X, *more = source if isinstance(source, tuple) else (source,)
-    if len(more) > 2:
-        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
-    y, weights = [*more, None, None][:2]
-    try:
-        rows = as_rows(X)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
-    return ArrayReader(rows, options.y if y is None else y, weights, options)
+ROWS_TO_TELL = 1000
+"""How many first rows of an array tell whether values are missing: as many as schemas look at."""
 
 
 class ArrayFile:
@@ -96,7 +87,7 @@ class ArrayReader:
         self._batch_rows = options.batch_rows
         self._threads = options.number_of_threads()
         self._dtype = options.dtype
-        self._file = file or ArrayFile()
+        self.file = file or ArrayFile()
         if options.n_features is not None and options.n_features < width:
             raise DataError(
                 f"{name} has {width} features, more than the {options.n_features} given"
@@ -106,6 +97,20 @@ class ArrayReader:
         self._width = width
         self.n_features: int | None = width
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every value is stored."""
+        return not isinstance(self._rows, SparseRows)
+
+    def has_missing_values(self) -> bool:
+        """Whether the first of dense rows have a NaN."""
+        self.file.before_batch(last=False)
+        first = np.asarray(self.part(0, min(ROWS_TO_TELL, len(self))).rows)
+        return bool(np.isnan(first).any())
+
     def fingerprint(self) -> str:
         """Tell this data from other data: the shape, the first rows and the last."""
         import hashlib
@@ -113,7 +118,7 @@ class ArrayReader:
         n = len(self._rows)
         digest = hashlib.sha256(f"{self._rows.shape}".encode())
         for begin, end in (0, min(n, 64)), (max(0, n - 64), n):
-            batch = self._batch(begin, end)
+            batch = self.part(begin, end)
             rows = batch.rows
             parts = (
                 [rows.indptr, rows.indices, rows.values] if isinstance(rows, SparseRows) else [rows]
@@ -133,17 +138,17 @@ class ArrayReader:
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor."""
         n = len(self._rows)
-        self._file.begin()
+        self.file.begin()
         try:
             for begin in range(cursor.rows, n, self._batch_rows):
                 end = min(n, begin + self._batch_rows)
-                self._file.before_batch(last=end == n)
-                batch = self._batch(begin, end)
+                self.file.before_batch(last=end == n)
+                batch = self.part(begin, end)
                 check_batch(batch, self.name, begin)
                 yield batch, self._cursor(end)
-                self._file.after_batch()
+                self.file.after_batch()
         finally:
-            self._file.end()
+            self.file.end()
 
     def can_read_pieces(self) -> bool:
         """Say whether the arrays can be read from the middle on: those that are packed cannot."""
@@ -171,18 +176,18 @@ class ArrayReader:
         self, spans: Iterator[tuple[int, int]], cursor: Cursor
     ) -> Generator[tuple[Batch, Cursor]]:
         rows = cursor.rows
-        self._file.begin()
+        self.file.begin()
         try:
             for begin, end in spans:
-                self._file.before_batch(last=False)
-                batch = self._batch(begin, end)
+                self.file.before_batch(last=False)
+                batch = self.part(begin, end)
                 check_batch(batch, self.name, begin)
                 rows += len(batch)
                 yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
-                self._file.after_batch()
-            self._file.before_batch(last=True)
+                self.file.after_batch()
+            self.file.before_batch(last=True)
         finally:
-            self._file.end()
+            self.file.end()
 
     def _where(self, begin: int, row: int) -> tuple[str, int, str]:
         return self.name, begin + row + 1, "row"
@@ -191,7 +196,8 @@ class ArrayReader:
         share = rows / max(len(self._rows), 1)
         return Cursor(self._place | {"rows": rows}, rows, round((self.bytes_total or 0) * share))
 
-    def _batch(self, begin: int, end: int) -> Batch:
+    def part(self, begin: int, end: int) -> Batch:
+        """Return some of the rows as they are, unchecked."""
         part = slice(begin, end)
         return Batch(
             self._part_of_rows(begin, end),
@@ -257,6 +263,11 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
         bad = _first_not_finite(rows.reshape(-1))
         if bad is not None:
             row = begin + bad // rows.shape[1]
+            if np.isnan(rows.reshape(-1)[bad]):
+                raise DataError(
+                    f"{name}, row {row}: a value is missing (NaN), but none of the first "
+                    f"{ROWS_TO_TELL} rows has one missing; shuffle the rows, or fill it in"
+                )
             raise DataError(f"{name}, row {row}: a value is not finite")
     for what, numbers in ("target", batch.targets), ("weight", batch.weights):
         if numbers is not None and numbers.dtype.kind == "f":

@@ -6,7 +6,7 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,14 @@ from polyak.data.formats.npz_members import (
     read_header,
     require_memory,
 )
+from polyak.data.formats.open_arrays import rows_or_table
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 from polyak.rows.sparse import SparseRows, as_rows
+
+if TYPE_CHECKING:
+    from polyak.data.tables.reader import TableReader
 
 LET_GO_AFTER = 1 << 6
 """After how many batches the mapped pages that were read are given back."""
@@ -87,7 +91,7 @@ class _Mapped(ArrayFile):
             self._checksums.stop()
 
 
-def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader:
+def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
     """Read a matrix from a ``.npy`` file; the targets come from ``y``, an array or such a file."""
     path = _only(files)
     try:
@@ -98,7 +102,7 @@ def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader:
     return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
 
 
-def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader:
+def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
     """Read a ``.npz`` file: ``X`` or scipy's sparse layout, perhaps ``y`` and ``weights``."""
     path = _only(files)
     members = Members(path)
@@ -207,10 +211,10 @@ def _reader(
     format: str,
     mapped: _Mapped,
     origin: dict[str, int] | None = None,
-) -> ArrayReader:
+) -> ArrayReader | TableReader:
     if not isinstance(X, SparseRows) and (X.ndim != 2 or X.dtype.kind not in "fiub"):
         raise DataError(f"{path} must hold a matrix of numbers, not {X.dtype} of shape {X.shape}")
-    return ArrayReader(
+    reader = ArrayReader(
         X,
         y,
         weights,
@@ -221,3 +225,4 @@ def _reader(
         file=mapped,
         origin=origin,
     )
+    return rows_or_table(reader, options)
