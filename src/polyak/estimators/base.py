@@ -39,6 +39,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
+from polyak.rows.sparse import as_rows
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.name_limits import MOST_NAMES
 from polyak.training.finishing import Known
@@ -94,7 +95,8 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Any:
         """Return rows to predict, in the representation that was learned."""
-        return self._encoded(X if is_frame(X) else self._numbers(X, reset=False), names=0)[0]
+        X = X if is_frame(X) else self._numbers(X, reset=False)
+        return as_rows(self._encoded(X, names=0)[0])
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
         """Return all rows to fit and their targets; the representation is chosen from all rows."""

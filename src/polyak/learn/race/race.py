@@ -46,6 +46,8 @@ from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
+CLEARLY = 2.0
+"""Standard errors by which the constant must be better to replace a penalty that was given."""
 NO_OPTIMUM = (
     "without a penalty there is no finite optimum, since a combination of features separates "
     f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; "
@@ -322,10 +324,20 @@ class Race:
             if self.clock == self.scored:
                 losses = partial(self.history.rated, now=self.sums())
                 best = moving_leader(best, self.running_moving, self.scored, losses)
+        if best == self.constant and self.recipe.alpha != "auto":
+            best = self._asked_for_or_constant(best)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
         if isinstance(lane, ConstantLane):
             lane.n_features = self.lanes[0].n_features
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
+
+    def _asked_for_or_constant(self, constant: int) -> int:
+        """Return the best candidate with the given penalty, unless it is clearly worse."""
+        known = {number: self.left_out[number][RATED] for number in self.left_out}
+        best = min(known.keys() - {constant}, key=known.__getitem__, default=self.best_by_loss())
+        asked_for, alone = self.recent(best), self.recent(constant)
+        worse = asked_for["loss"] - alone["loss"]
+        return best if worse <= CLEARLY * asked_for["loss_std_err"] else constant
 
     def best_by_loss(self) -> int:
         """Return the number of the contender with the lowest loss since half of the rows."""

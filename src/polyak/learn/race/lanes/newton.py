@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import CheckedRows
+from polyak._core import CheckedRows, score_rows
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
@@ -27,8 +27,9 @@ from polyak.learn.race.lanes.counting import (
 )
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import NewtonCandidate, Recipe
-from polyak.learn.schedules import Polynomial
-from polyak.rows.sparse import Rows
+from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
+from polyak.losses.softmax import normalised_odds, odds_of_softmax
+from polyak.rows.sparse import Rows, core_arrays, take_rows
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
@@ -138,23 +139,28 @@ class NewtonRacer:
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
+        self.newton = self._new_lane(rows, self.newton.penalties)
+
+    def _new_lane(self, first_rows: Rows, penalties: Floats) -> NewtonLane:
+        """Return a lane with the settings of this one that has learned nothing."""
         from polyak.learn.newton.lane import NewtonLane
 
-        empty = self.newton
-        self.newton = NewtonLane(
-            empty.loss,
-            rows,
-            penalties=empty.penalties.tolist(),
-            outputs=empty.outputs,
-            one_vs_rest=empty.one_vs_rest,
-            fit_intercept=empty.fit_intercept,
-            intervals=empty.intervals,
-            softmax=empty.softmax,
-            together=empty.together,
-            sparsity=empty.sparsity,
+        like = self.newton
+        lane = NewtonLane(
+            like.loss,
+            first_rows,
+            penalties=penalties.tolist(),
+            outputs=like.outputs,
+            one_vs_rest=like.one_vs_rest,
+            fit_intercept=like.fit_intercept,
+            intervals=like.intervals,
+            softmax=like.softmax,
+            together=like.together,
+            sparsity=like.sparsity,
         )
         if self.problem.begin_at is not None:
-            self.newton.begin_at(self.problem.begin_at)
+            lane.begin_at(self.problem.begin_at)
+        return lane
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -219,6 +225,26 @@ class NewtonRacer:
     ) -> Callable[[int], Floats]:
         """Return a function of a place: the scores of all rows, each by weights without it."""
         return self.newton.leaving_out(rows, targets, weights)
+
+    def fold_scores(
+        self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
+    ) -> Floats:
+        """Return the scores of all rows, each by weights refitted without its fold."""
+        scores = np.full((len(rows), self.newton.outputs), np.nan)
+        penalty = self.newton.penalties[[place]]
+        for fold in range(folds):
+            held = np.arange(fold, len(rows), folds)
+            rest = np.setdiff1d(np.arange(len(rows)), held)
+            some = take_rows(rows, rest)
+            lane = self._new_lane(some[:CALIBRATION_ROWS], penalty)
+            lane.learn(some, targets[rest], None if weights is None else weights[rest])
+            if lane.left is None:
+                coef, intercept = lane.weights(rows.shape[1], place=0)
+                matrix = np.ascontiguousarray(coef.T)
+                raw = score_rows(*core_arrays(take_rows(rows, held)), matrix) + intercept
+                scores[held] = odds_of_softmax(raw) if lane.softmax else raw
+        together = self.newton.together and not self.newton.softmax
+        return normalised_odds(scores) if together else scores
 
     def sums_of(
         self, scores: Floats, targets: NDArray[Any], weights: Floats | None, limits: Floats
