@@ -82,7 +82,7 @@ void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
       Out *z = out.at + i * out.stride;
       const Wide *c = centre.data(), *u = per_unit.data();
       for (int64_t j = 0; j < units.columns; ++j)
-        z[j] = static_cast<Out>(static_cast<Out>(static_cast<Wide>(x[j]) - c[j]) * u[j]);
+        z[j] = static_cast<Out>((static_cast<Wide>(x[j]) - c[j]) * u[j]);
     }
   });
 }

@@ -322,7 +322,8 @@ def is_not_worse_than_the_constant(case: Case) -> None:
 
     The model was chosen by as many rows as there are, so a choice is wrong only where the paired
     difference exceeds the standard error that so many rows leave it. ``alpha=0`` is exempt: it
-    asks for maximum likelihood, however bad that is.
+    asks for maximum likelihood, however bad that is. Any other given ``alpha`` is given up only if
+    it is worse by two standard errors of ``recent_loss_``.
     """
     if case.problem.penalty.get("alpha") == 0.0:
         return
@@ -331,6 +332,8 @@ def is_not_worse_than_the_constant(case: Case) -> None:
     more = estimate(above, fresh.weights)
     rows = float(len(own.y)) if own.weights is None else effective_rows(own.weights)
     error = float(np.hypot(more.deviation / np.sqrt(rows), more.std_err))
+    if "alpha" in case.problem.penalty:
+        error += 2.0 * float(np.nan_to_num(case.fitted.recent_.loss_std_err)) / NOT_WORSE
     assert more.mean <= NOT_WORSE * error + TOLERANCE * abs(constant) + NOTHING, (
         f"{1 + more.mean / constant:.4g} of the constant's loss {constant:.4g} on fresh rows, "
         f"{more.mean / error:.1f} standard errors above it ({case.fitted.method_})"
