@@ -50,13 +50,11 @@ def test_shares_and_distances_have_names_of_their_own(table: Path, tmp_path: Pat
         columns = ["--target", target, "--drop", other]
         trained = polyak("train", table, *columns, "-m", model, "--test", table)
         told = [line for line in trained.stdout.splitlines() if "error" in line]
-        assert [line.split("  ")[0] for line in told if line.startswith(name)] == [
-            f"{name} of later half",
-            f"{name} since first row",
-        ]
+        names = [line.split("  ")[0] for line in told if line.startswith(name)]
+        assert names == [f"{name} on rows left out"]
         assert not any(line.startswith("test error  ") for line in told)
         assert head in trained.stderr
         shown = polyak("inspect", model).stdout
-        assert f"\n{name} of later half " in shown
+        assert f"\n{name} on rows left out " in shown
         assert "\nerror of" not in shown
     assert "\nerror rate " in polyak("evaluate", tmp_path / "label", table).stdout

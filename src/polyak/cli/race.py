@@ -82,24 +82,31 @@ def error_name(classifies: bool) -> str:
 
 
 def recent_words(report: TrainingReport, loss: str) -> dict[str, str]:
-    """Return the figures of the model and of a constant on the later half of the rows.
+    """Return the figures of the model and of a constant on rows that they had not learned.
 
-    Each row was predicted before it was learned.
+    Those were left out in turn, or are the later half, each predicted before it was learned.
     """
     recent = report.recent
     if recent is None or recent.loss is None or recent.loss_std_err is None:
         return {}
-    words = {"loss_of_later_half": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
+    rows = "on_rows_left_out" if recent.left_out else "of_later_half"
+    words = {f"loss_{rows}": f"{recent.loss:.6g} ± {recent.loss_std_err:.2g}"}
     figures = {
         "loss_of_a_constant": recent.constant_loss,
         "r2": recent.r2,
-        f"{error_name(get_loss(loss).classifies)}_of_later_half": recent.error,
+        f"{error_name(get_loss(loss).classifies)}_{rows}": recent.error,
+        "rows_with_capped_losses": recent.capped or None,
     }
     return words | {name: f"{one:.6g}" for name, one in figures.items() if one is not None}
 
 
 def whole_past_words(report: TrainingReport, loss: str) -> dict[str, Any]:
-    """Return the model's figures since the first row: averages over its whole past."""
+    """Return the model's figures since the first row: averages over its whole past.
+
+    Where rows were left out in turn they had no say in the choice, and there are none.
+    """
+    if report.recent is not None and report.recent.left_out:
+        return {}
     return {
         "loss_since_first_row": report.progressive_loss,
         f"{error_name(get_loss(loss).classifies)}_since_first_row": report.progressive_error,

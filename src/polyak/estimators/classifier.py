@@ -130,14 +130,15 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         The weights of the last iterate.
     recent_loss_ : float
         How good the model is: its mean loss on the later half of the rows, each scored before it
-        was learned. Of several classes that are learned together it is minus the logarithm of
-        the probability of the row's own, else the sum over the models. Rows count with their
-        weights, and only the first time.
+        was learned; of `fit` with few rows, on each of them by weights found without it. Of several
+        classes that are learned together it is minus the logarithm of the probability of the row's
+        own, else the sum over the models. Rows count with their weights, and only the first time.
     constant_loss_ : float
         What the best constant lost on the same rows.
     recent_ : Bunch
         ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
-        ``constant_loss`` over the later half of the rows.
+        ``constant_loss`` of the same estimate; ``left_out`` is true where rows were left out in
+        turn, and ``capped`` the number of losses that counted in part in the choice.
     progressive_loss_ : float
         The mean loss since the first row: an average over the model's whole past.
     progressive_loss_std_err_ : float, with several models a bound on it

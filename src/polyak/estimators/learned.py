@@ -104,13 +104,13 @@ class Learned:
 
     @property
     def recent_(self) -> Bunch:
-        """How it did on the later half of the rows, each before it was learned."""
+        """How it did on rows it had not learned: left out in turn, or the later half."""
         recent = (self._report().recent or Measure())._asdict()
         return Bunch(**{name: np.nan if value is None else value for name, value in recent.items()})
 
     @property
     def recent_loss_(self) -> float:
-        """The mean loss on the later half of the rows, each before it was learned."""
+        """The mean loss on rows it had not learned: left out in turn, or the later half."""
         return float(self.recent_.loss)
 
     @property

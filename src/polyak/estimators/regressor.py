@@ -128,16 +128,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     last_coef_ : array of shape (n_features,) or (n_outputs, n_features)
         The weights of the last iterate.
     recent_loss_ : float
-        How good the model is: its mean loss on the later half of the rows, each scored before it
-        was learned, summed over the outputs. An honest estimate without held-out rows. Rows count
-        with their weights, and only the first time, since later passes meet rows that are known.
+        How good the model is: its mean loss, summed over the outputs, on the later half of the
+        rows, each scored before it was learned; of `fit` with few rows, on each of them by weights
+        found without it. An honest estimate without held-out rows. Rows count with their weights,
+        and only the first time, since later passes meet rows that are known.
     constant_loss_ : float
         What the best constant lost on the same rows. If nothing does better, the model is that
         constant, and ``method_`` is "constant".
     recent_ : Bunch
         ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
-        ``constant_loss`` over the later half of the rows; ``r2`` is the coefficient
-        of determination.
+        ``constant_loss`` of the same estimate; ``left_out`` is true where rows were left out in
+        turn, and ``capped`` the number of losses that counted in part in the choice; ``r2`` is the
+        coefficient of determination.
     progressive_loss_ : float
         The mean loss since the first row: an average over the model's whole past, in which it was
         worse than it is now.

@@ -90,8 +90,8 @@ class LinearModel:
         if self.report is not None:
             lines.append(f"  learned from {self.report.rows:,} rows by {self.report.winner.method}")
             if self.report.recent is not None and self.report.recent.loss is not None:
-                loss = self.report.recent.loss
-                lines.append(f"  loss {loss:.6g} on the later half, before it was learned")
+                recent = self.report.recent
+                lines.append(f"  loss {recent.loss:.6g} on {recent.which_rows}")
         return "\n".join(lines)
 
     def _answers(self) -> str:

@@ -124,6 +124,11 @@ class Measure(NamedTuple):
     capped: int = 0
     left_out: bool = False
 
+    @property
+    def which_rows(self) -> str:
+        """The rows it is of, to end a sentence with."""
+        return "rows left out in turn" if self.left_out else "the later half, before it was learned"
+
 
 class Reliability(NamedTuple):
     """Bins of probabilities: the mean of what was said, the positive rows, and all rows."""

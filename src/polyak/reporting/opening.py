@@ -96,11 +96,12 @@ def _tested(subject: Subject) -> list[Figure]:
 
 
 def _progressive(subject: Subject) -> list[Figure]:
-    """Give the figures of later rows, each predicted before it was learned."""
+    """Return the figures of rows that were not learned: left out in turn, or later ones."""
     report, recent = subject.report, subject.recent
     if report is None:
         return []
-    note, shown = "on rows not learned yet", []
+    note = "on rows left out in turn" if recent.left_out else "on rows not learned yet"
+    shown: list[Figure] = []
     loss = report.progressive_loss if report.recent is None else recent.loss
     if loss is not None:
         error = recent.loss_std_err
@@ -122,7 +123,7 @@ def _progressive(subject: Subject) -> list[Figure]:
         )
     auc = roc_auc(subject, report)
     if auc is not None:
-        shown.append(("ROC AUC", measured(auc), note))
+        shown.append(("ROC AUC", measured(auc), "on rows not learned yet"))
     return shown
 
 

@@ -60,9 +60,14 @@ def _lines(subject: Subject) -> list[Line]:
 def _losses(subject: Subject, report: TrainingReport) -> list[Line]:
     lines, recent = [], subject.recent
     classifies = get_loss(subject.model.loss).classifies
+    rows = (
+        f"{recent.rows:,} rows left out in turn"
+        if recent.left_out
+        else f"newest {recent.rows:,} rows"
+    )
     if recent.loss is not None:
         loss = f"{measured(recent.loss)} ± {number(recent.loss_std_err, 2)}"
-        lines.append((f"Loss, newest {recent.rows:,} rows", loss))
+        lines.append((f"Loss, {rows}", loss))
     if recent.constant_loss is not None:
         lines.append(("A constant's loss, the same rows", measured(recent.constant_loss)))
     if recent.r2 is not None:
@@ -72,11 +77,11 @@ def _losses(subject: Subject, report: TrainingReport) -> list[Line]:
     auc = roc_auc(subject, report)
     if auc is not None:
         lines.append(("ROC AUC, later rows", measured(auc)))
-    if report.progressive_loss is not None:
+    if report.progressive_loss is not None and not recent.left_out:
         lines.append(("Loss, mean since the first row", measured(report.progressive_loss)))
     for name, value in (
-        (f"newest {recent.rows:,} rows", recent.error),
-        ("since the first row", report.progressive_error),
+        (rows, recent.error),
+        ("since the first row", None if recent.left_out else report.progressive_error),
     ):
         if value is not None:
             lines.append(
