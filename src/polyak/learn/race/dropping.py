@@ -96,8 +96,11 @@ def widest_for(running: int, models_each: int) -> int:
 
 
 def require_room(width: int, running: int, models_each: int) -> None:
-    """Refuse rows so wide that even a few candidates would take more memory than there is."""
-    needed = BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
+    """Refuse rows so wide that even a few candidates would take more memory than there is.
+
+    To read the model out and to store it takes as much again as the weights.
+    """
+    needed = 2 * BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
     free = free_memory()
     if needed > free:
         raise NoRoom(
