@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS, SCALES
-from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
 from polyak.learn.newton.limits import most_features
 from polyak.learn.newton.progressive import SUMS
@@ -126,9 +125,6 @@ def _check_held(
         raise ValueError("its held rows have negative weights")
     get("held.fresh", (held,))
     inside = page["_counted"] <= held <= page["clock"] and page["fitted"] <= page["clock"]
-    cadence = Cadence()
-    cadence.fitted = page["fitted"]
-    due = max(cadence.next_fit(width) - (page["clock"] - held), 1)
-    end = min(due, page["block"], page["_counted"] + SEGMENT)
+    end = min(page["block"], page["_counted"] + SEGMENT)
     if not inside or held >= end:  # then they would have been learned
         raise ValueError("its held rows and its block do not fit each other")

@@ -9,9 +9,11 @@ enough for lanes to be compared as they are.
 from __future__ import annotations
 
 import math
+import sys
 
-GROWTH = 1.25
-"""Weights are refitted when the number of rows has grown by this factor."""
+GROWTH, GROWTH_OF_SPARSE = 1.25, 2.0
+"""Weights are refitted when the number of rows has grown by this factor. Sparse ones, which take
+far longer to fit, race only against others of the same age."""
 FIRST_FIT = 8
 """The first fit is at this many rows, ..."""
 FEATURES_PER_ROW = 16
@@ -20,6 +22,12 @@ FEATURES_PER_ROW = 16
 
 class Cadence:
     """The number of rows at the last fit, and what follows from it.
+
+    Parameters
+    ----------
+    growth : float
+        By which factor the number of rows grows from one fit to the next; infinite for a single fit
+        once all rows are there.
 
     Examples
     --------
@@ -31,10 +39,13 @@ class Cadence:
     5120
     """
 
-    def __init__(self) -> None:
+    def __init__(self, growth: float = GROWTH) -> None:
+        self.growth = growth
         self.fitted = 0
 
     def next_fit(self, features: int) -> int:
         """Return the number of rows at which weights are to be refitted."""
+        if math.isinf(self.growth):
+            return sys.maxsize
         first = max(FIRST_FIT, 1 << (features // FEATURES_PER_ROW).bit_length())
-        return max(math.ceil(GROWTH * self.fitted), first)
+        return max(math.ceil(self.growth * self.fitted), first)

@@ -9,6 +9,7 @@ exact.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from polyak.learn.newton.block.algebra import gram
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap, scores_left_out
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimum
 from polyak.learn.newton.fitting import INTERCEPT, exact_weights
 from polyak.learn.newton.held_rows import usual_weights
@@ -93,6 +95,10 @@ class NewtonLane(BlockLearning):
         """Begin with these intercepts, an output each, instead of none."""
         if self.fit_intercept and self.left is None:
             self._known.W[0] = constants
+
+    def fit_once(self) -> None:
+        """Fit weights to full blocks and in the end only: no row is to be scored meanwhile."""
+        self._cadence = Cadence(math.inf)
 
     # -- what was learned ----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
-from polyak.learn.newton.cadence import Cadence
+from polyak.learn.newton.cadence import GROWTH, GROWTH_OF_SPARSE, Cadence
 from polyak.learn.newton.fitting import (
     INTERCEPT,
     fit_curved,
@@ -86,7 +86,7 @@ class BlockLearning(BlockScoring):
         self.clock, self.threads = 0, 1
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._first_block = True
-        self._cadence = Cadence()
+        self._cadence = Cadence(GROWTH if self._is_ridge else GROWTH_OF_SPARSE)
         self._counted = 0  # held rows that are in the sums
         self._bits = 64  # of the values of the last rows
         self._totals: Floats = np.zeros((len(SUMS), len(self)))

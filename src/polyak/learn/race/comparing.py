@@ -20,7 +20,7 @@ from polyak.threads import on_threads
 Floats = NDArray[np.float64]
 
 
-FOLDS = 10
+FOLDS = 5
 """Rows are left out in this many parts where weights are refitted."""
 
 

@@ -237,6 +237,7 @@ class NewtonRacer:
             rest = np.setdiff1d(np.arange(len(rows)), held)
             some = take_rows(rows, rest)
             lane = self._new_lane(some[:CALIBRATION_ROWS], penalty)
+            lane.fit_once()
             lane.learn(some, targets[rest], None if weights is None else weights[rest])
             if lane.left is None:
                 coef, intercept = lane.weights(rows.shape[1], place=0)
