@@ -50,8 +50,8 @@ CLEARLY = 2.0
 """Standard errors by which the constant must be better to replace a penalty that was given."""
 NO_OPTIMUM = (
     "without a penalty there is no finite optimum, since a combination of features separates "
-    f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; "
-    "penalty='l2' with alpha='auto' and without intervals chooses one that predicts well"
+    f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; to predict, "
+    "leave the penalty to the race and ask for no intervals"
 )
 
 
