@@ -129,3 +129,18 @@ def test_learners_of_parts_make_one_model() -> None:
     assert log_loss(TRUE, model.predict_proba(HELD), labels=model.classes) < 1.01 * log_loss(
         TRUE, best.predict_proba(HELD)
     )
+
+
+@pytest.mark.parametrize("shares", ["even", "uneven"])
+def test_many_classes_lose_no_more_than_by_logistic_regression(shares: str) -> None:
+    rng = np.random.default_rng(0)
+    likely = 1.0 / np.arange(1, 101) if shares == "uneven" else np.ones(100)
+    y = rng.choice(100, 4500, p=likely / likely.sum())
+    X = 1.5 * rng.normal(size=(100, 20))[y] + rng.normal(size=(4500, 20))
+    new = 2500 + np.flatnonzero(np.isin(y[2500:], y[:2500]))
+    models = ASGDClassifier(random_state=0), LogisticRegression(max_iter=200)
+    ours, theirs = (
+        log_loss(y[new], model.fit(X[:2500], y[:2500]).predict_proba(X[new]), labels=model.classes_)
+        for model in models
+    )
+    assert ours < 1.01 * theirs
