@@ -38,6 +38,8 @@ LEAST_GAIN = 1e-3
 """A pass that lowers the loss by a smaller share than this is the last."""
 FOLDS, ROWS_TO_FOLD = 5, 2000
 """Of at most so many rows a tenth is too few to judge by: then each is held back once."""
+SCORES_TO_FOLD = 50_000
+"""Unless rows times classes are more than this: folds cost five times as much as holding back."""
 
 
 class Data(NamedTuple):
@@ -146,7 +148,10 @@ def _learn_while_it_helps(
     learn_some(rest, 0)
     finish(learner)
     passes = 1
+    if learner.race is not None and len(present) * learner.race.models_each > SCORES_TO_FOLD:
+        new = None
     if new is None and not _is_at_its_optimum(learner):
+        _keep_leader(learner)
         lowest, before = _loss(learner, data, held), copy.deepcopy(learner)
         while passes < MOST_PASSES:
             learn_some(rest, passes)
@@ -162,6 +167,7 @@ def _learn_while_it_helps(
         learn_some(held, 0)
     if new is not None and len(held) and not _is_at_its_optimum(learner):
         passes = _passes_by_folds(new, data, rng.permutation(present))
+        _keep_leader(learner)
         for number in range(1, passes):
             learn_some(present, number)
     return learner, passes
@@ -175,6 +181,17 @@ def _is_at_its_optimum(learner: Learner) -> bool:
     return not isinstance(race.leader().candidate, Candidate)
 
 
+def _keep_leader(learner: Learner) -> None:
+    """Drop all candidates of SGD but the best: rows learned again no longer compare them."""
+    race = learner.race
+    if race is None:
+        return
+    best = race.leader(contender=True)
+    if isinstance(best.candidate, Candidate):
+        others = {*race.running_sgd, *race.running_moving} - {best.number}
+        race.drop_all_but(set(race.running) - others)
+
+
 def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
     """Say how many passes a new learner should make, by holding every row back once."""
     folds = [order[begin::FOLDS] for begin in range(min(FOLDS, len(order)))]
@@ -186,6 +203,7 @@ def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
             learner.learn(*data, order=some, again=number > 0)
             if not number:
                 learner.finish()
+                _keep_leader(learner)
         each = zip(learners, folds, strict=True)
         now = sum(_loss(learner, data, fold) * len(fold) for learner, fold in each)
         if not now < (1.0 - LEAST_GAIN) * lowest:

