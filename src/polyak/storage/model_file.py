@@ -22,7 +22,6 @@ from polyak.losses import get_loss
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.feature_names import FeatureNames
-from polyak.storage.format1 import from_format1
 from polyak.storage.records import read
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
 from polyak.storage.shapes import flag, maybe, record, whole
@@ -96,7 +95,6 @@ def _format(model: Any) -> int:
 
 
 def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
-    page = from_format1(page) if page["format"] == 1 else page
     MODEL(page, "page")
     classes = None if page["classes"] is None else labels_from_json(page["classes"])
     if get_loss(page["loss"]).classifies != (classes is not None):
