@@ -33,13 +33,16 @@ def rows(n: int) -> str:
 
 
 @pytest.mark.parametrize("before", [3, 5000], ids=["among the first rows", "later"])
-def test_the_file_the_line_the_id_and_the_option_are_named(tmp_path: Path, before: int) -> None:
+@pytest.mark.parametrize("far", [FAR, 1 << 25], ids=["far beyond", "the weights alone would fit"])
+def test_the_file_the_line_the_id_and_the_option_are_named(
+    tmp_path: Path, before: int, far: int
+) -> None:
     first, path = tmp_path / "a.svm", tmp_path / "b.svm"
     first.write_text(rows(40))
-    path.write_text(rows(before) + f"+1 1:1 {FAR}:1\n" + rows(2000 if before > 3 else 10))
+    path.write_text(rows(before) + f"+1 1:1 {far}:1\n" + rows(2000 if before > 3 else 10))
     said = train(first, path, "-m", tmp_path / "m", "--block-bytes", 20_000)
     line = 2 * before + 1
-    assert f"{path}, line {line}, feature {FAR}: the weights of {FAR} features would take" in said
+    assert f"{path}, line {line}, feature {far}: the weights of {far} features would take" in said
     assert "--n-features N refuses ids beyond N" in said
     assert said.count("\n") == 1
     assert not (tmp_path / "m").exists()
