@@ -13,7 +13,12 @@ from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.milestones import FIRST_DECISION
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
-from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES
+from polyak.learn.recipes.candidates import (
+    BYTES_PER_FEATURE,
+    FEWEST_CANDIDATES,
+    MOST_BYTES,
+    PEAK_BYTES_PER_FEATURE,
+)
 
 
 def most_after(rows: int, entered: int) -> int:
@@ -96,11 +101,8 @@ def widest_for(running: int, models_each: int) -> int:
 
 
 def require_room(width: int, running: int, models_each: int) -> None:
-    """Refuse rows so wide that even a few candidates would take more memory than there is.
-
-    To read the model out and to store it takes as much again as the weights.
-    """
-    needed = 2 * BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
+    """Raise NoRoom for rows so wide that even a few candidates would not fit into free memory."""
+    needed = PEAK_BYTES_PER_FEATURE * width * models_each * min(running, FEWEST_CANDIDATES)
     free = free_memory()
     if needed > free:
         raise NoRoom(

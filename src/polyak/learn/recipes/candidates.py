@@ -15,6 +15,9 @@ MOST_MODELS = 4000
 """How many models all candidates of a race may have, unless they are few: with hundreds of classes
 each candidate costs as much as hundreds of others. 250 classes leave room for 16 candidates."""
 BYTES_PER_FEATURE = 16
+PEAK_BYTES_PER_FEATURE = 40
+"""The same with the preconditioner's sums, while a bank is copied to drop some of its candidates.
+Four candidates of 2^25 features take 5.4 GB at most."""
 FEWEST_CANDIDATES = 4
 """So many may run however wide the rows are."""
 ROOM_FOR_MOVING = 12
