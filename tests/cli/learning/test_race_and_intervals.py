@@ -61,7 +61,7 @@ def test_intervals_are_shown(train_file: Path, tmp_path: Path) -> None:
     polyak("train", train_file, *options)
     low, high = weight_interval(LinearModel.load(tmp_path / "m"))
     found = json.loads(polyak("inspect", tmp_path / "m", "--json", "--top", 200).stdout)
-    assert {one["excludes_zero"] for one in found["heaviest"]} == {True, False}
+    assert len(found["heaviest"]) > 10
     for one in found["heaviest"]:
         place = one["feature"] - 1
         assert (one["low"], one["high"]) == (low[place, 0], high[place, 0])
@@ -114,7 +114,7 @@ def test_intervals_that_cannot_be_trusted_say_so(tmp_path: Path) -> None:
 def test_intervals_are_for_one_pass_of_the_race(train_file: Path, tmp_path: Path) -> None:
     command = ("train", train_file, "--model", tmp_path / "m", "--intervals")
     assert "one pass" in fails(*command, "--passes", 2, code=2)
-    assert "recipe='auto'" in fails(*command, "--recipe", "paper", code=2)
+    assert "--recipe auto" in fails(*command, "--recipe", "paper", code=2)
 
 
 def test_one_class(tmp_path: Path) -> None:
@@ -146,10 +146,9 @@ def test_every_summary_has_the_constants_loss_beside_ours(tmp_path: Path) -> Non
     assert recent.loss < 0.1 * recent.constant_loss
     for text in (said, polyak("inspect", tmp_path / "m").stdout):
         told = " ".join(text.split())
-        assert f"loss of later half {recent.loss:.6g} ± " in told
+        assert f"loss on rows left out {recent.loss:.6g} ± " in told
         assert f"loss of a constant {recent.constant_loss:.6g} r2 {recent.r2:.6g} " in told
-        # The headline comes first; the average over the model's past is called just that.
-        assert told.index("loss of later half") < told.index("loss since first row")
+        assert "since first row" not in told  # which had no say in the choice
         assert "progressive loss" not in told
     assert "A constant" in (tmp_path / "r.html").read_text()
     measured = json.loads(polyak("evaluate", tmp_path / "m", data, "--json").stdout)

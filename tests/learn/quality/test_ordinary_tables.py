@@ -113,7 +113,7 @@ def test_recipe_sgd_is_averaged_sgd_alone():
 
 @pytest.mark.parametrize(
     "setting",
-    [{"alpha": 1e-3}, {"eta0": 0.1}, {"average": 100}, {"step": "implicit"}],
+    [{"eta0": 0.1}, {"average": 100}, {"step": "implicit"}],
 )
 def test_who_sets_what_only_sgd_has_gets_sgd(setting):
     table, target = years(2000)

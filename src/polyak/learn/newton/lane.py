@@ -117,7 +117,7 @@ class NewtonLane(BlockLearning):
         done = self._finished()
         W = done._class_weights(done._known.W)
         W = W if place is None else W[:, place]
-        flat = np.ascontiguousarray(W).reshape(len(W), -1)
+        flat = np.ascontiguousarray(W).reshape(len(W), math.prod(W.shape[1:]))
         width = done.n_features if n_features is None else n_features
         return done.standard.read_out(flat, width, dtype)
 

@@ -44,6 +44,7 @@ from polyak.rows.taken import SomeRows, bits_of, taken
 
 Floats = NDArray[np.float64]
 
+NOTHING = "the first rows have no feature, and there is no intercept"
 TOO_MANY = "there are too many features"
 """Why the lane leaves, as a rule."""
 FAR = 100.0
@@ -101,6 +102,9 @@ class BlockLearning(BlockScoring):
             return
         self.standard.calibrate(first_rows)
         self._known = self._known.padded(self._columns)
+        if len(first_rows) and not self._columns:
+            self._leave(NOTHING)
+            return
         self._make_room()
 
     def _chose_features(self, first_rows: Rows) -> bool:

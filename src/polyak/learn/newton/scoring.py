@@ -123,7 +123,7 @@ class BlockScoring:
 
     def _products(self, begin: int, end: int) -> Floats:
         columns = len(self._known)
-        W = self._class_weights(self._known.W).reshape(columns, -1)
+        W = self._class_weights(self._known.W).reshape(columns, len(self.penalties) * self.outputs)
         scores = times(self._held.part(begin, end, columns), W, self.threads)
         return odds_of_classes(scores, self.outputs) if self.softmax else scores
 

@@ -54,8 +54,8 @@ def sums_left_out(
             known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
     alone = newton.sums_of(of_constant, targets, weights, limits)
     best = min(known, key=lambda place: (known[place][RATED], place))
-    if not lane.exact and not known[best][RATED] <= alone[RATED]:
-        scores = newton.fold_scores(rows, targets, weights, best, min(FOLDS, len(rows)))
+    if not lane.exact and len(rows) >= FOLDS and not known[best][RATED] <= alone[RATED]:
+        scores = newton.fold_scores(rows, targets, weights, best, FOLDS)
         known[best] = newton.sums_of(scores, targets, weights, limits)
     return {newton.numbers[place]: sums for place, sums in known.items()} | {
         constant.numbers[0]: alone
