@@ -300,10 +300,12 @@ def is_honest(case: Case) -> None:
 
     Its own standard error knows nothing of what its rows do not have, say a rare class: then the
     spread of fresh losses tells. One absurd row has a loss as absurd, which ``recent_loss_`` must
-    count and fresh rows do not have, so there is nothing to compare.
+    count and fresh rows do not have, so there is nothing to compare. Nor is there where classes
+    are separated and ``alpha=0``: a warning says that there is no finite optimum.
     """
     recent = case.fitted.recent_
-    if case.problem.is_absurd or recent.rows < ROWS_TO_JUDGE:
+    unpenalised = case.problem.classes and case.problem.penalty.get("alpha") == 0.0
+    if case.problem.is_absurd or recent.rows < ROWS_TO_JUDGE or unpenalised:
         return
     fresh = estimate(case.fresh_losses, case.fresh.weights)
     weights = case.table.weights
@@ -348,6 +350,8 @@ def is_not_worse_by_its_own_figures(case: Case) -> None:
     """
     recent = case.fitted.recent_
     if case.problem.is_absurd or case.problem.penalty.get("alpha") == 0.0:
+        return
+    if case.fitted.n_iter_ > 1:  # the figures are those of the first pass
         return
     if recent.rows >= ROWS_TO_JUDGE:
         most = recent.constant_loss + OWN_FIGURES * recent.loss_std_err

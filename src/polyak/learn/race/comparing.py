@@ -35,8 +35,9 @@ def sums_left_out(
     """Return the sums of the constant and of penalties over rows that they were fitted without.
 
     The rows are all that were learned. The penalties are those around the best one. Leaving a row
-    out by one Newton step overestimates its loss where classes are nearly separated: if the
-    constant seems better than all penalties, the best of them is refitted by folds.
+    out by one Newton step is wrong where classes are nearly separated, or weights hardly penalised:
+    if the constant seems better than all penalties, or the weights themselves are asked for, the
+    best of them, or the one asked for, is refitted by folds.
     """
     lane, bounded = newton.newton, constant.problem.classifies
     of_constant = constant.scores_left_out(targets, weights)
@@ -54,7 +55,10 @@ def sums_left_out(
             known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
     alone = newton.sums_of(of_constant, targets, weights, limits)
     best = min(known, key=lambda place: (known[place][RATED], place))
-    if not lane.exact and len(rows) >= FOLDS and not known[best][RATED] <= alone[RATED]:
+    if newton.stays:
+        best = newton.numbers.index(newton.stays[0])
+    one_step_will_do = lane.exact or (known[best][RATED] <= alone[RATED] and not newton.stays)
+    if len(rows) >= FOLDS and not one_step_will_do:
         scores = newton.fold_scores(rows, targets, weights, best, FOLDS)
         known[best] = newton.sums_of(scores, targets, weights, limits)
     return {newton.numbers[place]: sums for place, sums in known.items()} | {

@@ -47,7 +47,8 @@ from polyak.threads import on_threads
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
-"""Standard errors by which the constant must be better to replace a penalty that was given."""
+"""The constant replaces a penalty that was given if that is worse by this many standard errors, or
+this many times as bad."""
 NO_OPTIMUM = (
     "without a penalty there is no finite optimum, since a combination of features separates "
     f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; to predict, "
@@ -332,12 +333,18 @@ class Race:
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
 
     def _asked_for_or_constant(self, constant: int) -> int:
-        """Return the best candidate with the given penalty, unless it is clearly worse."""
-        known = {number: self.left_out[number][RATED] for number in self.left_out}
-        best = min(known.keys() - {constant}, key=known.__getitem__, default=self.best_by_loss())
+        """Return the best candidate with the given penalty, unless it is clearly worse.
+
+        Losses without a bound may have any standard error, so the ones compared must not be twice
+        the constant's either.
+        """
+        rated = self.history.rated(self.scored / 2, self.sums())
+        for number, sums in self.left_out.items():
+            rated[number] = sums[RATED] / max(sums[0], 1e-300)
+        best = min(self.left_out.keys() - {constant} or self.contenders, key=rated.__getitem__)
         asked_for, alone = self.recent(best), self.recent(constant)
-        worse = asked_for["loss"] - alone["loss"]
-        return best if worse <= CLEARLY * asked_for["loss_std_err"] else constant
+        within = asked_for["loss"] - alone["loss"] <= CLEARLY * asked_for["loss_std_err"]
+        return best if within and rated[best] <= CLEARLY * rated[constant] else constant
 
     def best_by_loss(self) -> int:
         """Return the number of the contender with the lowest loss since half of the rows."""
@@ -355,8 +362,8 @@ class Race:
         block Newton steps and the constant: averaged SGD is on its way to where they are. Where
         the weights themselves are asked for there is no choice, and they are made exact first.
         """
-        self._converge(rows, targets, weights)
-        if not self.can_compare(len(rows)):
+        has_optimum = self._converge(rows, targets, weights)
+        if not (has_optimum and self.can_compare(len(rows))):
             return
         newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
         constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
@@ -373,13 +380,17 @@ class Race:
         }
         return min(rated, key=lambda number: (rated[number], number), default=None)
 
-    def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+    def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+        """Make the weights that are asked for exact; return whether there is a finite optimum."""
+        has_optimum = True
         for lane in self.lanes:
             if lane.stays and isinstance(lane, NewtonRacer) and self.clock == self.scored:
                 with np.errstate(all="ignore"):
                     is_finite = lane.newton.converge(rows, targets, weights)
                 if not is_finite:
+                    has_optimum = False
                     warnings.warn(NO_OPTIMUM, stacklevel=2)
+        return has_optimum
 
     def sums(self) -> Floats:
         """Return each candidate's sums since the last milestone."""

@@ -40,11 +40,22 @@ def row_limits(lost: Floats, sizes: Floats, mean: float, largest: float) -> Floa
     sizes : array of shape (rows,)
         What is compared with ``largest``: weighted losses, or weights where targets are bounded.
     mean : float
-        The constant's mean loss.
+        The constant's mean loss. Where it is zero, as long as all targets are the same, there are
+        no limits: they would let a candidate lose for nothing.
     largest : float
         The largest size that counts in full, see `largest_size`.
+
+    Examples
+    --------
+    >>> row_limits(np.array([0.5, 2.0]), np.array([0.5, 2.0]), 1.0, 1.0)
+    array([[15. ,  1. ],
+           [30. ,  0.5]])
+    >>> row_limits(np.zeros(1), np.ones(1), 0.0, 0.0)
+    array([[inf,  1.]])
     """
     limits = np.empty((len(lost), 2))
+    if not (mean > 0 and largest > 0):
+        mean = largest = np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         limits[:, 0] = CAP * (lost + mean)
     limits[:, 1] = 1.0
@@ -83,6 +94,6 @@ def limits_of_all(lost: Floats, weights: Floats | None, *, bounded: bool) -> Flo
     own: Any = 1.0 if weights is None else weights
     sizes = np.broadcast_to(own, len(lost)) if bounded else own * lost
     largest = largest_size(sizes, len(lost))
-    share = row_limits(lost, sizes, 0.0, largest)[:, 1] * own
+    share = row_limits(lost, sizes, 1.0, largest)[:, 1] * own
     mean = float(share @ lost / share.sum()) if share.sum() > 0 else 0.0
     return row_limits(lost, sizes, mean, largest)
