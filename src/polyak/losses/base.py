@@ -46,8 +46,6 @@ class Loss:
     """Whether it has no curvature where scores are far off, so that a first step must be safe."""
     starts_at_constant: ClassVar[bool] = False
     """Whether learning begins with the best constant of the first rows as the intercept."""
-    largest_loss: ClassVar[float] = 20.0
-    """What one row may say against a penalty of Newton's steps, at most."""
     parameter: ClassVar[str | None] = None
     """What its parameter is called, if it has one."""
     elsewhere: ClassVar[dict[str, str]] = {}
@@ -158,13 +156,6 @@ class Loss:
     def predictions(self, scores: Floats) -> Floats:
         """Turn scores into what is predicted: through the link."""
         return scores
-
-    def noise(self, mean_loss: float, bend: float) -> float:
-        """Give the squared slopes of rows as a multiple of the Hessian, about.
-
-        ``bend`` is the mean curvature of rows.
-        """
-        return 2.0 * mean_loss / max(bend, 1e-300)
 
     def for_newton(self, rows: float, columns: int) -> Loss:
         """Give what Newton's steps minimise with so many rows: the loss, or a rounded one."""

@@ -30,7 +30,6 @@ class Rounded(Loss):
     name, title = "rounded", "rounded"
     classifies = False
     is_flat_far_away = True
-    largest_loss = math.inf
 
     def __init__(self, loss: Any, bandwidth: float) -> None:
         super().__init__()

@@ -95,9 +95,6 @@ class ModifiedHuber(Loss):
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
         return _balance(positive, negative)
 
-    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
-        return 4.0 * mean_loss / max(bend, 1e-300)
-
 
 class LogLoss(Loss):
     """The logistic loss: a score is the logarithm of the odds."""
@@ -149,9 +146,6 @@ class LogLoss(Loss):
 
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
         return np.asarray(np.log((positive + 0.5) / (negative + 0.5)))
-
-    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
-        return 1.0
 
 
 def _margin_left(score: Any, target: Any) -> Floats:

@@ -24,7 +24,6 @@ class _LogLink(Loss):
     classifies = False
     log_link = True
     starts_at_constant = True
-    largest_loss = math.inf
     wants: str
 
     def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
@@ -44,9 +43,6 @@ class _LogLink(Loss):
 
     def constant_of(self, targets: Floats, weights: Floats) -> float:
         return math.log(max(float(weights @ targets / weights.sum()), 1e-9))
-
-    def noise(self, mean_loss: float, bend: float) -> float:
-        return 2.0 * mean_loss
 
 
 class Poisson(_LogLink):

@@ -45,7 +45,6 @@ class _Robust(Loss):
 
     classifies = False
     starts_at_constant = True
-    largest_loss = math.inf
 
     @property
     def needs_rows(self) -> bool:
@@ -178,10 +177,6 @@ class Quantile(_Cornered):
     def predictions(self, scores: Floats) -> Floats:  # noqa: D102
         return np.sort(scores, axis=-1) if self.outputs > 1 else scores
 
-    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
-        spread = float(np.mean([tau * (1.0 - tau) for tau in self.parameters]))
-        return spread / max(bend, 1e-300)
-
 
 class EpsilonInsensitive(_Cornered):
     """The distance beyond epsilon, within which nothing is lost: support vector regression.
@@ -234,9 +229,6 @@ class EpsilonInsensitive(_Cornered):
         epsilon = self.parameters[0]
         ends = np.concatenate([targets - epsilon, targets + epsilon])
         return weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
-
-    def noise(self, mean_loss: float, bend: float) -> float:  # noqa: D102
-        return 1.0 / max(bend, 1e-300)
 
 
 def _landing(slope: Floats, away: Any, q: Any) -> Floats:
