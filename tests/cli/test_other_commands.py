@@ -113,7 +113,7 @@ class TestInspect:
         for words in (
             "squared_hinge",
             "block Newton steps, penalty",
-            "loss since first row",
+            "loss on rows left out",
             "4,000",
         ):
             assert words in shown

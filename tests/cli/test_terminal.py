@@ -55,10 +55,6 @@ def test_inspect(model_file: Path) -> None:
     assert re.search(r"feature +weight", shown)
 
 
-def test_demo() -> None:
-    assert "test error" in without_colours(on_terminal("demo"))
-
-
 def test_completion() -> None:
     assert "-F _shtab_polyak polyak" in on_terminal("completion", "bash")
 

@@ -90,15 +90,24 @@ def test_what_scores_add_up_to(kernels):
         np.where(rng.normal(size=150) > 0, 1.0, -1.0),
     )
     weights = rng.uniform(size=150)
-    sums, capped = progressive_sums(
-        "log_loss", scores[:, :, None], targets[:, None], weights, one_vs_rest=False
+    cap, share = rng.uniform(1.0, 40.0, size=150), rng.uniform(size=150)
+    limits = np.column_stack([cap, share])
+    sums = progressive_sums(
+        "log_loss", scores[:, :, None], targets[:, None], weights, limits, one_vs_rest=False
     )
     losses = get_loss("log_loss").value(scores, targets[:, None])
     wrong = (scores > 0) != (targets > 0)[:, None]
-    expected = [np.full(4, weights.sum()), weights @ losses, weights @ losses**2, weights @ wrong]
-    for name, found, sure in zip(SUMS, sums, expected, strict=False):
-        np.testing.assert_allclose(found, sure, rtol=1e-12, err_msg=name)
-    np.testing.assert_allclose(capped, weights @ np.minimum(losses, 20.0), rtol=1e-12)
+    within = np.minimum(losses, cap[:, None])
+    expected = {
+        "weight": np.full(4, weights.sum()),
+        "loss": weights @ losses,
+        "loss_squared": weights @ losses**2,
+        "error": weights @ wrong,
+        "rated": (weights * share) @ within,
+        "capped": (losses > cap[:, None]).sum(axis=0),
+    }
+    for name, sure in expected.items():
+        np.testing.assert_allclose(sums[SUMS.index(name)], sure, rtol=1e-12, err_msg=name)
 
 
 def test_what_does_not_fit_is_refused():
@@ -110,7 +119,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="differ in size"):
         _core.logistic_look(Z, targets[:4], None, Z @ W, None, 1)
     with pytest.raises(ValueError, match="differ in size"):
-        _core.logistic_sums(Z @ W, targets, np.ones(4), 20.0)
+        _core.logistic_sums(Z @ W, targets, np.ones(5), np.ones((4, 2)))
 
 
 @pytest.mark.parametrize("columns", [1, 7, 64, 101])
@@ -138,7 +147,7 @@ def test_a_matrix_without_a_factor_says_so(kernels):
 def test_two_threads_give_the_same_sums(kernels):
     rng = np.random.default_rng(0)
     scores, targets = rng.normal(size=(9000, 3)), np.where(rng.normal(size=9000) > 0, 1.0, -1.0)
-    given = (scores, targets, np.ones(9000), 20.0)
+    given = (scores, targets, np.ones(9000), rng.uniform(size=(9000, 2)))
     np.testing.assert_array_equal(_core.logistic_sums(*given, 2), _core.logistic_sums(*given, 1))
     Z, norms = rng.normal(size=(9000, 70)), np.empty((2, 9000))
     largest = [_core.block_norms(Z, norms[k], k + 1) for k in range(2)]

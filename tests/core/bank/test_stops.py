@@ -47,6 +47,7 @@ def test_notes_are_what_shorter_calls_would_have_left(kind, ordered, preconditio
             done = int(stop)
         if note is not None:
             np.testing.assert_array_equal(note, parts.fields())
+            parts.reset_progressive_sums()
     np.testing.assert_array_equal(whole.fields(), parts.fields())
     np.testing.assert_array_equal(whole.coef, parts.coef)
     np.testing.assert_array_equal(scores, part_scores)
