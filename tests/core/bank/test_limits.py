@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
@@ -23,6 +24,7 @@ def test_losses_count_within_the_limits_of_their_rows(step, softmax):
         loss="log_loss",
         alpha=[1e-3] * classes,
         schedule=Polynomial(0.5, 0.01, 0.75),
+        averaging=Averaging(start=0),
         step=step,
         outputs=np.arange(classes),
         one_vs_rest=softmax,
