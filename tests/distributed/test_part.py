@@ -140,7 +140,7 @@ class TestBadInput:
             ((np.ones((5, 19)), np.ones(5), None), "has 19 features, but there should be 20"),
             ((np.ones((5, 20)), np.ones(4), None), "has 5 rows, but 4 targets"),
             ((np.ones((5, 20)), np.ones(5), np.ones(6)), "has 5 rows, but 6 weights"),
-            ((np.full((5, 20), np.nan), np.ones(5), None), "row 0: a value is not finite"),
+            ((np.full((5, 20), np.nan), np.ones(5), None), "row 0: a value is missing"),
             (
                 (np.ones((5, 20)), np.arange(5.0), None),
                 "row 1 of those learned there has the label 0",

@@ -28,8 +28,13 @@ def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
 
 
 def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
-    """Return a reader of a table for dense rows that have a schema or, early, a missing value."""
-    if not reader.is_dense or (options.schema is None and not reader.has_missing_values()):
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
+
+    Rows of a given width are no table: whose features are more than its columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
         return reader
     from polyak.data.formats.array_tables import open_array_table
 

@@ -32,7 +32,7 @@ from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
 from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
-from polyak.estimators.running import ClassTotals, TargetSpread
+from polyak.estimators.running import ClassTotals
 
 __all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
 
@@ -299,9 +299,9 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         """
         result = self._fit_on_dask(X, y, sample_weight, None, multi_output=True)
         self._one_output_is_flat = getattr(y, "ndim", 1) == 1 and np.ndim(self.quantile) == 0
-        self._spread = TargetSpread()
-        self._spread.shift, self._spread.sums = result.run_counts.shift, result.run_counts.sums
         self._run = Run(result.learner, known=result.known(self._names()))
+        spread, counts = self._run.spread, result.run_counts
+        spread.shift, spread.sums = counts.shift, counts.sums
         return self
 
     def predict(self, X: Any) -> Any:
