@@ -101,7 +101,7 @@ def test_one_absurd_value_does_bounded_harm(where):
         y[700] += 1e3
     else:
         w[700] = 1e6
-    if where != "feature":  # least squares is not robust against these, whoever minimises it
+    if where != "feature":  # least squares itself is not robust against these
         least_squares.fit(X[:2000], y[:2000], sample_weight=w)
 
     def error(model):

@@ -37,7 +37,7 @@ def numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def robust_errors(fit: Any, X: pd.DataFrame, residuals: Any) -> Any:
-    """Give the standard errors of the jackknife (HC3) from a fit's leverages."""
+    """Return the standard errors of the jackknife (HC3) from a fit's leverages."""
     Z, leverages = sm.add_constant(X).to_numpy(), fit.get_influence().hat_matrix_diag
     bread = np.asarray(fit.cov_params()) / fit.scale
     pulls = Z * (np.asarray(residuals) / (1.0 - leverages))[:, None]

@@ -325,7 +325,7 @@ def is_not_worse_than_the_constant(case: Case) -> None:
     """Compare with the best constant of the training rows, on fresh rows.
 
     The model was chosen by as many rows as there are, so a choice is wrong only where the paired
-    difference exceeds the standard error that so many rows leave it. ``alpha=0`` is exempt: it
+    difference exceeds the standard error that its rows leave it. ``alpha=0`` is exempt: it
     asks for maximum likelihood, however bad that is. Any other given ``alpha`` is given up only if
     it is worse by two standard errors of ``recent_loss_``.
     """

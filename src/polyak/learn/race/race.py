@@ -417,7 +417,7 @@ class Race:
         return 1 if together else self.problem.outputs
 
     def measure(self, number: int, since: float = 0) -> dict[str, float]:
-        """Return how a candidate has done since so many rows; see `measure`."""
+        """Return how a candidate has done since row ``since``; see `history.measure`."""
         rows = self.scored - self.history.milestones[self.history.place(since)]
         sums = self.history.since(since, self.sums())[number]
         return measure(sums, rows, self._losses_per_row)
