@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 
 FOLDS = 5
 """Rows are left out in this many parts where weights are refitted."""
+AS_GOOD = 0.1
+"""Penalties whose losses differ by less than this many standard errors are equally good. Chosen on
+simulated tables of dummies and of dense columns, 60 to 2,000 rows: the first gain up to 10% of test
+loss at 200 and 500 rows, the others change by less than 1% on average."""
 
 
 def sums_left_out(
@@ -31,13 +35,16 @@ def sums_left_out(
     targets: NDArray[Any],
     weights: Floats | None,
     threads: int,
-) -> dict[int, Floats]:
-    """Return the sums of the constant and of penalties over rows that they were fitted without.
+) -> tuple[dict[int, Floats], int]:
+    """Return sums over rows that weights were fitted without, by candidate, and the best penalty.
 
-    The rows are all that were learned. The penalties are those around the best one. Leaving a row
-    out by one Newton step is wrong where classes are nearly separated, or weights hardly penalised:
-    if the constant seems better than all penalties, or the weights themselves are asked for, the
-    best of them, or the one asked for, is refitted by folds.
+    The rows are all that were learned. The sums are those of the constant and of the penalties
+    around the best one. Among equally good penalties the heaviest is the best: it is the safest
+    where rows tell nothing, as of a level without a positive row, whose weight has no lower bound.
+
+    Leaving a row out by one Newton step is wrong where classes are nearly separated, or weights
+    hardly penalised: if the constant seems better than all penalties, or the weights themselves are
+    asked for, the best of them, or the one asked for, is refitted by folds.
     """
     lane, bounded = newton.newton, constant.problem.classifies
     of_constant = constant.scores_left_out(targets, weights)
@@ -46,24 +53,39 @@ def sums_left_out(
         scores_of = newton.left_out(rows, targets, weights)
         path = [int(place) for place in np.argsort(lane.penalties)]
 
+        scores: dict[int, Floats] = {}
+
         def sums_of(place: int) -> Floats:
-            return newton.sums_of(scores_of(place), targets, weights, limits)
+            scores[place] = scores_of(place)
+            return newton.sums_of(scores[place], targets, weights, limits)
 
         if lane.can_leave_out(len(rows), LITTLE_WORK):
             known = {place: sums_of(place) for place in path}
         else:
             known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
     alone = newton.sums_of(of_constant, targets, weights, limits)
-    best = min(known, key=lambda place: (known[place][RATED], place))
     if newton.stays:
         best = newton.numbers.index(newton.stays[0])
+    else:
+        lowest = min(known, key=lambda place: (known[place][RATED], place))
+        losses = lane.losses_of(scores[lowest], targets)
+        most = known[lowest][RATED] + AS_GOOD * _rated_std_err(losses, limits, weights)
+        alike = [place for place in known if known[place][RATED] <= most]
+        best = max([lowest, *alike], key=lane.penalties.__getitem__)
     one_step_will_do = lane.exact or (known[best][RATED] <= alone[RATED] and not newton.stays)
     if len(rows) >= FOLDS and not one_step_will_do:
-        scores = newton.fold_scores(rows, targets, weights, best, FOLDS)
-        known[best] = newton.sums_of(scores, targets, weights, limits)
-    return {newton.numbers[place]: sums for place, sums in known.items()} | {
-        constant.numbers[0]: alone
-    }
+        refitted = newton.fold_scores(rows, targets, weights, best, FOLDS)
+        known[best] = newton.sums_of(refitted, targets, weights, limits)
+    sums = {newton.numbers[place]: own for place, own in known.items()}
+    return sums | {constant.numbers[0]: alone}, newton.numbers[best]
+
+
+def _rated_std_err(losses: Floats, limits: Floats, weights: Floats | None) -> float:
+    """Return the standard error of the sum of losses within the rows' limits."""
+    cap, share = limits.T
+    counts = share if weights is None else share * weights
+    rated = np.where(losses <= cap, losses, cap)
+    return float(np.linalg.norm(counts * (rated - counts @ rated / counts.sum())))
 
 
 def _around_the_best(

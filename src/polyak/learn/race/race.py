@@ -80,6 +80,7 @@ class Race:
         self.history = RaceHistory(len(candidates))
         # The sums of candidates over rows they were fitted without, where all rows were at hand.
         self.left_out: dict[int, Floats] = {}
+        self._best_penalty = -1  # the candidate that these sums prefer to all but the constant
 
     @property
     def clock(self) -> int:
@@ -369,16 +370,18 @@ class Race:
         constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
         threads = self.threads or processors()
         with np.errstate(all="ignore"):
-            self.left_out = sums_left_out(newton, constant, rows, targets, weights, threads)
+            found = sums_left_out(newton, constant, rows, targets, weights, threads)
+        self.left_out, self._best_penalty = found
 
     def _best_left_out(self) -> int | None:
-        """Return the candidate with the lowest loss of rows left out, if that is known."""
-        rated = {
-            number: sums[RATED]
-            for number, sums in self.left_out.items()
-            if self.constant_may_win or number != self.constant
-        }
-        return min(rated, key=lambda number: (rated[number], number), default=None)
+        """Return the best candidate on rows left out, if that is known."""
+        if not self.left_out:
+            return None
+        best, constant = self._best_penalty, self.constant
+        if self.constant_may_win and constant is not None:
+            rated = {number: self.left_out[number][RATED] for number in (best, constant)}
+            best = min(rated, key=rated.__getitem__)
+        return best
 
     def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
