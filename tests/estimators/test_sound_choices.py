@@ -109,3 +109,25 @@ def test_one_absurd_value_does_bounded_harm(where):
 
     ours = ASGDRegressor(random_state=0).fit(X[:2000], y[:2000], sample_weight=w)
     assert error(ours) < 1.05 * error(least_squares)
+
+
+def test_an_absurd_count_leaves_the_choice_to_bounded_steps():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(12_000, 10))
+    y = rng.poisson(np.exp(X @ rng.normal(0.0, 0.4, 10))).astype(float)
+    X, test, y, counts = X[:2000], X[2000:], y[:2000], y[2000:]
+    y[rng.integers(2000)] = 1e5
+    ours = ASGDRegressor(loss="poisson", random_state=0).fit(X, y)
+    alone = mean_poisson_deviance(counts, np.full(len(counts), y.mean()))
+    assert mean_poisson_deviance(counts, ours.predict(test)) < alone
+
+
+def test_the_constant_goes_on_where_all_weights_overflow():
+    rng = np.random.default_rng(3)
+    effects = rng.normal(size=10)
+    X = rng.standard_cauchy(size=(18_000, 10))
+    y = rng.poisson(np.exp(0.3 * np.arctan(X) @ effects)).astype(float)
+    with pytest.warns(UserWarning, match="all other candidates overflowed"):
+        ours = ASGDRegressor(loss="poisson", random_state=3).fit(X, y)
+    ours.partial_fit(X[:100], y[:100])
+    assert np.allclose(ours.predict(X[:5]), y.mean(), rtol=0.02)

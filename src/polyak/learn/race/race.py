@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DivergenceError
 from polyak.learn.centring import rows_at_a_time
 from polyak.learn.given import Given, Once
 from polyak.learn.newton.limits import UNPENALISED
@@ -47,12 +48,15 @@ from polyak.threads import on_threads
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
-"""The constant replaces a penalty that was given if that is worse by this many standard errors, or
-this many times as bad."""
+"""A candidate is clearly worse than another by this many standard errors, or this many times."""
 NO_OPTIMUM = (
     "without a penalty there is no finite optimum, since a combination of features separates "
     f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; to predict, "
     "leave the penalty to the race and ask for no intervals"
+)
+ONLY_CONSTANT = (
+    "the weights of all other candidates overflowed, so the model predicts a constant: look for "
+    "extreme values in the features, or take their logarithms or ranks"
 )
 
 
@@ -254,10 +258,14 @@ class Race:
         return self.lanes[: len(self.lanes) - len(free)], free
 
     def drop_who_left(self) -> None:
-        """Go on without the lanes that cannot."""
+        """Go on without the lanes that cannot, if need be with the constant alone."""
         staying = [lane for lane in self.lanes if not lane.has_left]
-        if all(isinstance(lane, ConstantLane) for lane in staying):
-            raise nobody_left(self.lanes, self.recipe)
+        if all(isinstance(lane, ConstantLane) for lane in staying) and self.contenders:
+            error = nobody_left(self.lanes, self.recipe)
+            is_choice = self.recipe.alpha == "auto" and self.constant_may_win and staying
+            if not is_choice or not isinstance(error, DivergenceError):
+                raise error
+            warnings.warn(ONLY_CONSTANT, stacklevel=2)
         if len(staying) < len(self.lanes):
             self.lanes = staying
 
@@ -360,8 +368,9 @@ class Race:
         """Find out who leads by leaving each of the rows, all that were learned, out in turn.
 
         Where rows are few that tells far more than what they lost one after the other. It is for
-        block Newton steps and the constant: averaged SGD is on its way to where they are. Where
-        the weights themselves are asked for there is no choice, and they are made exact first.
+        block Newton steps and the constant: averaged SGD is on its way to where they are, and only
+        where it is clearly better than they are nothing is found out. Where the weights themselves
+        are asked for there is no choice, and they are made exact first.
         """
         has_optimum = self._converge(rows, targets, weights)
         if not (has_optimum and self.can_compare(len(rows))):
@@ -371,7 +380,8 @@ class Race:
         threads = self.threads or processors()
         with np.errstate(all="ignore"):
             found = sums_left_out(newton, constant, rows, targets, weights, threads)
-        self.left_out, self._best_penalty = found
+            if not self._averaged_is_better(*found):
+                self.left_out, self._best_penalty = found
 
     def _best_left_out(self) -> int | None:
         """Return the best candidate on rows left out, if that is known."""
@@ -382,6 +392,22 @@ class Race:
             rated = {number: self.left_out[number][RATED] for number in (best, constant)}
             best = min(rated, key=rated.__getitem__)
         return best
+
+    def _averaged_is_better(self, left_out: dict[int, Floats], best: int) -> bool:
+        """Whether averaged SGD is clearly better than the best penalty is on rows left out.
+
+        One absurd target or weight can ruin every optimum, but moves averaged SGD by bounded steps.
+        The losses are of different rows, so each is compared with the constant's on the same rows.
+        """
+        if not (self.running_sgd and self.constant_may_win and self.constant is not None):
+            return False
+        recent = self.history.rated(self.scored / 2, self.sums())
+        averaged = min(self.running_sgd, key=recent.__getitem__)
+        measured = self.measure(averaged, self.scored / 2)
+        at_most = recent[averaged] * (1 + CLEARLY * measured["loss_std_err"] / measured["loss"])
+        alone = left_out[self.constant][RATED]
+        least = min(left_out[best][RATED], alone)
+        return bool(CLEARLY * at_most * alone < recent[self.constant] * least)
 
     def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
