@@ -404,10 +404,11 @@ class Race:
         recent = self.history.rated(self.scored / 2, self.sums())
         averaged = min(self.running_sgd, key=recent.__getitem__)
         measured = self.measure(averaged, self.scored / 2)
-        at_most = recent[averaged] * (1 + CLEARLY * measured["loss_std_err"] / measured["loss"])
+        loss, at_most = measured["loss"], measured["loss"] + CLEARLY * measured["loss_std_err"]
         alone = left_out[self.constant][RATED]
-        least = min(left_out[best][RATED], alone)
-        return bool(CLEARLY * at_most * alone < recent[self.constant] * least)
+        averaged_ratio = recent[averaged] * at_most / (recent[self.constant] * loss)
+        best_ratio = min(left_out[best][RATED], alone) / alone
+        return bool(CLEARLY * averaged_ratio < best_ratio)  # false where a constant loses nothing
 
     def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
