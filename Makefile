@@ -11,18 +11,24 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
 
-.PHONY: install demo test test-all lint bench bench-quick docs dist asan tsan fuzz neon clean \
+.PHONY: install demo test test-slow test-all coverage lint bench bench-quick docs dist asan tsan fuzz neon clean \
   fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders reproduce reproduce-quick reproduce-test
 
 install: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(PY) examples/demo.py
 	@echo; $(PY) -m reproduction.demo
+# Units, contracts and one example of each promise; then, in test-slow, kills, clusters, real data,
+# a browser, all of scikit-learn's checks and the matrix of sources and ways.
+PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.installed-test
-	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(patsubst %,--ignore=%,$(CLUSTERS))
-	$(PY) -m pytest $(CLUSTERS)
-test-all: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
-	$(PY) -m pytest -m "slow or not slow" tests src reproduction
+	$(PYTEST)
+test-slow: $(VENV)/.installed-test
+	$(PYTEST) -m slow $(patsubst %,--ignore=%,$(CLUSTERS))
+	$(PY) -m pytest -m slow $(CLUSTERS)
+test-all: test test-slow reproduce-test
+coverage: $(VENV)/.installed-test
+	$(PYTEST) -m "slow or not slow" --cov=polyak --cov-report=term:skip-covered
 # The paper's experiments: `make reproduce` takes 19 minutes on two cores and continues where it was
 # stopped; the quick run has smaller sizes, which decide few claims. Each writes a report.html.
 reproduce: $(VENV)/.installed-reproduce $(VENV)/.rivals
@@ -30,7 +36,7 @@ reproduce: $(VENV)/.installed-reproduce $(VENV)/.rivals
 reproduce-quick: $(VENV)/.installed-reproduce $(VENV)/.rivals
 	$(PY) -m reproduction --out build/reproduction-quick --scale 0.002
 reproduce-test: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
-	$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile reproduction
+	$(PYTEST) reproduction
 bench: $(VENV)/.installed-bench $(VENV)/.rivals
 	$(PY) -m benchmarks
 bench-quick: $(VENV)/.installed-bench $(VENV)/.rivals

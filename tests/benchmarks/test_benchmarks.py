@@ -4,11 +4,14 @@ import io
 import sys
 
 import numpy as np
+import pytest
 from benchmarks.runner import Contest, Contestant, Result, Target, in_process, run, speedup
 from benchmarks.text_files import lines
 from sklearn.datasets import load_svmlight_file
 
 from reproduction.datasets import rcv1_like
+
+pytestmark = pytest.mark.slow
 
 
 def contest(*contestants, **options):

@@ -14,6 +14,8 @@ from commands import fails, polyak, write
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import Engine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -17,6 +17,8 @@ from polyak.model.linear import LinearModel
 from polyak.storage.container import read_file
 from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS
 
+pytestmark = pytest.mark.slow
+
 AS_IS = ("--order", "as-is")  # else a file so small is learned in memory, in no time
 # Little is learned between two checkpoints, so that many kills come while one is written.
 SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")
@@ -89,24 +91,9 @@ def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.every(3)
-def test_a_dozen_kills(tmp_path: Path, kind: str) -> None:
+def test_kills_leave_no_trace(tmp_path: Path, kind: str) -> None:
     random.seed(kind)
-    assert survives(tmp_path, kind, kills=2, rows=3000, longest=0.1) >= 1
-
-
-@pytest.mark.slow
-def test_two_hundred_kills(tmp_path: Path) -> None:
-    random.seed(0)
-    kinds = list(KINDS)
-    alive = 0
-    for number in range(250):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        alive += survives(folder, kinds[number % len(kinds)], kills=1, rows=3000, longest=0.15)
-        if alive == 200:
-            return
-    raise AssertionError(f"only {alive} of 250 kills came in time")
+    assert survives(tmp_path, kind, kills=4, rows=3000, longest=0.1) >= 1
 
 
 def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
@@ -201,10 +188,7 @@ class TestInterrupted:
     @pytest.mark.parametrize("command", ["train", "predict", "convert", "evaluate"])
     @pytest.mark.parametrize(
         "delay",
-        [
-            *(0, 80, 300),
-            *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10, 20, 40, 120, 160, 200, 500)),
-        ],
+        [0, 20, 80, 300],
     )
     def test_as_it_begins(self, tmp_path: Path, model_file: Path, command: str, delay: int) -> None:
         """So many milliseconds after Python begins to import what polyak imports."""

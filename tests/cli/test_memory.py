@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FEATURES = 1 << 18
 
 # The peak of the process itself: what the kernel tells its parent begins with the parent's.

@@ -6,10 +6,15 @@ import pytest
 
 from polyak import _core
 
+BUILDS = [
+    pytest.param(build, marks=() if build == _core.kernels else pytest.mark.slow)
+    for build in _core.kernel_builds
+]
 
-@pytest.fixture(params=_core.kernel_builds)
+
+@pytest.fixture(params=BUILDS)
 def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run the test once with every build of the kernels that this processor can run."""
+    """Run the test with the build of the kernels in use, and in the slow tier with all others."""
     _core.use_kernels(request.param)
     yield request.param
     _core.use_kernels(_core.kernels)

@@ -31,6 +31,8 @@ from polyak.errors import ClusterError, DataError
 from polyak.learn.recipes import Recipe
 from polyak.model.features import FeatureMap
 
+pytestmark = pytest.mark.slow
+
 SLOWLY = 1 << 11  # so little text at a time that there is a middle to be killed in
 
 

@@ -18,6 +18,8 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 
+pytestmark = pytest.mark.slow
+
 
 def ratio(client: Client, folder: Path, recipe: Recipe, train: Any, test: Any) -> float:
     """Give the test loss of eight files on two workers over that of one pass over the rows."""

@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:

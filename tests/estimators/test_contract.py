@@ -25,23 +25,24 @@ from polyak import ASGDClassifier, ASGDRegressor, Learner
 DEPENDS_ON_ORDER = "a one-pass learner depends on the order of the rows; test_weights.py instead"
 VARIANTS = [
     ASGDClassifier(),
-    ASGDClassifier(loss="log_loss"),
+    ASGDClassifier(penalty="l1"),
+    ASGDClassifier(recipe="paper"),
+    ASGDRegressor(),
+    ASGDRegressor(loss="poisson"),
+]
+MORE_VARIANTS = [
     ASGDClassifier(loss="hinge"),
     ASGDClassifier(intervals=True),
-    ASGDClassifier(penalty="l1"),
-    ASGDRegressor(penalty="elasticnet", positive=True),
     ASGDClassifier(step="explicit", precondition=0),
-    ASGDRegressor(),
-    ASGDRegressor(intervals=True),
-    ASGDRegressor(loss="huber"),
-    ASGDRegressor(loss="quantile"),
-    ASGDRegressor(loss="poisson"),
-    ASGDRegressor(loss="gamma"),
-    ASGDClassifier(recipe="paper"),
     ASGDClassifier(recipe="paper", loss="log_loss"),
     ASGDClassifier(recipe="paper", loss="hinge"),
     ASGDClassifier(recipe="paper", step="implicit", precondition=0.5),
     ASGDClassifier(recipe="paper", average=False, shuffle=False),
+    ASGDRegressor(penalty="elasticnet", positive=True),
+    ASGDRegressor(intervals=True),
+    ASGDRegressor(loss="huber"),
+    ASGDRegressor(loss="quantile"),
+    ASGDRegressor(loss="gamma"),
     ASGDRegressor(recipe="paper"),
     ASGDRegressor(recipe="paper", step="implicit", precondition=1),
 ]
@@ -59,6 +60,12 @@ def expected_failures(estimator: object) -> dict[str, str]:
 
 @parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(MORE_VARIANTS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks_of_more_variants(estimator, check):
     check(estimator)
 
 

@@ -30,9 +30,13 @@ MOST = {
     "mnist": (0.075, 0.04),
 }
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the folder of real sets"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("POLYAK_DATA"),
+        reason="POLYAK_DATA does not name the folder of real sets",
+    ),
+]
 
 
 def costs(name):

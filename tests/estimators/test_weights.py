@@ -74,7 +74,7 @@ SHORT_STEPS = {"eta0": 0.002, "alpha": 0.0, "average": True}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-@pytest.mark.every(4)
+@pytest.mark.slow
 def test_integer_weights_match_repeated_rows_on_the_mean_of_200_shuffles(estimator):
     rows = 300
     X, y = problem(estimator, rows, seed=2)

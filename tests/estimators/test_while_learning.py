@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from polyak import ASGDClassifier, ASGDRegressor
@@ -92,9 +94,8 @@ READ: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", READ)
-@pytest.mark.parametrize("kind", ["classifier", "regressor"])
-@pytest.mark.every(4)
+@settings(max_examples=2)
+@given(what=st.sampled_from(sorted(READ)), kind=st.sampled_from(["classifier", "regressor"]))
 def test_reading_an_estimator_while_it_learns(kind: str, what: str) -> None:
     X, y = problem(kind)
     read = READ[what]

@@ -10,9 +10,9 @@ import gzip
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from polyak.data.formats.registry import FORMATS, SUFFIXES, WRITTEN
 from polyak.data.open import open_stream
 from polyak.exports import SUFFIXES as EXPORTED
 from polyak.model.linear import LinearModel
+
+pytestmark = pytest.mark.slow
 
 ROWS = 400
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -125,8 +127,12 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return learn
 
 
-@pytest.mark.parametrize(("suffix", "to"), list(product(READ, TO)))
-@pytest.mark.every(7)
+def in_turn(*kinds: Sequence[str]) -> list[tuple[str, ...]]:
+    """Pair each of the longest list with those of the others in turn, so that each occurs."""
+    return [tuple(kind[n % len(kind)] for kind in kinds) for n in range(max(map(len, kinds)))]
+
+
+@pytest.mark.parametrize(("suffix", "to"), in_turn(list(READ), list(TO)))
 def test_converted_and_learned(suffix: str, to: str, learned: Any, tmp_path: Path) -> None:
     """What is learned from the converted file is what is learned from the source."""
     source, needed, model = learned(suffix)
@@ -173,11 +179,10 @@ BY = {"onnx": _by_onnx, "skops": _by_skops, "liblinear": _by_liblinear}
 
 def exports() -> list[Any]:
     ends = [suffix for suffix, format in EXPORTED.items() if format in BY]
-    return list(product([".svm", ".vw", ".csv", ".npz"], ["two", "three", "number"], ends))
+    return in_turn([".svm", ".vw", ".csv", ".npz"], ["two", "three", "number"], ends)
 
 
 @pytest.mark.parametrize(("suffix", "task", "end"), exports())
-@pytest.mark.every(5)
 def test_exported_and_predicted(
     suffix: str, task: str, end: str, learned: Any, tmp_path: Path
 ) -> None:

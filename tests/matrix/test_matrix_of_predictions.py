@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sources import BINARY, FILES, PIPES, SOURCES, Source, matrix_and_targets, rows
+from sources import BINARY, FILES, PIPES, Source, matrix_and_targets, rows
 from ways import done, started, train
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -16,16 +18,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of_every_form() -> list[object]:
-    """List the sources; plain files and gz from pipes are quick."""
-    quick = [*(one for one in FILES if not one.packing), *(p for p in PIPES if p.packing == "gz")]
-    return [
-        pytest.param(source, id=str(source), marks=() if source in quick else pytest.mark.slow)
-        for source in SOURCES
-    ]
+    """List plain files, and pipes of gz."""
+    plain = [source for source in FILES if not source.packing]
+    pipes = [source for source in PIPES if source.packing == "gz"]
+    return [pytest.param(source, id=str(source)) for source in plain + pipes]
 
 
 @pytest.mark.parametrize("source", of_every_form())
-@pytest.mark.every(3)
 def test_same_predictions(source: Source, folder: Path, tmp_path: Path) -> None:
     model, plain = folder / f"{source.form}.polyak", folder / f"{source.form}.txt"
     if not plain.exists():

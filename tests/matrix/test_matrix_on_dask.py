@@ -13,12 +13,14 @@ from pathlib import Path
 import dask
 import pytest
 from model_bytes import differences
-from sources import FILES, TEXT, Source, rows
+from sources import TEXT, Source, rows
 from ways import done
 
 from distributed import LocalCluster
 from polyak.cli import main
 from polyak.model.linear import LinearModel
+
+pytestmark = pytest.mark.slow
 
 ROWS, PARTS = 21_000, 3
 
@@ -36,12 +38,9 @@ def clusters() -> Iterator[list[str]]:
 
 
 def sources() -> list[object]:
-    """List the sources; one of each kind of reader is quick."""
-    quick = [Source(form) for form in ("svm", "vw", "csv", "parquet", "npz")]
-    return [
-        pytest.param(source, id=str(source), marks=() if source in quick else pytest.mark.slow)
-        for source in FILES
-    ]
+    """List a source of each kind of reader."""
+    chosen = [Source(form) for form in ("svm", "vw", "csv", "parquet", "npz")]
+    return [pytest.param(source, id=str(source)) for source in chosen]
 
 
 def written(source: Source, folder: Path) -> list[str]:

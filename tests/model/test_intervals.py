@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -54,15 +53,6 @@ def coverage(loss, features, correlation, rows, runs):
 def test_coverage_of_replicas(loss):
     # Of 40 runs of 5 weights the share has a standard error of about 1.6%.
     assert 0.90 <= coverage(loss, 5, 0.5, 20_000, 40) <= 0.995
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("loss", "features", "correlation", "rows"),
-    list(product(("squared_error", "log_loss"), (5, 20), (0.0, 0.5), (20_000, 100_000))),
-)
-def test_coverage_of_replicas_over_400_runs(loss, features, correlation, rows):
-    assert 0.93 <= coverage(loss, features, correlation, rows, 400) <= 0.97
 
 
 def fitted(kind, classes=2, rows=4000, **settings):

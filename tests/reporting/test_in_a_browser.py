@@ -61,7 +61,10 @@ frame.onload = () => {{
 frame.srcdoc = {page};
 </script>"""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here"),
+]
 
 
 KINDS = [

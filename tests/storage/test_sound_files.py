@@ -139,8 +139,8 @@ def refused(error: ModelFileError, path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, *NEWTON])
-@pytest.mark.every(3)
 def test_models(tmp_path: Path, kind: str, step: int) -> None:
     model = train(job(kind, tmp_path)).model
     assert model is not None
@@ -168,7 +168,7 @@ def test_models(tmp_path: Path, kind: str, step: int) -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS, *NEWTON, "first rows", "sparse first rows"])
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.every(3)
+@pytest.mark.slow
 def test_checkpoints(tmp_path: Path, kind: str, step: int) -> None:
     work = job(kind, tmp_path)
 

@@ -75,7 +75,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("suffix", both(SUFFIXES))
-@pytest.mark.every(3)
+@pytest.mark.slow
 def test_read(suffix: str, tmp_path: Path) -> None:
     format = SUFFIXES[suffix.lower()]
     source = tmp_path / f"rows{suffix}"

@@ -286,7 +286,7 @@ def kinds(model: LinearModel) -> list[tuple[str, float, float]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.every(4)
+@pytest.mark.slow
 def test_a_variant_gives_the_model_of_the_plain_file(
     variant: str, plain: tuple[LinearModel, Path], tmp_path: Path
 ) -> None:

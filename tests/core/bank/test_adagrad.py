@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
@@ -51,10 +52,12 @@ def bank_of(loss, rates, p, alpha=0.0, **more):
     )
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "hinge", "modified_huber"])
-@pytest.mark.parametrize("p", [0.5, 0.625, 0.4])
-@pytest.mark.parametrize("sparse", [False, True])
+@settings(max_examples=5)
+@given(
+    loss=st.sampled_from(["log_loss", "squared_hinge", "hinge", "modified_huber"]),
+    p=st.sampled_from([0.5, 0.625, 0.4]),
+    sparse=st.booleans(),
+)
 def test_as_plain_formulas_say(loss, p, sparse):
     X, y = rows()
     rates = [Polynomial(g, 1.0 / g, p) for g in (0.3, 1.0, 2.0)]

@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from problems import LOSSES, RATE, distance, make_bank, problem, stored
 from scipy.optimize import brentq
 
@@ -43,12 +45,14 @@ def expected(loss: str, implicit: bool, p: float, averaging: Averaging) -> refer
     )
 
 
-@pytest.mark.parametrize("start", ["auto", 0])
-@pytest.mark.parametrize("power", [0.0, 3.0], ids=["uniform", "cubic"])
-@pytest.mark.parametrize("p", [0.0, 0.25, 0.5, 1.0])
-@pytest.mark.parametrize("step", ["explicit", "implicit"])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    start=st.sampled_from(["auto", 0]),
+    power=st.sampled_from([0.0, 3.0]),
+    p=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    step=st.sampled_from(["explicit", "implicit"]),
+)
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.every(8)
 def test_every_choice_agrees_with_the_reference(loss, step, p, power, start, kernels):
     averaging = Averaging(start, power)
     want = expected(loss, step == "implicit", p, averaging)

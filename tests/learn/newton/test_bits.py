@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
@@ -38,10 +40,12 @@ def in_batches(lane, rows, y, weights, sizes):
         begin += size
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.every(3)
+@settings(max_examples=6)
+@given(
+    loss=st.sampled_from(LOSSES),
+    kind=st.sampled_from(["dense", "float32", "sparse"]),
+    weighted=st.booleans(),
+)
 def test_batches_leave_no_trace(loss, kind, weighted):
     rows, y = rows_of(kind), targets_of(loss)
     rng = np.random.default_rng(0)
@@ -98,10 +102,12 @@ def test_sums_and_scores_at_any_row(loss):
     np.testing.assert_allclose(notes[4][1], losses[65:1000].sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("stop", [10, 64, 3000, 4096, 8000])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.every(3)
+@settings(max_examples=6)
+@given(
+    loss=st.sampled_from(LOSSES),
+    stop=st.integers(1, 8000),
+    kind=st.sampled_from(["dense", "sparse"]),
+)
 def test_a_stop_leaves_no_trace(loss, stop, kind):
     rows, y = rows_of(kind), targets_of(loss)
     straight, first = (NewtonLane(loss, rows[:1000], intervals=True) for _ in range(2))

@@ -84,7 +84,7 @@ def test_a_table_that_fits_one_block_is_solved_like_a_batch(loss, n):
 
 @pytest.mark.parametrize("loss", CURVED)
 @pytest.mark.parametrize("design", ["correlated", "far away", "rare class", "rare features"])
-@pytest.mark.every(4)
+@pytest.mark.slow
 def test_one_pass_comes_as_close_as_batch(loss, design):
     """The excess over the truth's own loss is at most a tenth more than that of the batch."""
     n, d = 40_000, 20
@@ -173,7 +173,7 @@ def real(name):
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name == "covtype" else ()) for name in REAL],
 )
-@pytest.mark.every(3)
+@pytest.mark.slow
 def test_one_pass_over_a_real_set(name, loss):
     from batch_optimum import OPTIMUM
 

@@ -13,9 +13,13 @@ from polyak import ASGDClassifier
 from polyak.losses import get_loss
 from reproduction.datasets import load
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the folder of real sets"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("POLYAK_DATA"),
+        reason="POLYAK_DATA does not name the folder of real sets",
+    ),
+]
 
 # The test loss over that of the batch optimum, at most: for log_loss and squared_hinge.
 BOUNDS = {
@@ -67,7 +71,7 @@ def ratio(name, loss, shuffles):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", [name for name in BOUNDS if name not in LARGE])
-@pytest.mark.every(2)
+@pytest.mark.slow
 def test_close_to_the_batch_optimum(name, loss):
     assert ratio(name, loss, 2) <= BOUNDS[name][LOSSES.index(loss)] + MARGIN
 

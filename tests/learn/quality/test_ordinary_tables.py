@@ -16,6 +16,8 @@ from sklearn.linear_model import Ridge
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.losses import get_loss
 
+pytestmark = pytest.mark.slow
+
 
 def years(rows, seed=0):
     """Give a table with a year, and a target that the year explains almost wholly."""
