@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from polyak.estimators.parameters import keep
 from polyak.losses import Loss, get_loss
 from reproduction.rivals.base import CLASSIFICATION, COUNT, POSITIVE, Rival
 
@@ -76,7 +75,11 @@ class Batch(Rival):
         tol: float = 1e-9,
         max_iter: int = 5000,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:

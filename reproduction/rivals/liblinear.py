@@ -11,7 +11,6 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from polyak.estimators.parameters import keep
 from reproduction.rivals.base import COUNT, POSITIVE, Rival
 
 
@@ -68,7 +67,12 @@ class LIBLINEAR(Rival):
         tol: float = 1e-4,
         random_state: Any = 0,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:

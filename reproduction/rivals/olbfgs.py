@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from polyak.estimators.parameters import keep
 from polyak.learn.schedules import mean_squared_length
 from polyak.rows.sparse import Rows, core_arrays
 from reproduction.rivals import _kernels
@@ -103,7 +102,15 @@ class OLBFGS(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.memory = memory
+        self.eta0 = eta0
+        self.tau = tau
+        self.damping = damping
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
 
     @property
     def eta0_(self) -> float:

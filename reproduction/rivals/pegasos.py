@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.estimators.parameters import keep
 from polyak.rows.sparse import Rows, core_arrays
 from reproduction.rivals import _kernels
 from reproduction.rivals.base import COUNT, StreamingRival
@@ -65,7 +64,11 @@ class Pegasos(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
 
     def _new_stream(self) -> Stream:
         return Stream(self._begin, sample=1, unit=int(self.batch_size))

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from polyak.estimators.parameters import keep
 from polyak.learn.schedules import CALIBRATION_ROWS, largest_squared_length
 from polyak.rows.sparse import Rows
 from reproduction.rivals.base import CLASSIFICATION, POSITIVE, StreamingRival
@@ -68,7 +67,12 @@ class SGD(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.decay = decay
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
 
     @property
     def eta0_(self) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from polyak.estimators.parameters import keep
 from polyak.rows.sparse import Rows
 from reproduction.rivals.base import CLASSIFICATION, StreamingRival
 from reproduction.rivals.calibrate import INTERCEPT_RATE, SAMPLE, best_gamma0
@@ -62,7 +61,10 @@ class SGD2(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
 
     @property
     def eta0_(self) -> float:

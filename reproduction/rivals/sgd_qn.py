@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from polyak.estimators.parameters import keep
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 from reproduction.rivals import _kernels
 from reproduction.rivals.base import COUNT, StreamingRival
@@ -84,7 +83,12 @@ class SGDQN(StreamingRival):
         fit_intercept: bool = True,
         max_iter: int = 1,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.skip = skip
+        self.rule = rule
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
 
     @property
     def eta0_(self) -> float:

@@ -49,5 +49,5 @@ def test_passes_are_counted(times: int) -> None:
 
 def test_a_model_without_a_report_says_so() -> None:
     model = LinearModel(np.ones((2, 1)), np.zeros(1), "squared_error")
-    with pytest.raises(AttributeError, match="does not say how it was learned"):
+    with pytest.raises(AttributeError, match="has no training report"):
         ASGDRegressor.from_model(model).progressive_loss_  # noqa: B018

@@ -113,7 +113,7 @@ def test_several_outputs_are_several_models():
         np.testing.assert_allclose(together.coef_[output], alone.coef_, rtol=1e-9)
     column = PaperRegressor(random_state=0).fit(X, y[:, :1])
     assert column.predict(X).shape == (3000, 1)
-    with pytest.raises(ValueError, match="y has 2 outputs, but there were 3"):
+    with pytest.raises(ValueError, match="y has 2 outputs, but the first call had 3"):
         together.partial_fit(X, y[:, :2])
 
 

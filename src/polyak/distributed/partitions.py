@@ -14,7 +14,7 @@ from polyak.data.open import open_stream
 from polyak.distributed.plan import Shard
 from polyak.distributed.run_counts import RunCounts
 from polyak.errors import DataError
-from polyak.estimators.frames import encode_with_names
+from polyak.estimators.inputs import encode_with_names
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch
 

@@ -1,4 +1,4 @@
-"""scikit-learn's face: estimators that hand rows to the learner and give its model to the user."""
+"""The scikit-learn estimators."""
 
 from polyak.estimators.classifier import ASGDClassifier
 from polyak.estimators.regressor import ASGDRegressor

@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters and passes."""
+"""What the classifier and the regressor share: input checks, passes and batches."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 
 from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError, RowError
-from polyak.estimators.frames import (
-    ROWS_TO_TELL,
+from polyak.estimators.fitted import FittedAttributes
+from polyak.estimators.inputs import (
+    SCHEMA_ROWS,
     encode_with_names,
+    fill_missing,
     find_schema,
+    head,
+    is_float_array,
+    join_data,
+    means_of,
     needs_schema,
     table_of,
 )
-from polyak.estimators.joining import head, joined
-from polyak.estimators.learned import Learned
-from polyak.estimators.means import filled, is_plain, means_of
 from polyak.estimators.run import Run, draw_seed
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -55,8 +58,8 @@ _CHECKS: dict[str, Any] = {
 }
 
 
-class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
-    """Averaged stochastic gradient descent behind scikit-learn's interface."""
+class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
+    """Input checks, passes and batches of the estimators."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
@@ -81,9 +84,12 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     }
 
     _schema: Schema | None = None
-    _means: Floats | None = None  # of the columns: what a missing value is where there is no schema
-    _first: Data | None = None  # all rows so far, until there are ROWS_TO_TELL of them
-    _hashed = FeatureNames.of({})  # the names of words in frames
+    # The column means of arrays, which replace missing values in rows to predict.
+    _means: Floats | None = None
+    # All rows so far, as long as there are fewer than SCHEMA_ROWS.
+    _first: Data | None = None
+    # The names of the hashed words of frames.
+    _hashed = FeatureNames.of({})
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -91,17 +97,17 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
-    # -- what comes in -------------------------------------------------------------------------
+    # -- input ---------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Any:
-        """Return rows to predict, in the representation that was learned."""
+        """Return rows to predict, encoded like the rows learned from."""
         X = X if is_frame(X) else self._numbers(X, reset=False)
         return as_rows(self._encoded(X, names=0)[0])
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
-        """Return all rows to fit and their targets; the representation is chosen from all rows."""
-        # One look at many rows instead of three: the means are finite only if all numbers are.
-        means = means_of(X) if reset and is_plain(X) else None
+        """Return all rows to fit and their targets, checked and encoded."""
+        # The means are finite only if all values are: one look at the rows instead of three.
+        means = means_of(X) if reset and is_float_array(X) else None
         finite = means is not None and bool(np.isfinite(means).all())
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
@@ -115,10 +121,10 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         return rows, y
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
-        """Return a batch to learn from; while all rows so far are few, return all of them.
+        """Return a batch to learn from; all rows so far as long as there are fewer than 1000.
 
-        The representation depends on the first rows, so it is chosen again until there are enough
-        of them: where calls of ``partial_fit`` end makes no difference.
+        The encoding depends on the first rows, so it is chosen again until there are enough of
+        them. This way the model does not depend on how the rows are split into calls.
         """
         begun = hasattr(self, "_run")
         if not is_frame(X):
@@ -129,22 +135,22 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         if not begun or self._first is not None:
             if self._first is not None:
                 parts.insert(0, self._first)
-            whole = joined(parts)
-            self._choose_representation(head(whole.rows, ROWS_TO_TELL))
-            few = len(whole.targets) < ROWS_TO_TELL
+            whole = join_data(parts)
+            self._choose_representation(head(whole.rows, SCHEMA_ROWS))
+            few = len(whole.targets) < SCHEMA_ROWS
             self._first = copy.deepcopy(whole) if few else None
         encoded = []
         for part in parts:
             rows, names = self._encoded(part.rows)
             self._hashed = self._hashed.together(names)
             encoded.append(part._replace(rows=rows))
-        return joined(encoded)
+        return join_data(encoded)
 
     def _choose_representation(self, X: Any, means: Floats | None = None) -> None:
-        """Choose from rows how they are represented: by a schema if words or values are missing."""
+        """Choose the encoding: a schema where there are words or missing values, else numbers."""
         self._schema, self._means, self._hashed = None, None, FeatureNames.of({})
         if needs_schema(X):
-            self._know_columns(X)
+            self._set_columns(X)
             self._schema = find_schema(X)
             return
         X = self._numbers(X, reset=True) if is_frame(X) else X
@@ -157,16 +163,16 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             self._means = means
 
     def _encoded(self, X: Any, names: int | None = None) -> tuple[Any, FeatureNames]:
-        """Return a frame or numbers in the chosen representation, and the names of its words."""
+        """Encode a frame or an array; return the rows and the names of their hashed words."""
         if self._schema is None:
             X = self._numbers(X, reset=False) if is_frame(X) else X
-            return filled(X, self._means, type(self).__name__), FeatureNames.of({})
+            return fill_missing(X, self._means, type(self).__name__), FeatureNames.of({})
         if not (is_frame(X) and hasattr(self, "feature_names_in_")):
             X = self._table(self._numbers(X, reset=False) if is_frame(X) else X)
         return encode_with_names(X, self._schema, names)
 
     def _numbers(self, X: Any, *, reset: bool, finite: bool = False) -> Any:
-        """Return numbers, some of which may be missing, with scikit-learn's own checks."""
+        """Return an array or sparse matrix, which may contain NaN, with scikit-learn's checks."""
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
             validate_data(
@@ -185,24 +191,24 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         return y
 
     def _table(self, X: Any) -> Any:
-        """Return numbers as a table, whose columns have the names of the frame learned from."""
+        """Return an array as a table with the column names of the frame learned from."""
         if sparse.issparse(X):
             raise ValueError(
-                f"this {type(self).__name__} has learned from a table, which sparse rows are not; "
-                "pass a frame or an array"
+                f"this {type(self).__name__} has learned from a table and cannot read a sparse "
+                "matrix; pass a frame or an array"
             )
         places = (f"x{place}" for place in range(X.shape[1]))
         return table_of(X, list(getattr(self, "feature_names_in_", places)))
 
-    def _know_schema(self, schema: Schema | None) -> None:
-        """Take up what the columns of frames mean, where the model is of a table."""
+    def _set_schema(self, schema: Schema | None) -> None:
+        """Set the schema of a model that was learned from a table."""
         self._schema = schema
         if schema is not None:
             self.feature_names_in_ = np.array([one.name for one in schema.columns], dtype=object)
             self.n_features_in_ = len(schema.columns)
 
-    def _know_columns(self, X: Any) -> None:
-        """Remember the columns of a frame that is encoded, as scikit-learn does of others."""
+    def _set_columns(self, X: Any) -> None:
+        """Set ``feature_names_in_`` and ``n_features_in_`` from a frame that is encoded."""
         names = [str(name) for name in getattr(X, "column_names", X.columns)]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
@@ -211,7 +217,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         if sample_weight is None:
             return None
         if partial and np.shape(sample_weight) == (X.shape[0],) and not np.any(sample_weight):
-            return np.zeros(X.shape[0])  # a batch may be empty; it is fit that needs a row
+            return np.zeros(X.shape[0])  # partial_fit accepts a batch without weight, fit does not
         weights: Floats = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
@@ -222,8 +228,8 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
     # -- the run -------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> tuple[LinearModel, Floats]:
-        """Return the scores of rows, and the model: a moment later there may be another."""
-        now = copy.copy(self)
+        """Return the model and the scores of rows."""
+        now = copy.copy(self)  # another thread may replace the model meanwhile
         model = now._fitted().model
         return model, model.scores(now._rows(X))
 
@@ -233,7 +239,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         estimator = cls(loss=loss.name, **parameter_given(loss))
         estimator._run = Run(None, model)
         estimator.n_features_in_ = model.n_features
-        estimator._know_schema(model.features.schema)
+        estimator._set_schema(model.features.schema)
         estimator.n_iter_ = 1
         return estimator
 
@@ -259,11 +265,11 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         )
 
     def _loss_text(self) -> str:
-        """Write the loss down, with its parameter if it has one."""
+        """Return the loss as text, with its parameter if it has one."""
         return loss_text(self.loss)
 
     def _names(self) -> Mapping[int, str]:
-        """Name the features: the columns of a frame of numbers, or the words of others."""
+        """Return the names of features: columns of a numeric frame, else the hashed words."""
         names = getattr(self, "feature_names_in_", ())
         return self._hashed if self._schema is not None else dict(enumerate(map(str, names)))
 
@@ -272,7 +278,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         return rng
 
     def _new_run(self, seed: int, labels: NDArray[Any] | None = None, outputs: int = 1) -> Run:
-        self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
+        self.__dict__.pop("_run", None)  # if this fit fails, the estimator is not fitted
         recipe = self._recipe(seed)
         classes = None if labels is None else np.arange(len(labels))
         schema = self._schema
@@ -282,24 +288,24 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         return Run(learner, known=Known(features=features, labels=labels, names=MOST_NAMES))
 
     def _going_on(self) -> bool:
-        """Whether ``fit`` goes on from what was learned."""
+        """Whether ``fit`` continues from the previous fit."""
         return bool(self.warm_start) and hasattr(self, "_run")
 
     def _same_run(self) -> Run:
-        """Give the run to go on with, if it is still the one that the parameters describe."""
+        """Return the run to continue; raise if a parameter has changed since it began."""
         run = self._run
         if run.learner is None:
             raise ValueError(
-                f"this {type(self).__name__} was made from a model, which says how to predict but "
-                "not how to go on learning"
+                f"this {type(self).__name__} was made from a model and can only predict; fit with "
+                "warm_start=False to learn a new one"
             )
         begun = run.learner.recipe
         now = self._recipe(begun.seed)
         for name in begun.__slots__:
             if getattr(begun, name) != getattr(now, name):
                 raise ValueError(
-                    f"learning began with {name}={getattr(begun, name)!r} and cannot go on with "
-                    f"{name}={getattr(now, name)!r}; fit with warm_start=False to begin anew"
+                    f"learning began with {name}={getattr(begun, name)!r} and cannot continue with "
+                    f"{name}={getattr(now, name)!r}; fit with warm_start=False to start over"
                 )
         return run
 
@@ -311,7 +317,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         targets: NDArray[Any],
         weights: Floats | None,
     ) -> None:
-        """Learn ``max_iter`` passes, each in an order of its own."""
+        """Learn ``max_iter`` passes, each in a random order of its own if ``shuffle``."""
         data = Data(X, targets, weights)
 
         def learn(learner: Learner, order: NDArray[np.int64] | None, number: int) -> None:
@@ -335,7 +341,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             shuffle=self.shuffle,
         )
         self._learn(run)
-        run.know_names(self._names())
+        run.set_feature_names(self._names())
         run.passed(passes)
         self._first = None
         self.n_iter_ = passes
@@ -344,12 +350,12 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             warnings.warn(found, stacklevel=3)
 
     def _passes(self, X: Any, rows: int) -> int | None:
-        """Say how many passes to make; None where the rows themselves will tell."""
+        """Return the number of passes; None where a held-out part of the rows decides."""
         if self.max_iter != "auto":
             if self.intervals and self.max_iter > 1:
                 warnings.warn(
-                    f"intervals are for rows seen once; after {self.max_iter} passes they are too "
-                    'narrow. max_iter="auto" makes one',
+                    f"intervals assume that each row is seen once; after {self.max_iter} passes "
+                    'they are too narrow. max_iter="auto" makes one pass',
                     stacklevel=4,
                 )
             return int(self.max_iter)
@@ -357,19 +363,19 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _transaction(self) -> Iterator[Self]:
-        """Yield a copy to learn with, which this estimator becomes unless something is refused."""
+        """Yield a copy to learn with; its state replaces this one's unless an error is raised."""
         learner = self._run.learner if hasattr(self, "_run") else None
         with nullcontext() if learner is None else learner.lock:
             changed = copy.copy(self)
             try:
                 yield changed
             except DivergenceError:
-                self.__dict__.pop("_run", None)  # what has overflowed is not to be predicted with
+                self.__dict__.pop("_run", None)  # overflowed weights must not predict
                 raise
             self.__dict__.update(changed.__dict__)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> None:
-        """Learn from a batch: what is known of it changes nothing before all of it is valid."""
+        """Learn from a batch, after all of it was checked."""
         run = self._same_run() if hasattr(self, "_run") else None
         first = self._first
         data = self._batch(X, y, sample_weight, **checks)
@@ -389,7 +395,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         except RowError as error:
             earlier = 0 if first is None else len(first.targets)
             raise RowError(error.row - earlier, error.what) from error
-        run.know_names(self._names())
+        run.set_feature_names(self._names())
         self.n_iter_ = 1
         self._run = run
 
@@ -402,7 +408,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         order: NDArray[np.int64] | None = None,
         number: int = 0,
     ) -> None:
-        """Learn rows of pass ``number``; without any, finish with those kept back."""
+        """Learn rows in pass ``number``; without rows, learn those the learner holds back."""
         if run.learner is not None:
             run.learner.threads = threads_of_jobs(getattr(self, "n_jobs", None))
         try:
@@ -411,19 +417,19 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
             else:
                 run.learn(X, targets, weights, order, again=number > 0)
         except DivergenceError:
-            self.__dict__.pop("_run", None)  # what has overflowed is not to be predicted with
+            self.__dict__.pop("_run", None)  # overflowed weights must not predict
             raise
         learner = run.learner
         if self.verbose and X is not None and learner is not None and learner.race is not None:
             print(
                 f"pass {number + 1}: {learner.rows_seen} rows learned, "
-                f"loss {learner.recent()['loss']:.6g} on the later half before it was learned"
+                f"loss {learner.recent()['loss']:.6g} on the later half, before it was learned"
             )
 
     def _parts(
         self, order: NDArray[np.int64] | None, rows: int
     ) -> Iterator[NDArray[np.int64] | None]:
-        """Give all rows at once; or, with something to print, cut where their number doubles."""
+        """Yield all rows at once; with ``verbose``, cut where their number doubles."""
         if not self.verbose:
             yield order
             return
@@ -435,17 +441,17 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
 
 
 def _dtypes(X: Any) -> list[Any]:
-    """Return the types to keep; any other is converted to the first."""
+    """Return the dtypes to keep; any other is converted to the first."""
     types: Any = ()
     if is_frame(X):
         types = X.dtypes if hasattr(X, "dtypes") else X.schema.types
-    # Of these, scikit-learn asks only pandas for the type, and takes the first for the others.
+    # scikit-learn asks only pandas frames for their dtype and converts others to the first.
     narrow = len(types) > 0 and {str(t).lower() for t in types} <= {"float32", "float"}
     return [np.float32, np.float64] if narrow else [np.float64, np.float32]
 
 
 def _canonical(X: Any) -> Any:
-    if sparse.issparse(X) and not X.has_canonical_format:  # the core wants no feature twice
+    if sparse.issparse(X) and not X.has_canonical_format:  # the core refuses duplicate entries
         X = X.copy()
         X.sum_duplicates()
     return X

@@ -1,4 +1,4 @@
-"""The classifier."""
+"""ASGDClassifier."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 
 from polyak.estimators.base import BaseASGD
-from polyak.estimators.labels import LearnsLabels, classes_of, codes_of, has_labels, predicted
-from polyak.estimators.parameters import keep
+from polyak.estimators.labels import classes_of, codes_of, has_labels, truths
 from polyak.estimators.run import Run, draw_seed
-from polyak.estimators.running import ClassTotals
+from polyak.estimators.running_sums import ClassTotals
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
@@ -25,84 +26,84 @@ from polyak.training.in_memory import Data
 Floats = NDArray[np.float64]
 
 
-class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[misc]
-    """A linear classifier learned by averaged stochastic gradient descent, in one pass.
+class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
+    """A linear classifier learned in one pass, by averaged SGD or block Newton steps.
 
-    Several classes are learned while each row is read once: with ``log_loss`` together, as in
-    multinomial logistic regression; with other losses or penalties side by side, one against the
-    rest. Several labels a row, ``y`` being a matrix of zeros and ones, have a model each.
+    More than two classes are learned in the same pass: with ``log_loss`` as multinomial logistic
+    regression, with other losses or penalties one against the rest. For multilabel targets, ``y``
+    being an indicator matrix, each label has a model of its own.
 
     Parameters
     ----------
     loss : {"log_loss", "squared_hinge", "hinge", "modified_huber"}, default="log_loss"
-        Every loss gives probabilities: the hinge losses through a calibration learned in the same
-        pass, from each row's score before it was learned.
+        Every loss has probabilities: those of the hinge losses come from a calibration fitted in
+        the same pass to each row's score before the row was learned.
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
         chosen by the race, and 1e-4 in the paper's recipe. 0 is no penalty.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
-        None is no penalty: maximum likelihood, by Newton steps where features are few. Beside
-        squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights are
-        exactly zero then: where the batch optimum's are for up to 1024 features, nearly so
-        where there are more.
+        None is no penalty: maximum likelihood, by Newton steps where features are few. The
+        elastic net is ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``. With an L1
+        part, the same weights are exactly zero as at the batch optimum for up to 1024 features,
+        and nearly the same for more.
     l1_ratio : float, default=0.5
-        Of "elasticnet"; with "l1" it is 1.
+        The L1 share of "elasticnet"; 1 for "l1".
     positive : bool, default=False
-        Whether no weight may be negative.
+        Whether to constrain the weights to be non-negative.
     recipe : {"auto", "sgd", "paper"}, default="auto"
-        What "auto" stands for in the other parameters. With "auto", many candidates learn side
-        by side in the same pass, those that fall behind drop out, and the winner is the model.
-        What is set is kept and no longer searched. Where features are few, block Newton steps are
-        among the candidates, unless something is set that only averaged SGD has; "sgd" is the race
-        without them. With "paper", what Xu's paper says.
+        How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
+        same pass, those that fall behind are eliminated, and the winner is the model. Parameters
+        that you set are not searched. Where features are few, block Newton steps are among the
+        candidates, unless you set a parameter that only averaged SGD has; "sgd" is the race
+        without them. "paper" follows Xu's paper.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
-        The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
-        largest squared norm of the first 1000 rows, with shorter steps on any longer row; a
-        value of your own is used as it is and can make the weights overflow, which raises
-        `polyak.errors.DivergenceError`.
+        The initial learning rate. In the paper's recipe "auto" is ``1 / M``, where ``M`` is the
+        largest squared norm of the first 1000 rows, with shorter steps on rows with a larger
+        norm. A value that you set is used as it is; if it makes the weights overflow,
+        `polyak.errors.DivergenceError` is raised.
     decay : float or "auto", default="auto"
         ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; ``alpha`` in the
         paper's recipe.
     power_t : float or "auto", default="auto"
         "auto" is 3/4.
     average : "auto", bool or int, default="auto"
-        When averaging begins: True at once, an int after that row, False never: the model is then
-        the last iterate. "auto" is at once, later rows counting more; in the paper's recipe, as
-        soon as an average would have done better than the iterate itself.
+        When averaging begins: True at once, an int after that row, False never, so that the model
+        is the last iterate. "auto" is at once, with larger weights for later iterates; in the
+        paper's recipe, as soon as the average has a lower loss than the iterate itself.
     step : {"auto", "explicit", "implicit"}, default="auto"
-        An implicit step takes the slope where it arrives, and is stable at any learning rate.
-        "auto" is implicit; explicit in the paper's recipe.
+        An implicit step evaluates the gradient after the step, and is stable at any learning
+        rate. "auto" is implicit; explicit in the paper's recipe.
     precondition : {"auto", 0, 0.25, 0.5, 1}, default="auto"
-        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much. "auto" is
-        chosen by the race, and 0 in the paper's recipe.
+        The power ``p`` of a diagonal preconditioner: the step of coordinate ``j`` is multiplied by
+        ``(mean of x_j^2 so far) ** -p``. "auto" is chosen by the race, and 0 in the paper's recipe.
     max_iter : int or "auto", default="auto"
-        How many passes `fit` makes over the rows; `partial_fit` always makes one. "auto" is one
+        The number of passes of `fit` over the rows; `partial_fit` always makes one. "auto" is one
         from 30,000 rows on, in the paper's recipe and with ``intervals``. Fewer rows are learned
-        again for as long as the loss on a random tenth, held back until the end, falls.
+        again as long as the loss on a random tenth, held out until the end, falls.
     shuffle : bool, default=True
-        Whether `fit` takes the rows in a random order, a new one each pass.
+        Whether `fit` learns the rows in random order, a new one each pass.
     intervals : bool, default=False
-        Whether to keep in the same pass what standard errors and intervals need: where block
-        Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
-        weights of the rows. See `coef_interval` and `predict_interval`. The model is then the fit
-        that the intervals belong to, not the candidate that predicts best; a warning says so where
-        another is clearly better. They are for rows seen once, so `fit` makes one pass unless
-        ``max_iter`` says otherwise.
+        Whether to estimate standard errors and confidence intervals in the same pass: from the
+        sandwich covariance of the weights where block Newton steps learn, otherwise from 32
+        bootstrap replicas with random row weights. See `coef_interval` and `predict_interval`. The
+        model is then the fit that the intervals belong to, not the candidate that predicts best; a
+        warning is issued if another is clearly better. The intervals assume that each row is seen
+        once, so `fit` makes one pass unless ``max_iter`` is set.
     multi_class : {"auto", "ovr"}, default="auto"
-        "ovr" learns a model for each of several classes against the rest with ``log_loss`` too, as
-        ``intervals`` and the paper's recipe do.
+        "ovr" learns one model per class against the rest with ``log_loss`` too, as ``intervals``
+        and the paper's recipe do.
     class_weight : dict, "balanced" or None, default=None
-        The weight of each class's rows. "balanced" weighs classes inversely to how often they
-        are: in `fit` among all rows, in `partial_fit` among the rows so far.
+        The weight of each class's rows. "balanced" weights are inversely proportional to the class
+        frequencies: in `fit` those of all rows, in `partial_fit` those of the rows so far.
     warm_start : bool, default=False
-        Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
+        Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
-        Orders the rows, and weighs them for ``intervals``.
+        The source of the random order of the rows and of the replicas' row weights.
     n_jobs : int or None, default=None
-        How many threads learn. Candidates that differ in ``precondition`` can learn at the same
-        time, so more than three have nothing to do. None and -1 are as many as this process has
-        processors, -2 one less. The model does not depend on it.
+        The number of threads. Candidates that differ in ``precondition`` learn in parallel, so
+        more than three threads do not help. None and -1 are all processors available to this
+        process, -2 all but one. The model does not depend on it.
     verbose : int, default=0
         Print the progressive loss each time the number of rows has doubled.
 
@@ -114,40 +115,41 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-        Only where the columns of X have names that are all strings.
+        Only if the names of all columns of X are strings.
     n_iter_ : int
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
     method_ : {"newton", "averaged SGD", "adaptive SGD", "constant"}
-        How the model was learned: by block Newton steps or by averaged SGD, whichever won;
-        or not at all, if a constant was better.
+        The method of the winning candidate; "constant" if no candidate beat the best constant.
     learning_rate_ : Bunch
         The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Newton steps have none.
     average_start_ : array of shape (1 or n_classes,)
-        The row after which averaging began; NaN where it has not.
+        The row after which averaging began; NaN where it has not begun.
     last_coef_ : array of shape (1 or n_classes, n_features)
         The weights of the last iterate.
     recent_loss_ : float
-        How good the model is: its mean loss on the later half of the rows, each scored before it
-        was learned; of `fit` with few rows, on each of them by weights found without it. Of several
-        classes that are learned together it is minus the logarithm of the probability of the row's
-        own, else the sum over the models. Rows count with their weights, and only the first time.
+        An honest estimate of the loss without held-out rows: the mean over the later half of the
+        rows, each scored before it was learned; for `fit` on few rows, the leave-one-out loss. For
+        multinomial log-loss it is minus the logarithm of the true class's probability, otherwise
+        the sum over the outputs. Rows count by their weights, and only in the first pass.
     constant_loss_ : float
-        What the best constant lost on the same rows.
+        The loss of the best constant on the same rows.
     recent_ : Bunch
-        ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
-        ``constant_loss`` of the same estimate; ``left_out`` is true where rows were left out in
-        turn, and ``capped`` the number of losses that counted in part in the choice.
+        ``rows``, ``loss``, ``loss_std_err`` (with several outputs, an upper bound), ``error`` and
+        ``constant_loss`` of the same estimate; ``left_out`` is true for leave-one-out estimates,
+        and ``capped`` the number of losses that were capped when candidates were compared.
     progressive_loss_ : float
-        The mean loss since the first row: an average over the model's whole past.
-    progressive_loss_std_err_ : float, with several models a bound on it
+        The mean loss over all rows, each scored before it was learned.
+    progressive_loss_std_err_ : float
+        Its standard error; with several outputs, an upper bound on it.
     progressive_score_ : float
-        The accuracy, measured in the same way.
+        The accuracy over all rows, each predicted before it was learned.
     candidates_ : list of dict
-        Every candidate: its settings, the rows it survived (``rows``), its ``progressive_loss``
-        and its ``curve`` of loss against rows.
-    best_candidate_ : dict, the one that won
+        Every candidate of the race: its settings, the number of rows it learned (``rows``), its
+        ``progressive_loss`` and its ``curve`` of loss against rows.
+    best_candidate_ : dict
+        The winner.
     coef_std_err_, intercept_std_err_ : arrays in the shape of ``coef_`` and ``intercept_``
         Standard errors, with ``intervals``.
 
@@ -172,6 +174,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
     }
 
     classes_: NDArray[Any]
+    _sparse_labels = False
 
     def __init__(
         self,
@@ -199,11 +202,37 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.intervals = intervals
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     @classmethod
     def from_model(cls, model: LinearModel) -> Self:
-        """Make an estimator that predicts with a model, but cannot go on learning it.
+        """Return an estimator that predicts with a model, but cannot learn any further.
 
         Parameters
         ----------
@@ -251,22 +280,22 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more rows, in the order they stand.
+        """Learn from a batch of rows, in the order they are given.
 
-        However the rows are split over calls, the model is the same: that of one ``fit`` with
-        ``shuffle=False``, unless the stream drifts. `fit` has all rows at hand: with ``intervals``
-        or without a penalty it goes over them until the weights are at their optimum. The first
-        1000 rows are kept back until they are all there, since the learning rate is found from
-        them; what is asked meanwhile is answered as if no more came.
-        They also decide what the columns of a frame mean and whether a value may be missing, as
-        the guide to tables describes. A batch that is refused changes nothing.
+        The model does not depend on how the rows are split into calls: it is that of one ``fit``
+        with ``shuffle=False``, unless the stream drifts. (`fit` holds all rows: with ``intervals``
+        or without a penalty it iterates until the weights are optimal.) The learning rate is
+        calibrated on the first 1000 rows, which are held back until then; a prediction made
+        before that uses the rows so far. They also decide the schema of a frame and whether values
+        may be missing, as the guide to tables describes. A batch that raises an error changes
+        nothing.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         classes : array of shape (n_classes,), optional
-            All classes there can be; the first call needs it.
+            All classes that can occur; required in the first call.
         sample_weight : array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
@@ -286,7 +315,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         return 1.0 - self._figure("progressive_error")
 
     def decision_function(self, X: Any) -> Floats:
-        """Score rows: above zero means the second of two classes, the highest wins among several.
+        """Return scores: above zero means the second of two classes, else the highest wins.
 
         Parameters
         ----------
@@ -312,10 +341,10 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         """
         model, scores = self._scores(X)
         found = model.predict_from_scores(scores)
-        return predicted(found, as_sparse=self._sparse_labels) if model.multilabel else found
+        return sparse.csr_matrix(found) if model.multilabel and self._sparse_labels else found
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give the probability of each class.
+        """Return the probability of each class.
 
         Parameters
         ----------
@@ -329,7 +358,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         return model.proba_from_scores(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Give the logarithm of the probability of each class.
+        """Return the logarithm of the probability of each class.
 
         Parameters
         ----------
@@ -339,24 +368,26 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         -------
         array of shape (n_samples, n_classes)
         """
-        with np.errstate(divide="ignore"):  # the logarithm of zero is what it should be
+        with np.errstate(divide="ignore"):  # a probability of zero has the logarithm -inf
             return np.log(self.predict_proba(X))
 
     def predict_interval(
         self, X: Any, level: float = 0.95, kind: str = "score"
     ) -> tuple[Floats, Floats]:
-        """Give the interval that holds what a model of endless rows would say, for each row.
+        """Return a confidence interval for each row's score or probability.
+
+        It covers the prediction of the model that infinitely many rows would lead to.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         level : float, default=0.95
         kind : {"score", "proba"}, default="score"
-            Whether of what `decision_function` gives or of what `predict_proba` does.
+            Whether the interval is of `decision_function` or of `predict_proba`.
 
         Returns
         -------
-        low, high : two arrays in the shape of what that method gives
+        low, high : two arrays in the shape of what that method returns
 
         Examples
         --------
@@ -386,10 +417,30 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
         self._totals = ClassTotals(len(classes))
         return self._new_run(seed, labels=classes)
 
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, going_on: bool) -> Self:
+        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True)
+        targets = self._indicators(y, first=not going_on)
+        weights = self._weights(sample_weight, X, partial=False)
+        rng = self._generator()
+        run = self._same_run() if going_on else self._new_labels(draw_seed(rng), targets)
+        self._fit(run, rng, X, targets, weights)
+        return self
+
+    def _indicators(self, y: Any, *, first: bool) -> Floats:
+        """Return a dense indicator matrix, and remember whether ``y`` was sparse."""
+        if self.class_weight is not None:
+            raise ValueError("class_weight cannot be used with multilabel targets")
+        self._sparse_labels = sparse.issparse(y)
+        return truths(y, None if first else len(self.classes_))
+
+    def _new_labels(self, seed: int, targets: Floats) -> Run:
+        self.classes_ = np.arange(targets.shape[1])
+        return self._new_run(seed, labels=self.classes_, outputs=targets.shape[1])
+
     def _encoded_targets(self, y: Any, weights: Floats | None) -> NDArray[Any]:
-        """Return the numbers of classes, or zeros and ones where a row has several labels."""
+        """Return class codes, or an indicator matrix for multilabel targets."""
         if y.ndim == 2:
-            return self._truths(y, first=not hasattr(self, "_run"))
+            return self._indicators(y, first=not hasattr(self, "_run"))
         check_classification_targets(y)
         return codes_of(y, self.classes_, weights)
 
@@ -408,7 +459,7 @@ class ASGDClassifier(LearnsLabels, ClassifierMixin, BaseASGD):  # type: ignore[m
     def _class_weighted(
         self, codes: NDArray[np.int64], classes: NDArray[Any], weights: Floats | None, balanced: Any
     ) -> Floats | None:
-        """Multiply the rows' weights by those of their classes."""
+        """Return the rows' weights times their class weights."""
         if self.class_weight is None:
             return weights
         if isinstance(self.class_weight, str):

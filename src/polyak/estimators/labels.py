@@ -1,28 +1,25 @@
-"""Labels as learners take them: numbers of classes; or zeros and ones, where a row has several."""
+"""Targets of a classifier: class codes, or an indicator matrix where a row has several labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from polyak.estimators.run import Run, draw_seed
 from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
 
 MANY_ROWS, MOST_NUMBERS = 10_000, 1024
-"""Of at least so many labels that are truths, or integers from so short a range, a table tells what
-there is, and where; for others they are sorted or hashed, which takes ten times as long."""
+"""From ``MANY_ROWS`` rows on, labels that are booleans or integers from a range shorter than
+``MOST_NUMBERS`` are found through a lookup table, ten times as fast as by sorting."""
 
 
 def has_labels(y: Any) -> bool:
-    """Tell whether targets are several labels a row, as scikit-learn understands them.
+    """Whether targets are a multilabel indicator matrix, by scikit-learn's definition.
 
     Examples
     --------
@@ -41,32 +38,27 @@ def has_labels(y: Any) -> bool:
 
 
 def truths(y: Any, labels: int | None = None) -> Floats:
-    """Give labels as an array of zeros and ones, of as many columns as there were before."""
+    """Return an indicator matrix as a dense array; raise unless it has ``labels`` columns."""
     dense = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     if labels is not None and dense.shape[1] != labels:
-        raise ValueError(f"y has {dense.shape[1]} labels, but there were {labels} at first")
+        raise ValueError(f"y has {dense.shape[1]} labels, but the first call had {labels}")
     others = np.argwhere((dense != 0.0) & (dense != 1.0))
     if len(others):
         row, label = others[0].tolist()
         raise ValueError(
-            f"row {row} of y has {dense[row, label]:g} for label {label}: several labels are zeros "
-            "and ones"
+            f"row {row} of y has {dense[row, label]:g} for label {label}; a multilabel y contains "
+            "only 0 and 1"
         )
     return dense
 
 
-def predicted(found: NDArray[Any], *, as_sparse: bool) -> Any:
-    """Give predicted labels in the form that those to learn from had."""
-    return sparse.csr_matrix(found) if as_sparse else found
-
-
 def present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-    """Leave out the targets of rows without weight."""
+    """Return the targets of rows whose weight is not zero."""
     return y if weights is None else y[weights != 0]
 
 
 def classes_of(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-    """Give the labels there are, in order; refuse what is none, with scikit-learn's error."""
+    """Return the sorted distinct labels; raise scikit-learn's error for regression targets."""
     there = present(y, weights)
     least = _least_of_many(there)
     if least is None:
@@ -77,7 +69,7 @@ def classes_of(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:
-    """Return the place of each label among the sorted classes; raise where one is not there."""
+    """Return the index of each label in the sorted classes; raise where one is unknown."""
     rows = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     there = present(y, weights)
     found = _by_table(there, classes)
@@ -99,7 +91,7 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> 
 
 
 def _least_of_many(y: NDArray[Any]) -> int | None:
-    """Give the least of many labels that are integers from a short range; None for others."""
+    """Return the smallest of many integer labels from a short range; None for other labels."""
     if y.ndim != 1 or y.dtype.kind not in "bi" or len(y) < MANY_ROWS:
         return None
     least, most = int(y.min()), int(y.max())
@@ -116,42 +108,3 @@ def _by_table(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64] | Non
     table[places[inside]] = np.flatnonzero(inside)
     codes = table[y.astype(np.intp) - least]
     return None if codes.min() < 0 else codes
-
-
-class LearnsLabels:
-    """What a classifier does with several labels: they have a model each, in the same bank."""
-
-    classes_: NDArray[Any]
-    class_weight: Any
-    _sparse_labels = False
-    _fit: Any
-    _generator: Any
-    _new_run: Callable[..., Run]
-    _rows_and_targets: Any
-    _same_run: Any
-    _weights: Any
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, going_on: bool) -> Self:
-        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True)
-        targets = self._truths(y, first=not going_on)
-        weights = self._weights(sample_weight, X, partial=False)
-        rng = self._generator()
-        run = self._same_run() if going_on else self._new_labels(draw_seed(rng), targets)
-        self._fit(run, rng, X, targets, weights)
-        return self
-
-    def _truths(self, y: Any, *, first: bool) -> Floats:
-        """Return labels as zeros and ones, and remember whether they came as sparse rows."""
-        if self.class_weight is not None:
-            raise ValueError("class_weight is for classes, of which a row has one, not for labels")
-        self._sparse_labels = sparse.issparse(y)
-        return truths(y, None if first else len(self.classes_))
-
-    def _new_labels(self, seed: int, targets: Floats) -> Run:
-        self.classes_ = np.arange(targets.shape[1])
-        return self._new_run(seed, labels=self.classes_, outputs=targets.shape[1])

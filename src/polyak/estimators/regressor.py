@@ -1,4 +1,4 @@
-"""The regressor."""
+"""ASGDRegressor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
-from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run, draw_seed
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
@@ -24,85 +23,84 @@ Floats = NDArray[np.float64]
 
 
 class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
-    """A linear regression learned by averaged stochastic gradient descent, in one pass.
+    """A linear regression learned in one pass, by averaged SGD or block Newton steps.
 
-    Several outputs are learned side by side while each row is read once.
+    Several outputs are learned in the same pass.
 
     Parameters
     ----------
     loss : str, default="squared_error"
-        What is minimised. "squared_error" is half the squared distance, for means. "huber" and
-        "epsilon_insensitive" grow with the distance itself where it is large, so that outliers
-        count less. "quantile" is for medians and other quantiles. "poisson", for counts, and
-        "gamma", for amounts above zero, have a log link: what is predicted is the exponential of
-        a linear function.
+        "squared_error" is half the squared residual, for means. "huber" and
+        "epsilon_insensitive" are linear for large residuals, so that outliers count less.
+        "quantile" is for medians and other quantiles. "poisson", for counts, and "gamma", for
+        positive amounts, have a log link: the prediction is the exponential of a linear function.
     epsilon : float or "auto", default="auto"
-        Of "huber": up to where the loss is a square. Of "epsilon_insensitive": up to where it is
-        zero. In units of the target; "auto" is 1.345 or 0.1 times the robust scale of the
-        residuals of the first 1000 rows.
+        For "huber", the residual up to which the loss is quadratic; for "epsilon_insensitive", up
+        to which it is zero. In units of the target; "auto" is 1.345 or 0.1 times the robust scale
+        of the residuals of the first 1000 rows.
     quantile : float or list of float, default=0.5
-        Of "quantile": which. Several, rising, are learned side by side and predicted in columns
-        that do not cross.
+        For "quantile", the quantile to predict. Several, in increasing order, are learned in the
+        same pass and predicted in columns that do not cross.
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
         chosen by the race, and 1e-4 in the paper's recipe. 0 is no penalty.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
-        None is no penalty: maximum likelihood, by Newton steps where features are few. Beside
-        squares, ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``: weights are
-        exactly zero then: where the batch optimum's are for up to 1024 features, nearly so
-        where there are more.
+        None is no penalty: maximum likelihood, by Newton steps where features are few. The
+        elastic net is ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``. With an L1
+        part, the same weights are exactly zero as at the batch optimum for up to 1024 features,
+        and nearly the same for more.
     l1_ratio : float, default=0.5
-        Of "elasticnet"; with "l1" it is 1.
+        The L1 share of "elasticnet"; 1 for "l1".
     positive : bool, default=False
-        Whether no weight may be negative.
+        Whether to constrain the weights to be non-negative.
     recipe : {"auto", "sgd", "paper"}, default="auto"
-        What "auto" stands for in the other parameters. With "auto", many candidates learn side
-        by side in the same pass, those that fall behind drop out, and the winner is the model.
-        What is set is kept and no longer searched. Where features are few, block Newton steps are
-        among the candidates, unless something is set that only averaged SGD has; "sgd" is the race
-        without them. With "paper", what Xu's paper says.
+        How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
+        same pass, those that fall behind are eliminated, and the winner is the model. Parameters
+        that you set are not searched. Where features are few, block Newton steps are among the
+        candidates, unless you set a parameter that only averaged SGD has; "sgd" is the race
+        without them. "paper" follows Xu's paper.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
-        The learning rate's first value. In the paper's recipe "auto" is one over ``M``, the
-        largest squared norm of the first 1000 rows, with shorter steps on any longer row; a
-        value of your own is used as it is and can make the weights overflow, which raises
-        `polyak.errors.DivergenceError`.
+        The initial learning rate. In the paper's recipe "auto" is ``1 / M``, where ``M`` is the
+        largest squared norm of the first 1000 rows, with shorter steps on rows with a larger
+        norm. A value that you set is used as it is; if it makes the weights overflow,
+        `polyak.errors.DivergenceError` is raised.
     decay : float or "auto", default="auto"
         ``a`` of the learning rate ``eta0 * (1 + a * eta0 * t) ** -power_t``; ``alpha`` in the
         paper's recipe.
     power_t : float or "auto", default="auto"
         "auto" is 2/3.
     average : "auto", bool or int, default="auto"
-        When averaging begins: True at once, an int after that row, False never: the model is then
-        the last iterate. "auto" is at once, later rows counting more; in the paper's recipe, as
-        soon as an average would have done better than the iterate itself.
+        When averaging begins: True at once, an int after that row, False never, so that the model
+        is the last iterate. "auto" is at once, with larger weights for later iterates; in the
+        paper's recipe, as soon as the average has a lower loss than the iterate itself.
     step : {"auto", "explicit", "implicit"}, default="auto"
-        An implicit step takes the slope where it arrives, and is stable at any learning rate.
-        "auto" is implicit; explicit in the paper's recipe.
+        An implicit step evaluates the gradient after the step, and is stable at any learning
+        rate. "auto" is implicit; explicit in the paper's recipe.
     precondition : {"auto", 0, 0.25, 0.5, 1}, default="auto"
-        ``p``: coordinate ``j`` moves by ``(mean of x_j^2 so far) ** -p`` times as much. "auto" is
-        chosen by the race, and 0 in the paper's recipe.
+        The power ``p`` of a diagonal preconditioner: the step of coordinate ``j`` is multiplied by
+        ``(mean of x_j^2 so far) ** -p``. "auto" is chosen by the race, and 0 in the paper's recipe.
     max_iter : int or "auto", default="auto"
-        How many passes `fit` makes over the rows; `partial_fit` always makes one. "auto" is one
+        The number of passes of `fit` over the rows; `partial_fit` always makes one. "auto" is one
         from 30,000 rows on, in the paper's recipe and with ``intervals``. Fewer rows are learned
-        again for as long as the loss on a random tenth, held back until the end, falls.
+        again as long as the loss on a random tenth, held out until the end, falls.
     shuffle : bool, default=True
-        Whether `fit` takes the rows in a random order, a new one each pass.
+        Whether `fit` learns the rows in random order, a new one each pass.
     intervals : bool, default=False
-        Whether to keep in the same pass what standard errors and intervals need: where block
-        Newton steps learn, the covariance of the weights; elsewhere 32 replicas, each with random
-        weights of the rows. See `coef_interval` and `predict_interval`. The model is then the fit
-        that the intervals belong to, not the candidate that predicts best; a warning says so where
-        another is clearly better. They are for rows seen once, so `fit` makes one pass unless
-        ``max_iter`` says otherwise.
+        Whether to estimate standard errors and confidence intervals in the same pass: from the
+        sandwich covariance of the weights where block Newton steps learn, otherwise from 32
+        bootstrap replicas with random row weights. See `coef_interval` and `predict_interval`. The
+        model is then the fit that the intervals belong to, not the candidate that predicts best; a
+        warning is issued if another is clearly better. The intervals assume that each row is seen
+        once, so `fit` makes one pass unless ``max_iter`` is set.
     warm_start : bool, default=False
-        Whether `fit` goes on from what was learned before; the rows are taken to be new ones.
+        Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
-        Orders the rows, and weighs them for ``intervals``.
+        The source of the random order of the rows and of the replicas' row weights.
     n_jobs : int or None, default=None
-        How many threads learn. Candidates that differ in ``precondition`` can learn at the same
-        time, so more than three have nothing to do. None and -1 are as many as this process has
-        processors, -2 one less. The model does not depend on it.
+        The number of threads. Candidates that differ in ``precondition`` learn in parallel, so
+        more than three threads do not help. None and -1 are all processors available to this
+        process, -2 all but one. The model does not depend on it.
     verbose : int, default=0
         Print the progressive loss each time the number of rows has doubled.
 
@@ -113,45 +111,43 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
     intercept_ : array of shape (n_outputs,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-        Only where the columns of X have names that are all strings.
+        Only if the names of all columns of X are strings.
     n_iter_ : int
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
     method_ : {"newton", "averaged SGD", "constant"}
-        How the model was learned: by block Newton steps or by averaged SGD, whichever won;
-        or not at all, if a constant was better.
+        The method of the winning candidate; "constant" if no candidate beat the best constant.
     learning_rate_ : Bunch
         The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Newton steps have none.
     average_start_ : array of shape (n_outputs,)
-        The row after which averaging began; NaN where it has not.
+        The row after which averaging began; NaN where it has not begun.
     last_coef_ : array of shape (n_features,) or (n_outputs, n_features)
         The weights of the last iterate.
     recent_loss_ : float
-        How good the model is: its mean loss, summed over the outputs, on the later half of the
-        rows, each scored before it was learned; of `fit` with few rows, on each of them by weights
-        found without it. An honest estimate without held-out rows. Rows count with their weights,
-        and only the first time, since later passes meet rows that are known.
+        An honest estimate of the loss, summed over the outputs, without held-out rows: the mean
+        over the later half of the rows, each scored before it was learned; for `fit` on few rows,
+        the leave-one-out loss. Rows count by their weights, and only in the first pass.
     constant_loss_ : float
-        What the best constant lost on the same rows. If nothing does better, the model is that
-        constant, and ``method_`` is "constant".
+        The loss of the best constant on the same rows. If no candidate does better, the model is
+        that constant, and ``method_`` is "constant".
     recent_ : Bunch
-        ``rows``, ``loss``, ``loss_std_err`` (with several models, a bound), ``error`` and
-        ``constant_loss`` of the same estimate; ``left_out`` is true where rows were left out in
-        turn, and ``capped`` the number of losses that counted in part in the choice; ``r2`` is the
-        coefficient of determination.
+        ``rows``, ``loss``, ``loss_std_err`` (with several outputs, an upper bound), ``error`` and
+        ``constant_loss`` of the same estimate; ``left_out`` is true for leave-one-out estimates,
+        and ``capped`` the number of losses that were capped when candidates were compared;
+        ``r2`` is the coefficient of determination.
     progressive_loss_ : float
-        The mean loss since the first row: an average over the model's whole past, in which it was
-        worse than it is now.
+        The mean loss over all rows, each scored before it was learned; it includes the early rows,
+        when the model was worse.
     progressive_loss_std_err_ : float
-        Its standard error; with several models, a bound on it.
+        Its standard error; with several outputs, an upper bound on it.
     progressive_score_ : float
-        The coefficient of determination, measured in the same way.
+        R² over all rows, each predicted before it was learned.
     candidates_ : list of dict
-        Every candidate: its settings, the rows it survived (``rows``), its ``progressive_loss``
-        and its ``curve`` of loss against rows.
+        Every candidate of the race: its settings, the number of rows it learned (``rows``), its
+        ``progressive_loss`` and its ``curve`` of loss against rows.
     best_candidate_ : dict
-        The one that won.
+        The winner.
     coef_std_err_ : array in the shape of ``coef_``
         Standard errors, with ``intervals``.
     intercept_std_err_ : array in the shape of ``intercept_``
@@ -202,7 +198,28 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.intervals = intervals
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -212,7 +229,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     @classmethod
     def from_model(cls, model: LinearModel) -> Self:
-        """Make an estimator that predicts with a model, but cannot go on learning it.
+        """Return an estimator that predicts with a model, but cannot learn any further.
 
         Parameters
         ----------
@@ -254,15 +271,15 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more rows, in the order they stand.
+        """Learn from a batch of rows, in the order they are given.
 
-        However the rows are split over calls, the model is the same: that of one ``fit`` with
-        ``shuffle=False``, unless the stream drifts. `fit` has all rows at hand: with ``intervals``
-        or without a penalty it goes over them until the weights are at their optimum. The first
-        1000 rows are kept back until they are all there, since the learning rate is found from
-        them; what is asked meanwhile is answered as if no more came.
-        They also decide what the columns of a frame mean and whether a value may be missing, as
-        the guide to tables describes. A batch that is refused changes nothing.
+        The model does not depend on how the rows are split into calls: it is that of one ``fit``
+        with ``shuffle=False``, unless the stream drifts. (`fit` holds all rows: with ``intervals``
+        or without a penalty it iterates until the weights are optimal.) The learning rate is
+        calibrated on the first 1000 rows, which are held back until then; a prediction made
+        before that uses the rows so far. They also decide the schema of a frame and whether values
+        may be missing, as the guide to tables describes. A batch that raises an error changes
+        nothing.
 
         Parameters
         ----------
@@ -281,13 +298,13 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     @property
     def progressive_score_(self) -> float:
-        """The coefficient of determination on rows not yet learned, of all outputs together.
+        """R² of all outputs together, each row scored before it was learned.
 
-        For other losses than squared error it is the share of a constant's loss, over the later
-        half of the rows, that the model does without.
+        For losses other than squared error it is one minus the ratio of the model's loss to the
+        best constant's, over the later half of the rows.
         """
         run = self._fitted()
-        with run.settled() as learner:
+        with run.finished() as learner:
             assert learner.race is not None
             if learner.loss.name != "squared_error":
                 recent = learner.recent()
@@ -314,9 +331,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return values[:, 0] if self._one_output_is_flat else values
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Give the interval that holds the mean of the target, for each row.
+        """Return a confidence interval for the mean of the target, for each row.
 
-        Single targets lie around that mean as widely as ever.
+        It is not a prediction interval: a single target varies around that mean.
 
         Parameters
         ----------
@@ -325,7 +342,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
         Returns
         -------
-        low, high : two arrays in the shape of what `predict` gives
+        low, high : two arrays in the shape of what `predict` returns
 
         Examples
         --------
@@ -363,5 +380,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         assert run.learner is not None
         outputs = run.learner.loss.outputs if y.ndim == 1 else y.shape[1]
         if outputs != run.learner.outputs:
-            raise ValueError(f"y has {outputs} outputs, but there were {run.learner.outputs}")
+            raise ValueError(
+                f"y has {outputs} outputs, but the first call had {run.learner.outputs}"
+            )
         return run

@@ -1,4 +1,4 @@
-"""What an estimator holds of a run: the learner, and what has been worked out from it since."""
+"""The state of a fitted estimator: its learner, and the model made from it when first needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polyak import _core
 from polyak.errors import DivergenceError
-from polyak.estimators.running import TargetSpread
+from polyak.estimators.running_sums import TargetSpread
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
@@ -31,20 +31,20 @@ def draw_seed(rng: np.random.RandomState) -> int:
 
 
 class _Made(NamedTuple):
-    """A model, and what it was made of: whose, and as of which batch."""
+    """A cached model, with the learner and the learner's version it was made from."""
 
     learner: Learner
     version: int
-    settled: Learner
+    finished: Learner
     model: LinearModel
 
 
 class Run:
-    """A learner and its model, which is made when first asked for and kept until more is learned.
+    """A learner and its model, which is made on demand and cached until more rows are learned.
 
-    So a small batch costs what its rows cost, however many features there are. A run made of a
-    model alone can predict but not learn. While one thread learns, others are answered by the
-    model of the last batch, if it was made before, or wait for the end of this one.
+    The cost of a small batch therefore does not depend on the number of features. A run made of a
+    model alone can predict but not learn. While one thread learns, other threads predict with the
+    cached model of the last batch; without one they wait until this batch is learned.
     """
 
     def __init__(
@@ -55,22 +55,24 @@ class Run:
     ) -> None:
         self.learner = learner
         self.known = known or Known()
-        self.spread = TargetSpread()  # of numbers to predict
+        self.spread = TargetSpread()  # of a regression's targets
         self._given = model
         self._made: _Made | None = None
         self._passes = 0
-        self.longest = 0.0  # the largest |x|^2 seen, and the largest times its row's weight:
-        self.heaviest = 0.0  # known only where a step can overshoot
+        # The largest |x|² so far, and the largest product of |x|² and the row's weight. They are
+        # measured only where `can_diverge`, for the advice in the warning.
+        self.longest = 0.0
+        self.heaviest = 0.0
 
     @property
     def seed(self) -> int:
-        """The seed of the run, which can learn."""
+        """The seed of the learner's recipe."""
         assert self.learner is not None
         return self.learner.recipe.seed
 
     @property
     def can_diverge(self) -> bool:
-        """Whether the steps are as long as the user said, even where they overshoot."""
+        """Whether the user has set a learning rate that is used even where a step overshoots."""
         recipe = None if self.learner is None else self.learner.recipe
         if recipe is None or recipe.recipe != "paper":
             return False
@@ -84,7 +86,7 @@ class Run:
         order: NDArray[np.int64] | None = None,
         again: bool = False,
     ) -> None:
-        """Learn from rows, or say why the weights overflowed."""
+        """Learn from rows; warn with advice if the weights overflow."""
         assert self.learner is not None
         if self.can_diverge and not again:
             self._measure(X, weights, order)
@@ -92,43 +94,40 @@ class Run:
             self.learner.learn(X, targets, weights, order=order, again=again)
 
     def finish(self) -> None:
-        """Learn the rows the learner may have kept back: there will be no others for now."""
+        """Learn the rows that the learner still holds back for calibration."""
         assert self.learner is not None
         with self._explained():
             self.learner.finish()
         if self.can_diverge:
-            _ = self.model  # raises where the last row overflowed, with none after it to notice
+            _ = self.model  # raises if the last row made the weights overflow
 
     def replace(self, fewer: Run) -> None:
-        """Take the place of a run of fewer rows, for whose lock other threads may be waiting."""
+        """Replace a run of fewer rows, whose lock other threads may be waiting for."""
         assert self.learner is not None
         assert fewer.learner is not None
         self.learner.lock = fewer.learner.lock
 
     def passed(self, passes: int) -> None:
-        """Note that all rows were gone over so many times more."""
+        """Add ``passes`` to the number of passes over the rows."""
         self._passes += passes
         self.known = replace(self.known, passes=self._passes)
         self._made = None
 
-    def know_names(self, names: Mapping[int, str]) -> None:
-        """Name the features of the model; later rows may have words of their own."""
+    def set_feature_names(self, names: Mapping[int, str]) -> None:
+        """Set the names of the model's features, which grow as rows bring new words."""
         self.known = replace(self.known, features=replace(self.known.features, names=names))
 
     @contextmanager
-    def settled(self) -> Iterator[Learner]:
-        """Give the learner, or a copy of it that has learned the rows it still keeps back.
-
-        Nobody learns meanwhile: all that is read is as of one moment.
-        """
+    def finished(self) -> Iterator[Learner]:
+        """Yield the learner, locked, or a copy that has learned the rows it still holds back."""
         if self.learner is None:
-            raise AttributeError("an estimator made from a model knows only what the model says")
+            raise AttributeError("an estimator made from a model has no learner to ask")
         with self.learner.lock:
-            yield self._up_to_date().settled
+            yield self._up_to_date().finished
 
     @property
     def model(self) -> LinearModel:
-        """The model as it stands."""
+        """The model of all rows so far."""
         return self._up_to_date().model if self._given is None else self._given
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,22 +139,22 @@ class Run:
         learner, made = self.learner, self._made
         assert learner is not None
         if made is None or made.learner is not learner or made.version != learner.version:
-            with learner.lock:  # nobody learns between looking at the version and having the model
-                settled = self._settle(learner)
-                made = _Made(learner, learner.version, settled, self._model_of(settled))
+            with learner.lock:  # the version must not change before the model is made
+                done = self._finish_copy(learner)
+                made = _Made(learner, learner.version, done, self._model_of(done))
                 self._made = made
         return made
 
-    def _settle(self, learner: Learner) -> Learner:
+    def _finish_copy(self, learner: Learner) -> Learner:
         if learner.race is not None:
             return learner
-        settled = copy.deepcopy(learner)
+        done = copy.deepcopy(learner)
         with self._explained():
-            settled.finish()
-        return settled
+            done.finish()
+        return done
 
-    def _model_of(self, settled: Learner) -> LinearModel:
-        model = finished(settled, self.known)
+    def _model_of(self, learner: Learner) -> LinearModel:
+        model = finished(learner, self.known)
         with self._explained():
             if not (np.isfinite(model.weights).all() and np.isfinite(model.intercept).all()):
                 raise DivergenceError("the weights overflowed")
@@ -164,7 +163,7 @@ class Run:
     def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:
         assert self.learner is not None
         lengths = _core.squared_norms(*core_arrays(as_rows(X)))
-        lengths += self.learner.recipe.fit_intercept  # the intercept's own feature is always one
+        lengths += self.learner.recipe.fit_intercept  # the intercept is a feature that is always 1
         chosen = slice(None) if order is None else order
         self.longest = max(self.longest, float(lengths[chosen].max(initial=0.0)))
         if weights is not None:
@@ -182,7 +181,7 @@ class Run:
             raise
 
     def _advice(self) -> str:
-        """Say, in numbers, what the user can do."""
+        """Return the reason for an overflow and, where there is one, a safe learning rate."""
         assert self.learner is not None
         recipe = self.learner.recipe
         if not self.can_diverge:
@@ -191,10 +190,8 @@ class Run:
             f"eta0={recipe.eta0:.6g} is too large; the largest squared norm of a row is "
             f"{self.longest:.6g}"
         )
-        if recipe.precondition not in (
-            "auto",
-            0,
-        ):  # what a step then comes to depends on all rows before it
+        if recipe.precondition not in ("auto", 0):
+            # The safe rate then depends on all rows before, so there is no figure to give.
             return f'{found}; with a preconditioner, use step="implicit" or eta0="auto"'
         safe = 1.0 / (get_loss(recipe.loss).typical_curvature * self.heaviest)
         return (

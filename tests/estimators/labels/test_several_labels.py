@@ -127,10 +127,10 @@ def test_files_and_copies_keep_them(fitted: ASGDClassifier, tmp_path: Path) -> N
 
 
 def test_what_labels_cannot_have_is_refused(fitted: ASGDClassifier) -> None:
-    with pytest.raises(ValueError, match="class_weight is for classes"):
+    with pytest.raises(ValueError, match="class_weight cannot be used with multilabel"):
         ASGDClassifier(class_weight="balanced").fit(X, Y)
     going_on = ASGDClassifier(random_state=0).partial_fit(X[:100], Y[:100])
-    with pytest.raises(ValueError, match="y has 2 labels, but there were 3 at first"):
+    with pytest.raises(ValueError, match="y has 2 labels, but the first call had 3"):
         going_on.partial_fit(X[:100], Y[:100, :2])
 
 

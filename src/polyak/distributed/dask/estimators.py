@@ -30,9 +30,8 @@ from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
-from polyak.estimators.parameters import keep
 from polyak.estimators.run import Run
-from polyak.estimators.running import ClassTotals
+from polyak.estimators.running_sums import ClassTotals
 
 __all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
 
@@ -78,7 +77,7 @@ class _OnDask(BaseASGD):
         learner.n_features = learner.n_features or learner.race.lanes[0].n_features
         self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_ = learner.n_features
-        self._know_schema(result.how.schema)
+        self._set_schema(result.how.schema)
         self._hashed = result.run_counts.names
         if width is not None:
             self.n_features_in_ = width
@@ -169,7 +168,26 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.intervals = intervals
+        self.multi_class = multi_class
+        self.rounds = rounds
+        self.chains = chains
+        self.client = client
+        self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -276,7 +294,27 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        keep(locals())
+        self.loss = loss
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.recipe = recipe
+        self.fit_intercept = fit_intercept
+        self.eta0 = eta0
+        self.decay = decay
+        self.power_t = power_t
+        self.average = average
+        self.step = step
+        self.precondition = precondition
+        self.intervals = intervals
+        self.rounds = rounds
+        self.chains = chains
+        self.client = client
+        self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

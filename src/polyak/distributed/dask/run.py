@@ -22,7 +22,7 @@ from polyak.distributed.plan import Shard
 from polyak.distributed.run_counts import RunCounts
 from polyak.distributed.tasks import How, Sample, Surveyed
 from polyak.errors import DataError
-from polyak.estimators.frames import find_schema, needs_schema
+from polyak.estimators.inputs import find_schema, needs_schema
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap

@@ -1,4 +1,4 @@
-"""What an estimator has learned: the attributes that end in an underscore, made when asked for."""
+"""The attributes of a fitted estimator, read from its model and its training report."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from polyak.model.training_report import Measure, TrainingReport
 Floats = NDArray[np.float64]
 
 
-class Learned:
-    """Reads out the run that an estimator has, as scikit-learn's users know it."""
+class FittedAttributes:
+    """The attributes that end in an underscore, and the methods that read the model."""
 
     _run: Run
     _sparse_coef = False
@@ -30,7 +30,7 @@ class Learned:
         return hasattr(self, "_run")
 
     def to_model(self) -> LinearModel:
-        """Give the model alone: it predicts, saves and exports without scikit-learn.
+        """Return the model, which predicts, saves and exports without scikit-learn.
 
         Returns
         -------
@@ -51,24 +51,21 @@ class Learned:
 
     @property
     def last_coef_(self) -> NDArray[Any]:
-        """The weights of the last iterate, which is not averaged.
-
-        Where block Newton steps won there is no other: they are ``coef_``.
-        """
-        with self._fitted().settled() as learner:
+        """The weights of the last iterate, before averaging; ``coef_`` where Newton steps won."""
+        with self._fitted().finished() as learner:
             assert learner.race is not None
             return self._shaped(learner.race.leader().weights(last=True)[0].T)
 
     @property
     def t_(self) -> int:
-        """The number of the next row: one more than were learned, each pass counted."""
+        """One more than the number of rows learned, each pass counted, as in scikit-learn."""
         return self._report().rows + 1
 
     @property
     def learning_rate_(self) -> Bunch:
-        """The rate found, ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M``, where it is from.
+        """The learning rate ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M`` it was found from.
 
-        Where block Newton steps won, ``method_`` being "newton", there is none.
+        Not defined where a constant or block Newton steps won.
         """
         winner = self._report().winner
         if winner.schedule is None:
@@ -85,15 +82,15 @@ class Learned:
 
     @property
     def average_start_(self) -> Floats:
-        """The row after which averaging began, for each model; NaN where it has not."""
+        """The row after which averaging began, for each output; NaN where it has not begun."""
         return np.array(self._report().average_start, dtype=np.float64)
 
     @property
     def progressive_loss_(self) -> float:
-        """The mean loss since the first row, each row scored before it was learned.
+        """The mean loss over all rows, each scored before it was learned.
 
-        It is an average over the model's whole past, in which it was worse: ``recent_`` tells how
-        good it is.
+        It includes the early rows, when the model was worse; ``recent_`` estimates how good the
+        model is now.
         """
         return self._figure("progressive_loss")
 
@@ -104,18 +101,18 @@ class Learned:
 
     @property
     def recent_(self) -> Bunch:
-        """How it did on rows it had not learned: left out in turn, or the later half."""
+        """Loss and error on rows not learned yet: the later half, or each row left out in turn."""
         recent = (self._report().recent or Measure())._asdict()
         return Bunch(**{name: np.nan if value is None else value for name, value in recent.items()})
 
     @property
     def recent_loss_(self) -> float:
-        """The mean loss on rows it had not learned: left out in turn, or the later half."""
+        """The mean loss on rows not learned yet: the later half, or each row left out in turn."""
         return float(self.recent_.loss)
 
     @property
     def constant_loss_(self) -> float:
-        """The loss that the best constant so far had on the same rows as ``recent_loss_``."""
+        """The loss of the best constant on the same rows as ``recent_loss_``."""
         recent = self._report().recent
         if recent is None or recent.constant_loss is None:
             raise AttributeError("under recipe='paper' no constant races, so its loss is not known")
@@ -123,26 +120,26 @@ class Learned:
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
-        """Every candidate of the race: its settings, the rows it survived, its loss."""
+        """Every candidate of the race: its settings, the rows it learned, and its loss."""
         return [candidate.as_dict() for candidate in self._report().candidates]
 
     @property
     def best_candidate_(self) -> dict[str, Any]:
-        """The candidate that won, as ``candidates_`` has it."""
+        """The winner of ``candidates_``."""
         return self._report().winner.as_dict()
 
     @property
     def coef_std_err_(self) -> Floats:
-        """The standard error of each weight, where ``intervals`` asked for it."""
+        """The standard error of each weight, with ``intervals=True``."""
         return self._shaped(standard_errors(self._with_intervals())[0])
 
     @property
     def intercept_std_err_(self) -> Floats:
-        """The standard error of each intercept, where ``intervals`` asked for it."""
+        """The standard error of each intercept, with ``intervals=True``."""
         return standard_errors(self._with_intervals())[1]
 
     def coef_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Give the interval that holds each weight with this confidence.
+        """Return a confidence interval for each weight.
 
         Parameters
         ----------
@@ -157,7 +154,7 @@ class Learned:
         return self._shaped(low), self._shaped(high)
 
     def coefficients(self, level: float = 0.95) -> Any:
-        """Give the intercept and every weight as a table, with what ``intervals`` tell of them.
+        """Return the intercept and every weight as a table, with standard errors if there are any.
 
         Parameters
         ----------
@@ -176,15 +173,15 @@ class Learned:
         return model.coefficients(level)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Name the features that the columns of ``coef_`` are of.
+        """Return the name of each column of ``coef_``.
 
-        Of a frame with words or dates these are the features made of its columns; a slot that no
-        word is known of is called by its number.
+        A frame with words or dates is encoded, so these are the encoded features; a hash bucket
+        without a known word is named by its number.
 
         Parameters
         ----------
         input_features : ignored
-            There for scikit-learn's sake.
+            Present for API consistency.
 
         Returns
         -------
@@ -193,14 +190,14 @@ class Learned:
         model = self._fitted().model
         features = model.features
         if features.width is None:
-            called = [features.names.get(j, f"x{j}") for j in range(model.n_features)]
+            names = [features.names.get(j, f"x{j}") for j in range(model.n_features)]
         else:
             known = features.all_names()
-            called = [known.get(j) or features.slot(j) for j in range(model.n_features)]
-        return np.array(called, dtype=object)
+            names = [known.get(j) or features.slot(j) for j in range(model.n_features)]
+        return np.array(names, dtype=object)
 
     def sparsify(self) -> Self:
-        """Let ``coef_`` be a scipy sparse matrix, for models most of whose weights are zero.
+        """Return ``coef_`` as a scipy sparse matrix from now on.
 
         Returns
         -------
@@ -211,7 +208,7 @@ class Learned:
         return self
 
     def densify(self) -> Self:
-        """Let ``coef_`` be an array again.
+        """Return ``coef_`` as an array again.
 
         Returns
         -------
@@ -231,8 +228,8 @@ class Learned:
         model = self._fitted().model
         if interval_kind(model) is None:
             raise AttributeError(
-                "this model has no standard errors: it was learned without intervals=True, or from "
-                "numbers too large for them"
+                "this model has no standard errors: it was fitted without intervals=True, or on "
+                "values too large for them"
             )
         found = doubt(model)
         if found is not None:
@@ -242,15 +239,15 @@ class Learned:
     def _report(self) -> TrainingReport:
         report = self._fitted().model.report
         if report is None:
-            raise AttributeError("the model does not say how it was learned")
+            raise AttributeError("the model has no training report")
         return report
 
     def _figure(self, name: str) -> float:
-        """Give a number of the report, or NaN where it has none."""
+        """Return a figure of the training report, NaN where it is unknown."""
         found: float | None = getattr(self._report(), name)
         return np.nan if found is None else found
 
     def _shaped(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Turn the model's features x outputs into scikit-learn's outputs x features."""
+        """Transpose the model's (features, outputs) to scikit-learn's (outputs, features)."""
         coef = np.ascontiguousarray(weights.T)
         return coef[0] if self._one_output_is_flat else coef

@@ -1,4 +1,4 @@
-"""Sums that grow with the rows and come out the same, to the bit, however the rows are split."""
+"""Running sums over rows that do not depend, to the last bit, on how the rows are split."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 1 << 14
-"""So many rows stay in a processor's cache while they are added up."""
+"""This number of rows stays in a processor's cache while it is summed."""
 
 
 def running_sums(start: Any, values: Floats) -> Floats:
-    """Add values up one after the other, from where an earlier call ended.
+    """Return the cumulative sums of ``values``, continued from ``start``.
 
     Examples
     --------
     >>> running_sums(1.0, np.array([2.0, 3.0]))
     array([3., 6.])
     """
-    # Unlike sum, which adds in an order that depends on how many there are, cumsum goes in order.
+    # np.sum adds in an order that depends on the length of the array; np.cumsum adds in order.
     return np.cumsum(np.concatenate([np.asarray(start)[None], values]), axis=0)[1:]
 
 
 class ClassTotals:
-    """How much weight each class has had, which gives "balanced" class weights.
+    """The total weight of each class so far, from which "balanced" class weights follow.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class ClassTotals:
         self.all = 0.0
 
     def balanced(self, codes: NDArray[np.int64], weights: Floats) -> Floats:
-        """Count rows, and give each the class weight that the rows so far call for."""
+        """Add rows and return their class weights, each balanced over the rows up to it."""
         everything = running_sums(self.all, weights)
         own = np.empty(len(codes))
         by_class = np.argsort(codes, kind="stable")
@@ -52,21 +52,21 @@ class ClassTotals:
         return _shares(everything, own, len(self.of_class))
 
     def balanced_at_once(self, codes: NDArray[np.int64], weights: Floats) -> Floats:
-        """Count rows, and give each the class weight that all of these call for."""
+        """Add rows and return their class weights, balanced over all of these rows."""
         before = self.of_class.copy(), self.all
         self.balanced(codes, weights)
         return _shares(self.all - before[1], (self.of_class - before[0])[codes], len(before[0]))
 
 
 def _shares(everything: Any, own: Floats, classes: int) -> Floats:
-    # Only rows of no weight can have a class of no weight; theirs does not matter.
+    # A class without weight occurs only in rows without weight, whose class weight is not used.
     shares: Floats = np.zeros(len(own))
     np.divide(everything, classes * own, out=shares, where=own > 0)
     return shares
 
 
 class TargetSpread:
-    """The variance of the targets, against which a regression is judged.
+    """The running variance of the targets, the denominator of R².
 
     Examples
     --------
@@ -77,11 +77,12 @@ class TargetSpread:
     """
 
     def __init__(self) -> None:
-        self.shift: Floats | None = None  # the first target, so that little cancels
+        # Sums are of differences from the first target, which avoids cancellation.
+        self.shift: Floats | None = None
         self.sums: Floats = np.zeros(0)
 
     def add(self, targets: Floats, weights: Floats | None) -> None:
-        """Count rows."""
+        """Add rows."""
         columns = targets.reshape(len(targets), -1)
         if weights is not None and not weights.all():
             columns, weights = columns[weights != 0], weights[weights != 0]
@@ -99,6 +100,6 @@ class TargetSpread:
             self.sums = running_sums(self.sums, powers)[-1]
 
     def variance(self) -> Floats:
-        """Give the variance of each output."""
+        """Return the variance of each output."""
         total, first, second = self.sums
         return np.asarray(np.maximum(second / total - np.square(first / total), 0.0))
