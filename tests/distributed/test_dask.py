@@ -190,9 +190,9 @@ class TestEstimators:
     def test_what_does_not_fit_together(self, client: Client, table: tuple[Any, Any]) -> None:
         X = da.from_array(table[0], chunks=(10_000, -1))
         y = da.from_array(table[1], chunks=10_000)
-        with pytest.raises(ValueError, match="y is needed"):
+        with pytest.raises(ValueError, match="y is required"):
             DaskASGDClassifier().fit(X)
-        with pytest.raises(ValueError, match="y must be of Dask too"):
+        with pytest.raises(ValueError, match="y must be a Dask collection"):
             DaskASGDClassifier().fit(X, table[1])
         with pytest.raises(ValueError, match="names of files"):
             DaskASGDClassifier().fit(table[0], table[1])

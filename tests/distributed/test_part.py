@@ -95,7 +95,7 @@ class TestTasks:
 
     def test_other_versions_are_refused(self, files: list[str]) -> None:
         other = replace(how(), version="0.0.1")
-        with pytest.raises(DataError, match=r"this worker has polyak .*begun by polyak 0\.0\.1"):
+        with pytest.raises(DataError, match=r"this worker has polyak .*started by polyak 0\.0\.1"):
             part.survey(files, other)
 
     def test_sparse_and_frames_are_partitions_too(self) -> None:
@@ -137,7 +137,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("block", "words"),
         [
-            ((np.ones((5, 19)), np.ones(5), None), "has 19 features, but there should be 20"),
+            ((np.ones((5, 19)), np.ones(5), None), "has 19 features instead of 20"),
             ((np.ones((5, 20)), np.ones(4), None), "has 5 rows, but 4 targets"),
             ((np.ones((5, 20)), np.ones(5), np.ones(6)), "has 5 rows, but 6 weights"),
             ((np.full((5, 20), np.nan), np.ones(5), None), "row 0: a value is missing"),

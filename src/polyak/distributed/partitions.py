@@ -1,4 +1,4 @@
-"""Partitions of Dask's: arrays and frames that are on a worker already, as batches."""
+"""Batches of rows from a partition: an array or a frame that is already on a worker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def batches_of(
     schema: Schema | None,
     run_counts: RunCounts,
 ) -> Iterator[Batch]:
-    """Yield the rows of a partition that belong to a shard; a frame's are encoded by a schema."""
+    """Yield the rows of a shard from its partition; frames are encoded by the schema."""
     n = rows_of(block)
     y, weights = (_array(part) for part in block[1:])
     for what, numbers in ("targets", y), ("weights", weights):
@@ -49,8 +49,8 @@ def batches_of(
         X, names = encode_with_names(block[0].iloc[:last], schema, threads=0)
         run_counts.add_names(names)
     if n_features is not None and X.shape[1] != n_features:
-        raise DataError(f"{shard.name} has {X.shape[1]} features, but there should be {n_features}")
-    several = y.ndim == 2 and y.shape[1] > 1  # which a stream has no word for
+        raise DataError(f"{shard.name} has {X.shape[1]} features instead of {n_features}")
+    several = y.ndim == 2 and y.shape[1] > 1  # a stream has one target per row
     with open_stream(
         (
             X,
@@ -69,7 +69,7 @@ def batches_of(
 
 
 def _array(part: Any) -> Any:
-    """Turn what a data frame's partition is made of into arrays."""
+    """Return a partition, or a column of one, as an array or a CSR matrix."""
     if part is None or hasattr(part, "tocsr"):
         return part.tocsr() if part is not None else None
     if hasattr(part, "to_numpy"):

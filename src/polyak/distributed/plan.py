@@ -1,13 +1,13 @@
-"""Who learns what: shards of the data, chains of shards, rounds, and the tree of merges.
+"""The plan of a distributed run: shards of the data, chains of shards, rounds, and merges.
 
-All of it follows from the data's sizes, the number of chains and the first rows alone, never from
-which worker is quicker. So whatever happens to the workers, the same tasks are done, each from the
-same state, and the answer is the same to the last bit, as long as the workers are of one kind.
+The plan depends only on the sizes of the data, the number of chains and the first rows, not on the
+speed of the workers. The same tasks therefore run from the same states whatever happens to the
+workers, and the model is the same to the last bit if the workers have the same kernels.
 
 * A *shard* is what one task learns: a file, some lines of one, or rows of a partition.
-* The *head* is learned first: rows from the beginnings of several shards, in turn.
-* A *chain* learns its shards one after the other. There are as many chains as workers' threads.
-* A *round* ends with the chains merged into one state, from which the next round begins.
+* The *head* is learned first: the first rows of several shards, interleaved.
+* A *chain* learns its shards one after the other; by default one per thread of the workers.
+* A *round* ends when the chains are merged into one state, from which the next round begins.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from itertools import pairwise
 from typing import Any
 
 HEAD_ROWS = 1 << 14
-"""How many rows are learned before the data is shared out: enough for the race to leave few."""
+"""The rows of the head: enough that the race has eliminated most candidates before the rounds."""
 SAMPLED_SHARDS = 8
-"""From how many shards the head comes, so that one odd shard does not set the learning rate."""
+"""The number of shards that the head is taken from, so that none sets the learning rate alone."""
 LARGEST_SHARD = 1 << 26
-"""How many bytes of text a task reads at most: what a dead worker's last task costs."""
+"""The most bytes of text per task, which bounds what a dead worker costs."""
 SMALLEST_SHARD = 1 << 20
 SHARD_PER_STATE = 32
-"""How many times as large as the state a shard is at least, so that carrying states costs little:
-a byte of a state costs about twice what a byte of text does."""
+"""The least ratio of a shard's bytes to the state's, so that moving states costs little: a byte of
+a state costs about twice what a byte of text does."""
 SHARDS_PER_CHAIN = 4
 GROWTH = 8
-"""By how much a round multiplies the rows learned so far, if averaging began early on."""
+"""The factor by which a round multiplies the rows learned so far, if averaging began early."""
 SLOW_GROWTH = 2
-"""The same, if the head has not seen ten times as many rows as averaging waited for."""
+"""The same, if averaging began after more than a tenth of the head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +41,21 @@ class Shard:
     Attributes
     ----------
     name : str
-        What errors call it.
+        The name used in errors.
     path : str or None
-        A file; None for a partition, which the task is given.
+        A file; None for a partition.
     begin, end : int or None
-        The bytes within which its lines begin, if it is some lines of a file.
+        The byte range in which its lines begin, if it is some lines of a file.
     start : dict or None
-        Where to go on in a file that is read whole.
+        The position to continue from in a file that is read whole.
     skip : int
-        How many rows of a partition were learned with the head.
+        The number of rows of a partition that were learned with the head.
     share : pair of float
-        Which of a partition's other rows these are, as shares of them.
+        The range of a partition's other rows, as fractions.
     size : float
-        About how large it is, in bytes or rows.
+        The approximate size, in bytes or rows.
     partition : int
-        The partition's number.
+        The partition's index.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Shard:
         return self.path is None or self.end is not None
 
     def cut(self, begin: float, end: float) -> Shard:
-        """Give the rows between two shares of it.
+        """Return the rows between two fractions of the shard.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A file as a worker finds it: its size, if it has one, and whether it can be cut."""
+    """A file as a worker sees it: its size, if known, and whether it can be cut."""
 
     path: str
     size: int | None
@@ -130,10 +130,10 @@ def shards_of_files(files: Sequence[FileFacts], chains: int) -> list[Shard]:
 
 
 def shards_of_partitions(number: int, workers_of: Sequence[str] | None = None) -> list[Shard]:
-    """Make a shard of every partition; nobody knows yet how long they are.
+    """Return a shard for every partition; their sizes are not known yet.
 
-    ``workers_of`` says where each lies already: those of one place then come one after the other,
-    so that a chain finds its partitions where it is.
+    ``workers_of`` is the worker that holds each partition: those of one worker are put next to
+    each other, so that a chain runs where its partitions are.
 
     Examples
     --------
@@ -148,9 +148,9 @@ def shards_of_partitions(number: int, workers_of: Sequence[str] | None = None) -
 
 
 def joined(shards: Sequence[Shard], least: float) -> list[Shard]:
-    """Join shards of a file that follow each other, until they have so many bytes.
+    """Join consecutive shards of a file until they have at least ``least`` bytes.
 
-    Every task takes a state apart and puts one together, which a wide state makes worth saving.
+    Every task unpacks and packs a state, which is expensive for wide models.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def joined(shards: Sequence[Shard], least: float) -> list[Shard]:
 
 
 def sampled(shards: Sequence[Shard]) -> list[int]:
-    """Choose the shards whose first rows are the head, the first of all among them.
+    """Return the indices of the shards whose first rows form the head, evenly spaced.
 
     Examples
     --------
@@ -182,10 +182,10 @@ def sampled(shards: Sequence[Shard]) -> list[int]:
 
 
 def in_chains(shards: Sequence[Shard], chains: int) -> list[list[Shard]]:
-    """Share shards out, in their order, so that every chain has about as much to learn.
+    """Divide shards among chains, in their order, so that all have about the same size.
 
-    A shard that lies across the border of two chains is cut there, if it can be. A partition is
-    not, unless there are too few of them: it would have to be in two places.
+    A shard across the border of two chains is cut there, if it can be. A partition is cut only if
+    there are fewer partitions than chains, since two workers would need it.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def in_chains(shards: Sequence[Shard], chains: int) -> list[list[Shard]]:
 
 
 def in_rounds(chain: Sequence[Shard], ends: Sequence[float]) -> list[list[Shard]]:
-    """Cut a chain where the rounds end, which is given in shares of it; the last is its end."""
+    """Cut a chain into rounds that end at these fractions of it; the last is 1."""
     return _cut_at(chain, ends[:-1])
 
 
@@ -229,23 +229,22 @@ def _cut_at(
 def ends_of_rounds(
     head: int, rows: float, average_start: float | None, rounds: int | None = None
 ) -> list[float]:
-    """Say where the rounds end, in shares of the rows after the head.
+    """Return where the rounds end, as fractions of the rows after the head.
 
-    Rounds grow: the rows learned so far are multiplied by the same number in each. A part of a
-    round must be long against what averaging waited for, t0, lest what it begins with still shows
-    in its end; so they grow eightfold where the head is ten times as long as that, and twofold
-    where it is not.
+    Each round multiplies the rows learned so far by the same factor. A chain's part of a round
+    must be long compared to t0, the row at which averaging began, so that its initial state is
+    forgotten: the factor is 8 if the head is at least ten times as long as t0, otherwise 2.
 
     Parameters
     ----------
     head : int
-        How many rows were learned before.
+        The number of rows of the head.
     rows : float
-        About how many there are after it.
+        The approximate number of rows after it.
     average_start : float or None
-        After how many rows averaging began; None where it has not.
+        The row t0 after which averaging began; None if it has not begun.
     rounds : int, optional
-        How many rounds to make, if not as many as that takes.
+        The number of rounds, if it is given.
 
     Examples
     --------
@@ -259,7 +258,7 @@ def ends_of_rounds(
         early = average_start is not None and 10 * average_start <= head
         growth = GROWTH if early else SLOW_GROWTH
         rounds, so_far = 1, head * growth
-        # A last round that would not even double the rows is not worth another merge.
+        # A last round that would not double the rows is not worth another merge.
         while 2 * so_far <= whole:
             rounds, so_far = rounds + 1, so_far * growth
         ends = [head * float(growth) ** n for n in range(1, rounds)]
@@ -270,9 +269,9 @@ def ends_of_rounds(
 
 
 def tree(states: int) -> list[tuple[int, int]]:
-    """List the merges of pairs that leave one of so many states: the second goes into the first.
+    """Return the pairwise merges, in a binary tree, that reduce this number of states to one.
 
-    The pairs are those of a tree, fixed by the order of the states.
+    The second state of each pair is merged into the first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is counted beside learning: what could not be read, names, how widely targets spread."""
+"""Counts beside learning: unreadable lines, feature names, the variance of the targets."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ SHOWN_LINES = 10
 
 @dataclass(slots=True)
 class RunCounts:
-    """Counts that grow with the rows, and are merged as learners are.
+    """Counts that are accumulated over rows and merged when learners are.
 
     Attributes
     ----------
     bad_lines : int
     first_bad_lines : list of BadLine
     without_target : int
-        How many rows were left out because their target is missing.
+        The number of rows left out because their target is missing.
     names : FeatureNames
-        The names of hashed features by their index, if they are to be remembered.
+        The names of hashed features by their index, if they are kept.
     shift : array or None
-        The first target of all, so that little cancels in the sums.
+        The first target, subtracted from all targets to avoid cancellation.
     sums : array of shape (3, outputs)
-        How many rows (by weight), and what their targets' distances from the shift, and the
-        squares of these, add up to; of numbers to predict only.
+        The sums over rows of the weight, and of the weight times the shifted target and its
+        square; for regression only.
     """
 
     bad_lines: int = 0
@@ -43,18 +43,18 @@ class RunCounts:
     sums: Floats = field(default_factory=lambda: np.zeros((3, 0)))
 
     def add_lines(self, number: int, first: Any) -> None:
-        """Count lines that could not be read."""
+        """Add unreadable lines."""
         self.bad_lines += number
         self.first_bad_lines = [*self.first_bad_lines, *(BadLine(*line) for line in first)][
             :SHOWN_LINES
         ]
 
     def add_names(self, names: FeatureNames) -> None:
-        """Remember names; which of two in a slot stays is the same as in one process."""
+        """Add names; where two share a hash bucket, the same one is kept as in one process."""
         self.names = self.names.together(names)
 
     def add_targets(self, targets: NDArray[Any], weights: Floats | None) -> None:
-        """Count targets that are numbers to predict."""
+        """Add the targets of a regression."""
         columns = targets.reshape(len(targets), -1).astype(np.float64)
         if self.shift is None:
             self.shift = columns[0]
@@ -66,7 +66,7 @@ class RunCounts:
         )
 
     def merge(self, other: RunCounts, base: RunCounts) -> None:
-        """Add what another one counted since the base that both began with."""
+        """Add what ``other`` has counted since ``base``, from which both began."""
         self.bad_lines += other.bad_lines - base.bad_lines
         new = other.first_bad_lines[len(base.first_bad_lines) :]
         self.first_bad_lines = [*self.first_bad_lines, *new][:SHOWN_LINES]
@@ -76,7 +76,7 @@ class RunCounts:
             self.sums = self.sums + (other.sums - base.sums)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read it out: what JSON holds, and arrays."""
+        """Return the state as a JSON-serialisable dict and a dict of arrays."""
         page = {
             "bad_lines": self.bad_lines,
             "first_bad_lines": [list(line) for line in self.first_bad_lines],
@@ -89,7 +89,7 @@ class RunCounts:
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> RunCounts:
-        """Undo ``to_state``."""
+        """Restore the counts from what ``to_state`` returned."""
         lines = [BadLine(*line) for line in page["first_bad_lines"]]
         names = FeatureNames.from_arrays(arrays)
         run_counts = cls(page["bad_lines"], lines, page["without_target"], names)

@@ -1,8 +1,8 @@
-"""The tasks of a distributed run: each is a function of its arguments and of nothing else.
+"""The tasks of a distributed run: pure functions of their arguments.
 
-States go in and out as bytes, which any engine can carry. The same state, shard and options give
-the same bytes on any worker of one kind, so that a task whose worker died is done again elsewhere
-and nobody can tell.
+States are bytes, which any engine can move. The same state, shard and options lead to the same
+bytes on every worker with the same kernels, so that a task whose worker died can be run again on
+another without changing the result.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1
 MOST_TO_SEARCH = 1 << 30
-"""How many bytes of JSON one worker looks through for fields before all of them learn."""
+"""The most bytes of JSON that one worker searches for fields before learning begins."""
 SAMPLE_BLOCK = 1 << 16
 SECONDS_BETWEEN_WORDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How shards are read and learned: what all tasks of a run have in common.
+    """How shards are read and learned: the options that all tasks of a run share.
 
     Attributes
     ----------
     version : str
-        That of the polyak that made the plan; any other would do the tasks differently.
+        The version of polyak that made the plan; workers must have the same.
     recipe : Recipe
     classes : tuple or None
-        The labels there can be, if they were given.
+        All labels that can occur, if they were given.
     outputs : int
-        How many numbers a target has.
+        The number of values of a target.
     reading : ReadOptions
     schema : Schema or None
-        What the columns of a table mean, once that is known.
+        The schema of a table, once it is known.
     hashing : Hashing or None
-        How the files' names are hashed, as they tell.
+        How feature names in the files are hashed.
     """
 
     version: str
@@ -74,7 +74,7 @@ class How:
 
 
 class Surveyed(NamedTuple):
-    """The files, and what the first of them tells about how its rows become features."""
+    """The files, and the schema or hashing that the first of them calls for."""
 
     files: list[FileFacts]
     schema: Schema | None
@@ -84,19 +84,19 @@ class Surveyed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The first rows of a shard, and what is left of it.
+    """The first rows of a shard, and the remaining shard.
 
     Attributes
     ----------
     shard : Shard
-        What is left; None if nothing is.
+        The remaining shard; None if all of it was read.
     rows_read : int
     share : float
-        About how much of the shard was read.
+        The approximate fraction of the shard that was read.
     first_id : int or None
-        Whether the ids of its features begin at 0 or 1, where it shows.
+        Whether its feature ids begin at 0 or 1, where it can be told.
     sorted_by_class : bool
-        Whether its rows seem to be.
+        Whether its rows seem to be sorted by class.
     run_counts : RunCounts
     batch : Batch or None
     """
@@ -110,7 +110,7 @@ class Sample:
     batch: Batch | None
 
     def facts(self) -> Sample:
-        """Give what there is to know, without the rows."""
+        """Return the sample without its rows."""
         return replace(self, batch=None)
 
 
@@ -118,7 +118,7 @@ class Sample:
 
 
 def survey(source: Any, how: How) -> Surveyed:
-    """Find the files, and what a table's columns mean or how names are hashed."""
+    """Find the files, and the schema of a table or the hashing of names."""
     check_version(how)
     files = find_files(source)
     format = how.reading.format or format_of(files)
@@ -133,8 +133,8 @@ def survey(source: Any, how: How) -> Surveyed:
             looked_at = facts
         else:
             remark = (
-                f"fields are looked for in {facts[0].path} alone, since all files together are "
-                "large: a field that only others have is not learned"
+                f"fields are searched only in {facts[0].path}, since all files together are too "
+                "large: a field that occurs only in other files is not learned"
             )
     with _opened([fact.path for fact in looked_at], None, how) as stream:
         return Surveyed(facts, stream.schema, stream.hashing, remark)
@@ -163,7 +163,7 @@ def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sam
 
 
 def begin(samples: list[Sample], how: How) -> bytes:
-    """Learn the head: the samples' rows, one of each in turn, as one learner would."""
+    """Learn the head: the rows of the samples, interleaved."""
     run_counts = RunCounts()
     for one in samples:
         run_counts.merge(one.run_counts, RunCounts())
@@ -177,8 +177,8 @@ def begin(samples: list[Sample], how: How) -> bytes:
     if classes is not None and len(classes) < 2:
         only = f"are all of class {label_text(classes[0])}" if len(classes) else "have no label"
         raise DataError(
-            f"the first rows of every part {only}; say which classes there are with "
-            "classes=, or shuffle the rows"
+            f"the first rows of every part {only}; pass all classes with classes=, or shuffle the "
+            "rows"
         )
     learner = Learner(
         how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
@@ -198,7 +198,7 @@ def learn(
     block: Block | None = None,
     tell: Callable[[int], None] = lambda rows: None,
 ) -> bytes:
-    """Learn a shard, from a state to the next; call ``tell`` now and then with the rows done."""
+    """Learn a shard and return the next state; call ``tell`` regularly with the rows done."""
     check_version(how)
     learner, run_counts = unpacked(state)
     assert learner.race is not None
@@ -221,7 +221,7 @@ def learn(
 
 
 def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> bytes:
-    """Merge two states that both went on from the base; the last merge of a round ends it."""
+    """Merge two states that both began from ``base``; the last merge ends the round."""
     (learner, run_counts), (second, count), (first, before) = map(unpacked, (state, other, base))
     learner.merge([second], first)
     run_counts.merge(count, before)
@@ -231,7 +231,7 @@ def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> byt
 
 
 def settle(state: bytes) -> bytes:
-    """End a round of one chain: candidates that are behind drop out."""
+    """End a round of one chain: eliminate the candidates that have fallen behind."""
     learner, run_counts = unpacked(state)
     assert learner.race is not None
     learner.race.settle()
@@ -239,20 +239,20 @@ def settle(state: bytes) -> bytes:
 
 
 def measure_head(state: bytes) -> tuple[int, float | None, int]:
-    """Say how many rows were learned, after how many the last average began, and its own size."""
+    """Return the rows learned, the row at which the last average began, and the state's size."""
     learner, _ = unpacked(state)
     report = learner.report()
     starts = report.average_start
     never = isinstance(learner.recipe.average, bool) and not learner.recipe.average
     if never or report.winner.method in ("newton", "adaptive SGD"):
-        return learner.rows_seen, 0.0, len(state)  # no average, so nothing to wait for
+        return learner.rows_seen, 0.0, len(state)  # there is no average to wait for
     known = [start for start in starts if start is not None]
     begun = float(max(known)) if len(known) == len(starts) else None
     return learner.rows_seen, begun, len(state)
 
 
 def unpacked(state: bytes) -> tuple[Learner, RunCounts]:
-    """Take a state apart."""
+    """Restore the learner and the counts from a state."""
     page, arrays = unpack(state, "a part of a distributed run", KIND, FORMAT)
     return Learner.from_state(page["learner"], arrays), RunCounts.from_state(
         page["run_counts"], arrays
@@ -260,13 +260,13 @@ def unpacked(state: bytes) -> tuple[Learner, RunCounts]:
 
 
 def check_version(how: How) -> None:
-    """Refuse to work for a polyak of another version."""
+    """Raise if this worker has another version of polyak than the run."""
     from polyak import __version__
 
     if __version__ != how.version:
         raise DataError(
-            f"this worker has polyak {__version__}, but the run was begun by polyak "
-            f"{how.version}; all must have the same version"
+            f"this worker has polyak {__version__}, but the run was started by polyak "
+            f"{how.version}; install the same version on all workers"
         )
 
 
@@ -297,13 +297,13 @@ def _unknown_label(learner: Learner, batch: Batch, rows: int) -> str | None:
         return None
     return (
         f"row {rows + unknown.row + 1} of those learned there{unknown.what}; if it is right, "
-        "name all classes with classes="
+        "pass all classes with classes="
     )
 
 
 @contextmanager
 def _named(shard: Shard) -> Iterator[None]:
-    """Let what goes wrong say in which shard."""
+    """Add the shard's name to errors."""
     try:
         yield
     except (DataError, ValueError) as error:
@@ -341,8 +341,8 @@ def _opened(source: Any, start: Position | None, how: How, **other: Any) -> Stre
         how.reading,
         start=start,
         schema=how.schema,
-        random_order=False,  # the shards are read from their beginnings on
-        threads=0,  # there are as many workers as processors already
+        random_order=False,
+        threads=0,  # the workers use all processors already
         warn_if_sorted=False,
         **other,
     )
@@ -368,15 +368,16 @@ def _with_targets(batch: Batch, shard: Shard) -> Batch:
 
 
 UNKNOWN_SHARE = 0.5
+"""The fraction of a shard that is assumed to be read where the size is unknown."""
 
 
 def _what_is_left(shard: Shard, stream: Stream) -> tuple[Shard, float]:
-    """Give what is left of a shard, and about which share of it was read."""
+    """Return the remaining shard, and the approximate fraction that was read."""
     total = stream.bytes_total
     share = min(stream.bytes_read / total, 1.0) if total else UNKNOWN_SHARE
     if shard.end is None:
         position = stream.position
-        # All of a small file that is compressed may be read, but into a buffer.
+        # A small compressed file may have been read to its end, into a buffer.
         if share == 1.0 and _next(stream) is not None:
             share = UNKNOWN_SHARE
         return replace(shard, start=position, size=shard.size * (1.0 - share)), share

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
+from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.inputs import (
     SCHEMA_ROWS,
     encode_with_names,
@@ -32,7 +33,6 @@ from polyak.estimators.inputs import (
     needs_schema,
     table_of,
 )
-from polyak.estimators.run import Run, draw_seed
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe

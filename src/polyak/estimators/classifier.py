@@ -15,8 +15,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 
 from polyak.estimators.base import BaseASGD
+from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.labels import classes_of, codes_of, has_labels, truths
-from polyak.estimators.run import Run, draw_seed
 from polyak.estimators.running_sums import ClassTotals
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from polyak.estimators.run import Run
+from polyak.estimators.fitted_run import Run
 from polyak.model.intervals import doubt, interval_kind, standard_errors, weight_interval
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import Measure, TrainingReport

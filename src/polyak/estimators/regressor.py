@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
-from polyak.estimators.run import Run, draw_seed
+from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.estimators.run import Run
+from polyak.estimators.fitted_run import Run
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.losses import get_loss

@@ -1,4 +1,4 @@
-"""The runs of `polyak.distributed` on a Dask cluster."""
+"""Distributed runs on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first asked for: the command line needs no scikit-learn.
+    # Imported lazily: the command line does not need scikit-learn.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from polyak.distributed.dask import estimators

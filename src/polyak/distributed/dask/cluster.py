@@ -1,4 +1,4 @@
-"""A Dask cluster: reached or started, and fit for the work."""
+"""Connecting to a Dask cluster, or starting a local one, and checking its workers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from polyak.processors import processors
 
 CONNECT_SECONDS = 5
 ALLOWED_FAILURES = 10
-"""How many workers may die while they do a task, before the task is to blame."""
+"""A task is given up after this number of workers have died while running it."""
 
 
 def check_workers(client: Any) -> None:
-    """Refuse a cluster without workers, or with workers that have another polyak.
+    """Raise if a cluster has no workers, or a worker has another version of polyak.
 
-    Workers whose processors have other kernels are warned of, not refused: the model is as good,
-    only the last bits then depend on which worker did what.
+    Workers whose processors use different kernels cause a warning: the model is as good, but its
+    last bits depend on which worker ran which task.
 
     Raises
     ------
     ClusterError
-        In one sentence, with the worker's address.
     """
     from polyak import __version__
 
@@ -37,24 +36,24 @@ def check_workers(client: Any) -> None:
         time.sleep(0.1)
     builds: dict[str, list[str]] = {}
     for address, theirs in client.run(_build_asker(), on_error="return").items():
-        if isinstance(theirs, OSError):  # it has died meanwhile; who takes its place is asked
-            continue  # by the first task
+        if isinstance(theirs, OSError):
+            continue  # it has died; the first task checks the version of its replacement
         version, build = theirs if isinstance(theirs, tuple) else (None, "")
         if version != __version__:
             has = f"polyak {version}" if isinstance(version, str) else "no polyak"
             raise ClusterError(
-                f"the worker {address} has {has}, but this is polyak {__version__}; all must have "
-                "the same version"
+                f"the worker {address} has {has}, but this is polyak {__version__}; install the "
+                "same version on all workers"
             )
         builds.setdefault(build, []).append(address)
     if len(builds) > 1:
-        warnings.warn(_of_several_kinds(builds), stacklevel=2)
+        warnings.warn(_several_kinds(builds), stacklevel=2)
 
 
 def _build_asker() -> Callable[[], tuple[str | None, str]]:
-    """Give a function that tells a worker's version, and its kernels and processor.
+    """Return a function that returns a worker's version of polyak, its kernels and its processor.
 
-    It goes to the workers by value: one may have no polyak to import it from.
+    It is a closure so that it is pickled by value: a worker may have no polyak to import.
     """
 
     def build() -> tuple[str | None, str]:
@@ -76,12 +75,12 @@ def _build_asker() -> Callable[[], tuple[str | None, str]]:
     return build
 
 
-def _of_several_kinds(builds: dict[str, list[str]]) -> str:
-    """Say which workers have which kernels.
+def _several_kinds(builds: dict[str, list[str]]) -> str:
+    """Return a warning that lists which workers have which kernels.
 
     Examples
     --------
-    >>> print(_of_several_kinds({"avx2 on x86_64": ["tcp://a:1"], "portable on aarch64": ["b"]}))
+    >>> print(_several_kinds({"avx2 on x86_64": ["tcp://a:1"], "portable on aarch64": ["b"]}))
     the workers' kernels round differently (avx2 on x86_64: tcp://a:1; portable on aarch64: b), ...
     """
     kinds = "; ".join(f"{build}: {', '.join(some)}" for build, some in builds.items())
@@ -92,13 +91,13 @@ def _of_several_kinds(builds: dict[str, list[str]]) -> str:
 
 
 def scheduler_address(client: Any) -> str:
-    """Say where the scheduler is."""
+    """Return the address of a client's scheduler."""
     return str(getattr(client.scheduler, "address", client))
 
 
 @contextmanager
 def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """Connect to a scheduler, or start workers on this machine, and end it all in the end."""
+    """Connect to a scheduler, or to a local cluster that is closed again at the end."""
     import dask
 
     from distributed import Client, LocalCluster

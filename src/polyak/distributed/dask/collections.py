@@ -1,4 +1,4 @@
-"""Dask's arrays and frames: what they are made of, where it lies, and one prediction a block."""
+"""Dask arrays and frames: their partitions, the workers that hold them, lazy predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def is_dask(X: Any) -> bool:
-    """Tell whether it is one of Dask's collections."""
+    """Whether ``X`` is a Dask collection."""
     return hasattr(X, "__dask_graph__")
 
 
@@ -19,28 +19,30 @@ def _is_frame(X: Any) -> bool:
 
 
 def frame_without_rows(X: Any) -> Any:
-    """Return an empty frame of the columns and types of a Dask frame; None of anything else."""
+    """Return an empty frame with the columns and dtypes of a Dask frame; None for other input."""
     return X._meta if is_dask(X) and _is_frame(X) else None
 
 
 def source_of(X: Any, y: Any, weights: Any, multi_output: bool) -> tuple[Any, int | None, int, Any]:
-    """Give the files or partitions, the width, the number of outputs and the columns' names."""
+    """Return the files or partitions, the width, the number of outputs and the column names."""
     if not is_dask(X):
         if y is not None or weights is not None:
             raise ValueError(
-                f"X is {type(X).__name__}, neither of Dask nor the names of files; files bring "
-                "their own targets and weights, so y and sample_weight are for Dask's arrays"
+                f"X is {type(X).__name__}, neither a Dask collection nor file names; y and "
+                "sample_weight are only for Dask collections, since files contain their targets"
             )
         return X, None, 1, None
     if y is None:
-        raise ValueError("y is needed: rows of Dask's do not bring their targets")
+        raise ValueError("y is required if X is a Dask collection")
     blocks = [_blocks(X)]
     for name, numbers in ("y", y), ("sample_weight", weights):
         if numbers is None:
             blocks.append([None] * len(blocks[0]))
             continue
         if not is_dask(numbers):
-            raise ValueError(f"{name} must be of Dask too, as X is, not {type(numbers).__name__}")
+            raise ValueError(
+                f"{name} must be a Dask collection, as X is, not {type(numbers).__name__}"
+            )
         blocks.append(_blocks(numbers, like=X))
         if len(blocks[-1]) != len(blocks[0]):
             raise ValueError(f"X has {len(blocks[0])} partitions, but {name} has {len(blocks[-1])}")
@@ -54,7 +56,7 @@ def source_of(X: Any, y: Any, weights: Any, multi_output: bool) -> tuple[Any, in
 
 
 def _blocks(X: Any, like: Any = None) -> list[Any]:
-    """Give a delayed block for every partition."""
+    """Return a delayed block for every partition."""
     if _is_frame(X):
         return list(X.to_delayed())
     if X.ndim == 2:
@@ -66,7 +68,7 @@ def _blocks(X: Any, like: Any = None) -> list[Any]:
 
 
 def homes_of(client: Any, X: Any) -> list[str] | None:
-    """Say on which worker each partition lies, if all lie on some."""
+    """Return the worker that holds each partition; None unless all are held by a worker."""
     if not is_dask(X):
         return None
     who = client.who_has(X)
@@ -85,7 +87,7 @@ def _one_column_of_blocks(X: Any) -> Any:
 
 
 def lazily(call: Callable[[Any], Any], X: Any, columns: int | None, dtype: Any) -> Any:
-    """Apply a function to every partition, when the result, of so many columns, is asked for."""
+    """Return a lazy collection of ``call`` applied to every partition, ``columns`` wide."""
     if _is_frame(X):
         import pandas as pd
 
@@ -99,11 +101,11 @@ def lazily(call: Callable[[Any], Any], X: Any, columns: int | None, dtype: Any) 
 
 
 def predict_block(estimator: Any, method: str, block: Any) -> Any:
-    """Predict the rows of a partition, of which there may be none."""
-    if estimator.to_model().features.schema is not None:  # which reads frames, also empty ones
+    """Predict the rows of a partition, which may be empty."""
+    if estimator.to_model().features.schema is not None:  # a schema accepts empty frames
         return getattr(estimator, method)(block)
     block = block.to_numpy() if hasattr(block, "to_numpy") else block
-    if block.shape[0] == 0:  # scikit-learn refuses to predict nothing
+    if block.shape[0] == 0:  # scikit-learn refuses an empty array
         one = np.zeros((1, estimator.n_features_in_))
         return getattr(estimator, method)(one)[:0]
     return getattr(estimator, method)(block)

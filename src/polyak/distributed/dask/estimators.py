@@ -1,7 +1,7 @@
-"""The estimators on Dask: fit on a cluster's data where it lies, predict lazily.
+"""The estimators on Dask: `DaskASGDClassifier` and `DaskASGDRegressor`.
 
-`DaskASGDClassifier` and `DaskASGDRegressor` take dask arrays, dask data frames, or the names of
-files that the workers open themselves. They need the extra ``polyak[dask]``.
+They fit Dask arrays and data frames on the workers that hold them, or files that the workers open,
+and predict lazily. They need the extra ``polyak[dask]``.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
-from polyak.estimators.run import Run
+from polyak.estimators.fitted_run import Run
 from polyak.estimators.running_sums import ClassTotals
 
 __all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
 
 
 class _OnDask(BaseASGD):
-    """What both estimators do on Dask."""
+    """What both estimators on Dask share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rounds": [_AUTO, Interval(Integral, 1, None, closed="left")],
@@ -45,13 +45,13 @@ class _OnDask(BaseASGD):
         "client": "no_validation",  # type: ignore[dict-item]
     }
 
-    # One pass, each row once, in the order it lies in.
+    # One pass, each row once, in the order of the partitions.
     max_iter, shuffle, warm_start, class_weight = 1, False, False, None
 
     def _fit_on_dask(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool
     ) -> Result:
-        self.__dict__.pop("_run", None)  # should this fit fail, the one before is not the answer
+        self.__dict__.pop("_run", None)  # if this fit fails, the estimator is not fitted
         seed = int(self._generator().randint(np.iinfo(np.int32).max))
         source, width, outputs, names = source_of(X, y, sample_weight, multi_output)
         how = How(
@@ -88,43 +88,43 @@ class _OnDask(BaseASGD):
         return result
 
     def _lazily(self, method: str, X: Any, columns: int | None) -> Any:
-        """Apply a method to every partition, when the result is asked for."""
+        """Return a lazy collection of a method applied to every partition."""
         dtype = getattr(self, "classes_", np.zeros(0)).dtype if method == "predict" else np.float64
-        # Workers get one that predicts alike, without the client and the learner.
+        # Workers get an estimator made from the model, without the client and the learner.
         parent = ASGDClassifier if isinstance(self, ASGDClassifier) else ASGDRegressor
-        alike = parent.from_model(self.to_model())
-        return lazily(partial(predict_block, alike, method), X, columns, dtype)
+        predictor = parent.from_model(self.to_model())
+        return lazily(partial(predict_block, predictor, method), X, columns, dtype)
 
 
 class DaskASGDClassifier(_OnDask, ASGDClassifier):
-    """`polyak.ASGDClassifier` on Dask: fits rows where they lie, in one pass.
+    """`polyak.ASGDClassifier` on Dask: one pass over rows on the workers that hold them.
 
-    Each worker learns its share of the rows, from the same state, and the workers' states are
-    merged. So rows are never moved, except for a few thousand with which it all begins.
+    Each worker learns its share of the rows from a common state, and the workers' states are
+    merged. Rows are not moved, except for the first few thousand, which one worker learns alone.
 
     Parameters
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition
-        As `polyak.ASGDClassifier` has them, and so are ``penalty``, ``l1_ratio``, ``positive``,
+        As in `polyak.ASGDClassifier`, and so are ``penalty``, ``l1_ratio``, ``positive``,
         ``intervals`` and ``multi_class``.
     rounds : int or "auto", default="auto"
-        How many times the workers' states are merged and handed out again. "auto" finds out from
-        the first rows.
+        The number of times the workers' states are merged and distributed again. "auto" chooses
+        it from the first rows.
     chains : int or "auto", default="auto"
-        How many learn at the same time, each its rows in order. "auto" is the number of the
-        workers' threads. The model depends on it and on no other trait of the cluster.
+        The number of chains that learn in parallel, each its rows in order. "auto" is the number
+        of the workers' threads. The model depends on it, and on nothing else of the cluster.
     client : distributed.Client or None, default=None
-        Whose cluster to use: by default the current one, and if there is none, threads of this
-        process.
+        The client of the cluster to use: by default the current one, and if there is none,
+        threads of this process.
     random_state : int, RandomState instance or None, default=None
-        Weighs the rows for ``intervals``; the rows' order is never changed.
+        The source of the replicas' row weights; the order of the rows is never changed.
     verbose : int, default=0
-        Print how far it has come.
+        Print the progress.
 
     Attributes
     ----------
     chains_, rounds_ : int
-        How many there were.
+        The numbers used.
 
     All others are those of `polyak.ASGDClassifier`.
 
@@ -201,11 +201,11 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
             schema found in the first partition that has rows. A frame of numbers alone is read
             once more before, to look for missing values: persist it if reading is slow.
         y : dask array or series
-            With as many partitions as X; None for files, which bring their targets.
+            With the same number of partitions as X; None for files, which contain their targets.
         sample_weight : dask array or series, optional
         classes : array of shape (n_classes,), optional
-            All classes there can be. Otherwise they are those of the first rows of several
-            partitions, and a row of another class is an error.
+            All classes that can occur. By default they are those of the first rows of several
+            partitions, and a row of another class raises an error.
 
         Returns
         -------
@@ -215,44 +215,44 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         learner = result.learner
         assert learner.classes is not None
         labels = learner.classes
-        learner.classes = np.arange(len(labels))  # as in one process: the run knows their names
+        learner.classes = np.arange(len(labels))  # class codes, as in ASGDClassifier
         self._totals = ClassTotals(len(labels))
         self._run = Run(learner, known=replace(result.known(self._names()), labels=labels))
         self.classes_ = labels
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """Score rows, lazily if they are Dask's; otherwise as `polyak.ASGDClassifier` does."""
+        """Return scores, lazily for a Dask collection; otherwise as `polyak.ASGDClassifier`."""
         if not is_dask(X):
             return super().decision_function(X)
         several = len(self.classes_) if len(self.classes_) > 2 else None
         return self._lazily("decision_function", X, several)
 
     def predict(self, X: Any) -> Any:
-        """Predict classes, lazily if the rows are Dask's."""
+        """Predict classes, lazily for a Dask collection."""
         return self._lazily("predict", X, None) if is_dask(X) else super().predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Give the probability of each class, lazily if the rows are Dask's."""
+        """Return the probability of each class, lazily for a Dask collection."""
         if not is_dask(X):
             return super().predict_proba(X)
         return self._lazily("predict_proba", X, len(self.classes_))
 
 
 class DaskASGDRegressor(_OnDask, ASGDRegressor):
-    """`polyak.ASGDRegressor` on Dask: fits rows where they lie, in one pass.
+    """`polyak.ASGDRegressor` on Dask: one pass over rows on the workers that hold them.
 
     Parameters
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
-        As `polyak.ASGDRegressor` has them, and so are ``penalty``, ``l1_ratio`` and ``positive``.
+        As in `polyak.ASGDRegressor`, and so are ``penalty``, ``l1_ratio`` and ``positive``.
     rounds, chains, client, random_state, verbose
-        As `DaskASGDClassifier` has them.
+        As in `DaskASGDClassifier`.
 
     Attributes
     ----------
     chains_, rounds_ : int
-        How many there were.
+        The numbers used.
 
     All others are those of `polyak.ASGDRegressor`.
 
@@ -328,7 +328,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
             schema found in the first partition that has rows. A frame of numbers alone is read
             once more before, to look for missing values: persist it if reading is slow.
         y : dask array, series or data frame
-            With as many partitions as X; None for files, which bring their targets.
+            With the same number of partitions as X; None for files, which contain their targets.
         sample_weight : dask array or series, optional
 
         Returns
@@ -343,7 +343,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict values, lazily if the rows are Dask's."""
+        """Predict values, lazily for a Dask collection."""
         if not is_dask(X):
             return super().predict(X)
         outputs = None if self._one_output_is_flat else len(self.intercept_)
@@ -362,13 +362,13 @@ def _client(client: Any) -> Any:
 
 
 def _printed() -> Any:
-    """Print a line whenever another shard is done."""
-    said = -1
+    """Return a function that prints a line whenever another shard is done."""
+    printed = -1
 
-    def say(progress: Progress) -> None:
-        nonlocal said
-        if progress.shards_done > said and progress.shards:
-            said = progress.shards_done
-            print(f"{said} of {progress.shards} shards, {progress.rows} rows learned")
+    def show(progress: Progress) -> None:
+        nonlocal printed
+        if progress.shards_done > printed and progress.shards:
+            printed = progress.shards_done
+            print(f"{printed} of {progress.shards} shards, {progress.rows} rows learned")
 
-    return say
+    return show

@@ -1,6 +1,6 @@
 """A distributed run on Dask: the plan's tasks as a graph.
 
-Nothing is decided here about learning, nor about how tasks are done, which `dask/work.py` says.
+What a task learns is in `polyak.distributed.tasks`, how tasks are run in `dask/work.py`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from polyak.training.beginning import classes_of
 from polyak.training.finishing import Known
 
 ROWS_A_CHAIN = 1000
-"""Fewer rows than this are not worth a chain of their own."""
+"""The least number of rows that is worth a chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a distributed run."""
+    """The result of a distributed run."""
 
     learner: Learner
     run_counts: RunCounts
@@ -48,7 +48,7 @@ class Result:
     bytes_read: int
 
     def known(self, names: Mapping[int, str] | None = None) -> Known:
-        """Say what a model of it has to know about the data, whose columns may have names."""
+        """Return what the model stores about the data, with the names of its columns if given."""
         how, run_counts = self.how, self.run_counts
         return Known(
             features=FeatureMap.of(
@@ -79,18 +79,18 @@ def run(
     source : path, pattern, list of them, or list of (X, y, weights)
     how : How
     client : distributed.Client, optional
-        Whose cluster does the work; threads of this process otherwise.
+        The client of the cluster; threads of this process otherwise.
     rounds : int, optional
-        How many; found from the first rows if not given.
+        The number of rounds; by default chosen from the first rows.
     chains : int, optional
-        How many learn at the same time; as many as there are threads of workers if not given. The
-        answer depends on it, and on no other trait of the cluster.
+        The number of chains that learn in parallel; by default the number of the workers' threads.
+        The model depends on it, and on nothing else of the cluster.
     workers_of : list of str, optional
-        On which worker each partition lies, if they are there already.
+        The worker that holds each partition, if they are in memory already.
     frame : data frame, optional
-        One without rows, of the columns and types of the partitions, if they are frames.
+        An empty frame with the columns and dtypes of the partitions, if they are frames.
     watch : function
-        Called now and then with the progress.
+        Called several times a second with the progress.
     """
     with Work(client, watch) as work:
         chains = chains or work.threads
@@ -112,7 +112,7 @@ def run(
 
 
 def _completed(how: How, found: Surveyed) -> How:
-    """Add what the files tell to how they are to be learned."""
+    """Return ``how`` with the schema, hashing and classes found in the files."""
     classes = how.classes
     if found.schema is not None:
         of_table = classes_of(found.schema, get_loss(how.recipe.loss))
@@ -124,9 +124,9 @@ def _completed(how: How, found: Surveyed) -> How:
 def _with_schema(
     work: Work, how: How, blocks: list[Any], workers_of: list[str] | None, frame: Any
 ) -> How:
-    """Add the schema of frames with words or missing values, as one estimator would find it.
+    """Return ``how`` with the schema of frames with words or missing values, as on one machine.
 
-    Types tell of words. Only the values tell of missing ones, so all partitions are looked at.
+    Words show in the dtypes; missing values only in the values, so all partitions are read.
     """
     homes: Sequence[str | None] = workers_of or [None] * len(blocks)
     looks = [(block[0], home) for block, home in zip(blocks, homes, strict=True)]
@@ -136,7 +136,7 @@ def _with_schema(
             return how
     for X, home in looks:
         head = work.value(work.task("head", _head, X, home=home))
-        if len(head):  # the schema is found here, where warnings are seen
+        if len(head):  # inferred in this process, so that the user sees its warnings
             schema = find_schema(head)
             reading = replace(how.reading, n_features=schema.n_features)
             return replace(how, schema=schema, reading=reading)
@@ -144,7 +144,7 @@ def _with_schema(
 
 
 class DistributedRun:
-    """A run while it goes on: the head, then rounds of chains, then one model of them all."""
+    """A distributed run: the head, then rounds of chains, merged into one model."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class DistributedRun:
         self._rounds = rounds
 
     def result(self) -> Result:
-        """Do it all, and give what came of it."""
+        """Run all tasks and return the result."""
         head, facts, (rows, start, size) = self._head()
         self._work.progress.rows = rows
         self._work.progress.note({"task": "head", "rows": rows, "done": False})
@@ -192,7 +192,7 @@ class DistributedRun:
         )
 
     def _head(self) -> tuple[Any, list[Sample], tuple[int, float | None, int]]:
-        """Learn the head; once more if it turns out that ids begin at 0 in some files only."""
+        """Learn the head; again if feature ids begin at 0 in some files and at 1 in others."""
         chosen = plan.sampled(self._shards)
         quota = -(-plan.HEAD_ROWS // len(chosen))
         while True:
@@ -222,16 +222,16 @@ class DistributedRun:
             if sample.sorted_by_class and self._how.classes != () and sample.shard is not None:
                 warnings.warn(
                     f"the rows of {sample.shard.name} seem to be sorted by class, and workers that "
-                    "see one class only learn poorly: shuffle the rows before",
+                    "see only one class learn poorly: shuffle the rows first",
                     stacklevel=2,
                 )
                 return
 
     def _left(self, samples: list[Sample]) -> tuple[list[Shard], float]:
-        """Give the shards without the head, and about how many rows they have."""
+        """Return the shards without the head, and their approximate number of rows."""
         chosen = dict(zip(plan.sampled(self._shards), samples, strict=True))
         read = sum(sample.rows_read for sample in samples)
-        if self._blocks is not None:  # partitions are measured in rows
+        if self._blocks is not None:  # the size of a partition is in rows
             lengths = [sample.rows_read / sample.share for sample in samples if sample.rows_read]
             usual = max(float(np.mean(lengths)), 1.0) if lengths else 1.0
             rows_by_size = 1.0
@@ -279,16 +279,16 @@ class DistributedRun:
 
 
 def _first_id(samples: list[Sample]) -> int | None:
-    """Say where the ids of the features begin: at 0 if one does anywhere, where it shows."""
+    """Return the first feature id of svmlight files: 0 if any sample has one, None if unknown."""
     shown = {sample.first_id for sample in samples}
     return 0 if 0 in shown else 1 if 1 in shown else None
 
 
-# -- what runs on the workers ----------------------------------------------------------------------
+# -- functions that run on the workers -------------------------------------------------------------
 
 
 def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Do a task; what goes wrong says on which worker."""
+    """Run a task; its errors name the worker."""
     with _where():
         return function(*arguments)
 

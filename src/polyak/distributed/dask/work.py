@@ -1,7 +1,4 @@
-"""Tasks done by Dask: on a client's cluster or, without one, in threads of this process.
-
-The latter is what Dask does by default.
-"""
+"""Running tasks on Dask: on a client's cluster or, without one, in threads of this process."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_SHOWS = 2.0, 0.1
 
 @dataclass(slots=True)
 class Progress:
-    """How far a distributed run has come."""
+    """The progress of a distributed run."""
 
     rows: int = 0
     shards: int = 0
@@ -32,7 +29,7 @@ class Progress:
     _done: set[str] = field(default_factory=set)
 
     def note(self, event: dict[str, Any]) -> None:
-        """Take in what a task says; one that is done again says it again."""
+        """Record a task's event; a task that is run again sends its events again."""
         self._rows_of[event["task"]] = event["rows"]
         if event["done"]:
             self._done.add(event["task"])
@@ -44,12 +41,13 @@ Watch = Callable[[Progress], None]
 
 
 class Work:
-    """Has tasks done, by a cluster or by threads; ends them if something goes wrong."""
+    """Runs tasks on a cluster or in threads, and releases them after an error."""
 
     def __init__(self, client: Any, watch: Watch) -> None:
         self._client = client
         self._watch = watch
-        self._run = uuid.uuid4().hex[:12]  # the files may have changed since an earlier run
+        # Part of every task's key, since files may have changed since an earlier run.
+        self._run = uuid.uuid4().hex[:12]
         self._number = 0
         self._kept: list[Any] = []
         self._places: list[str] = []
@@ -73,10 +71,10 @@ class Work:
             if error[0] is None:
                 self._client.unsubscribe_topic(self.topic)
             else:
-                # Tasks that still run go on telling of themselves; a client that is told of a
-                # topic it no longer knows loses its connection. Nobody wants their results, so the
-                # scheduler drops those not begun; it stumbles if told to cancel a task that others
-                # depend on.
+                # Running tasks still send events, and a client that receives an event of an
+                # unsubscribed topic loses its connection: so it stays subscribed. Releasing the
+                # futures lets the scheduler drop tasks that have not begun; cancelling a task that
+                # others depend on makes it raise an error.
                 for future in self._kept:
                     future.release()
         self._kept = []
@@ -89,10 +87,10 @@ class Work:
         name: str | None = None,
         home: str | None = None,
     ) -> Any:
-        """Describe a task; its arguments may be other tasks.
+        """Return a delayed task; its arguments may be other tasks.
 
-        It is done by the worker ``home`` as long as there is one: the scheduler itself would
-        sooner move a partition than wait.
+        It runs on the worker ``home`` if that exists: the scheduler would otherwise rather move a
+        partition than wait.
         """
         from dask import annotate, delayed
 
@@ -105,21 +103,22 @@ class Work:
             return call(*arguments, dask_key_name=key)
 
     def place(self, chain: int) -> str | None:
-        """Give a chain a worker to live on: all begin with a state that lies on one of them.
+        """Return the worker of a chain, in turn.
 
-        Left to itself, the scheduler would begin them all there, and the others would be idle.
+        Without it the scheduler would run all chains on the worker that holds their common first
+        state, and the others would be idle.
         """
         return self._places[chain % len(self._places)] if self._places else None
 
     def keep(self, task: Any) -> Any:
-        """Have a task done, and hold on to what comes of it for tasks to come."""
+        """Start a task, and keep its result for the tasks that depend on it."""
         if self._client is None:
             return self.value(task)
         self._kept.append(self._client.compute(task))
-        return task  # known by its key from now on
+        return task  # the scheduler knows the result by the task's key
 
     def value(self, task: Any) -> Any:
-        """Have a task done and give what comes of it."""
+        """Run a task and return its result."""
         if self._client is None:
             (value,) = _in_threads(task)
             return value
@@ -143,7 +142,7 @@ class Work:
         self._show()
 
     def _look_for_workers(self) -> None:
-        """Give up if there has been no worker for a while: nothing else would ever happen."""
+        """Raise if there has been no worker for a minute; Dask itself would wait forever."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -176,8 +175,8 @@ def _explained(error: Exception) -> Exception:
 
     if type(error).__name__ == "KilledWorker":
         return ClusterError(
-            f"{ALLOWED_FAILURES} workers died over the same task: they may be short of memory, or "
-            f"killed by something outside ({error})"
+            f"{ALLOWED_FAILURES} workers died while running the same task: they may be short of "
+            f"memory, or killed from outside ({error})"
         )
     if isinstance(error, CancelledError | ConnectionError) or "Cancelled" in type(error).__name__:
         return ClusterError(f"the connection to the scheduler was lost: {error}")
