@@ -1,6 +1,7 @@
 """polyak: linear models learned in one pass.
 
-Nothing is imported here, not even `typing`: until `polyak.__main__` begins, Ctrl-C shows where.
+Nothing is imported here, not even `typing`: before `polyak.__main__` handles Ctrl-C, an interrupt
+would print a traceback.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("polyak")
-    # Imported when first asked for: the command line must not wait for scikit-learn.
+    # Imported lazily: the command line does not need scikit-learn.
     if name not in _HOMES:
         raise AttributeError(f"module 'polyak' has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-# What `__init__.py` finds when it is asked for, told to type checkers alone.
+# The lazy attributes of `__init__.py`, for type checkers.
 from polyak.data.open import open_stream as open_stream
 from polyak.estimators import ASGDClassifier as ASGDClassifier
 from polyak.estimators import ASGDRegressor as ASGDRegressor

@@ -1,8 +1,8 @@
 """The command ``polyak``, also as ``python -m polyak``.
 
-It begins here, and not in `polyak.cli`, so that Ctrl-C ends it quietly while Python is still
-importing: an exception would come out in the middle of somebody else's module, as a traceback or
-worse. Where there is something to clean up or to keep, `polyak.training.interrupts` takes over.
+It starts here and not in `polyak.cli`, so that Ctrl-C ends it quietly while Python is still
+importing: an exception would otherwise surface in the middle of another module's import. Where
+there is state to clean up or to save, `polyak.training.interrupts` takes over.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import signal
 from types import FrameType
 
 STOPPED = 130
-"""The exit code of what Ctrl-C has ended, as shells count it."""
+"""The exit code after Ctrl-C, by the convention of shells: 128 + SIGINT."""
 
 
 def main() -> None:
     """Run the command that the arguments name."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else nobody wants it
+    # With another handler, such as the SIG_IGN of nohup, Ctrl-C is left alone.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
     from polyak.cli import main
 

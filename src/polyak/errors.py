@@ -1,14 +1,14 @@
-"""The errors a user can cause; each says in one sentence what was wrong and where."""
+"""The errors that users meet; each message is one sentence on what is wrong and where."""
 
 from __future__ import annotations
 
 
 class DataError(ValueError):
-    """Something in the data cannot be learned from; the message names the file, row and value."""
+    """The data cannot be used; the message names the file, row and value."""
 
 
 class RowError(DataError):
-    """A row of a batch cannot be learned from; whoever knows where it is from can say so."""
+    """A row of a batch cannot be used; callers that know its file add it to the message."""
 
     def __init__(self, row: int, what: str) -> None:
         super().__init__(row, what)
@@ -23,8 +23,8 @@ class ModelFileError(ValueError):
 
 
 class ClusterError(ConnectionError):
-    """A cluster cannot do the work; the message says which scheduler or worker, and why."""
+    """A cluster cannot run the tasks; the message names the scheduler or worker and the reason."""
 
 
 class DivergenceError(ArithmeticError):
-    """The weights have left the range of numbers: the learning rate was far too large."""
+    """The weights have overflowed: the learning rate was far too large."""

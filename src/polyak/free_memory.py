@@ -1,10 +1,10 @@
-"""How much memory there is, asked before a great deal is taken."""
+"""Free memory, checked before a large allocation."""
 
 from __future__ import annotations
 
 
 def free_memory() -> int | None:
-    """Give how many bytes of memory there are to be had; None where nobody knows."""
+    """Return the available memory in bytes; None where it is unknown."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:
@@ -16,7 +16,7 @@ def free_memory() -> int | None:
 
 
 def check_memory(needed: int, features: int) -> None:
-    """Refuse what the system might promise, but could not give."""
+    """Raise ValueError if more memory is needed than available; the system may overcommit."""
     free = free_memory()
     if free is not None and needed > free:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Libraries that not everyone needs, imported when they are asked for."""
+"""Optional dependencies, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polyak.errors import DataError
 
 
 def needed(module: str, extra: str) -> Any:
-    """Import a library, or say in one sentence how to get it.
+    """Import a library; raise ValueError with the install command if it is missing.
 
     Examples
     --------
@@ -33,11 +33,11 @@ _is_pandas_to_be_hidden = False
 
 
 def expect_no_frames() -> None:
-    """Spare pyarrow the import of pandas, in a process where nobody has a frame.
+    """Prevent pyarrow from importing pandas, in a process that has no data frames.
 
-    With its first array pyarrow imports pandas, if it is installed, to tell its arrays from others:
-    that takes half as long again as a small table. Where pandas is imported already nothing
-    changes, and elsewhere it can still be imported.
+    With its first array pyarrow imports pandas, if it is installed, to recognise its types. For a
+    small table that adds half of the time. Nothing changes if pandas is imported already, and it
+    can still be imported elsewhere.
     """
     global _is_pandas_to_be_hidden
     _is_pandas_to_be_hidden = True
@@ -51,7 +51,7 @@ class _NoPandas:
 
 
 def pyarrow() -> Any:
-    """Import pyarrow, which is not installed for those who need no tables."""
+    """Import pyarrow; raise DataError with the install command if it is missing."""
     global _is_pandas_to_be_hidden
     try:
         import pyarrow
@@ -63,7 +63,7 @@ def pyarrow() -> Any:
         _is_pandas_to_be_hidden = False
         sys.meta_path.insert(0, _NoPandas)
         try:
-            pyarrow.array([])  # it looks for pandas once
+            pyarrow.array([])  # pyarrow looks for pandas only once
         finally:
             sys.meta_path.remove(_NoPandas)
     return pyarrow

@@ -1,4 +1,4 @@
-"""How many processors this process may use, and how many threads that makes where nobody says."""
+"""The number of processors available to this process, and the default number of threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OWN_GROUPS = "/proc/self/cgroup"
 
 
 def number_of_threads(asked: int | None) -> int:
-    """Return the threads asked for, or as many as there are processors, up to four.
+    """Return the number of threads requested; by default that of the processors, at most four.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def number_of_threads(asked: int | None) -> int:
 
 
 def threads_of_jobs(jobs: int | None) -> int | None:
-    """Read scikit-learn's ``n_jobs``: below zero it counts back from all processors, -1.
+    """Return the number of threads for ``n_jobs``: -1 is all processors, -2 one less.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def threads_of_jobs(jobs: int | None) -> int | None:
     if jobs is None or jobs > 0:
         return jobs
     if jobs == 0:
-        raise ValueError("n_jobs is a number of threads, or below zero, but not 0")
+        raise ValueError("n_jobs must not be 0; use -1 for all processors")
     return max(1, processors() + 1 + jobs)
 
 
 def processors() -> int:
-    """Count the processors that this process may use: as many as are worth having threads for.
+    """Return the number of processors that this process may use.
 
-    It may have been tied to some of them, and a container may be granted the time of only so many.
+    CPU affinity and the CPU quota of a container are taken into account.
 
     Examples
     --------
@@ -55,15 +55,15 @@ def processors() -> int:
 
 @cache
 def _granted() -> float | None:
-    """Give the quota of this process, looked up once: a race asks with every batch."""
+    """Return the CPU quota of this process, cached since it is needed with every batch."""
     return quota()
 
 
 def quota(root: str = CGROUPS, own_groups: str = OWN_GROUPS) -> float | None:
-    """Give how many processors' time the control groups grant this process; None if all.
+    """Return the CPU quota of this process's control groups in processors; None if unlimited.
 
-    ``root`` is where their file system is mounted, and ``own_groups`` says which of them the
-    process is in. Every group above its own has a say too: the least is what it gets.
+    ``root`` is the mount point of the cgroup file system, and ``own_groups`` the file that lists
+    the groups of the process. The limits of all parent groups apply too, so the least is returned.
     """
     shares = []
     for tree, group, read in _places(root, own_groups):
@@ -76,12 +76,12 @@ def quota(root: str = CGROUPS, own_groups: str = OWN_GROUPS) -> float | None:
 
 
 def _places(root: str, own_groups: str) -> Iterator[tuple[str, str, Callable[[str], float | None]]]:
-    """Find where the limits of this process stand: version 2 has one tree, 1 one for processors."""
+    """Yield the places of this process's limits: cgroup v2 has one tree, v1 one for processors."""
     for line in _text(own_groups).splitlines():
         _, _, place = line.partition(":")
         controllers, _, group = place.partition(":")
         group = group.rstrip("/")
-        if not controllers:  # where both versions are mounted, the second has a folder of its own
+        if not controllers:  # in hybrid mode, cgroup v2 is mounted in a folder of its own
             yield root, group, _share_2
             yield f"{root}/unified", group, _share_2
         elif "cpu" in controllers.split(","):
@@ -100,9 +100,9 @@ def _share_1(group: str) -> float | None:
 def _ratio(allowed: str = "", period: str = "") -> float | None:
     try:
         share = int(allowed) / int(period)
-    except (ValueError, ZeroDivisionError):  # "max", or nothing at all
+    except (ValueError, ZeroDivisionError):  # "max", or an empty file
         return None
-    return share if share > 0 else None  # -1 says that there is no limit
+    return share if share > 0 else None  # -1 means no limit
 
 
 def _text(path: str) -> str:

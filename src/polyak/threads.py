@@ -1,8 +1,8 @@
-"""Threads that are kept for more to do, and locks; and what becomes of both in a fork.
+"""A thread pool and a reentrant lock that are safe across forks.
 
-A forked process has the memory of the one it came from, but only one of its threads. Who waited
-for the others would wait for ever, and a lock that one of them held would never be given back. So
-the threads are forgotten there, and a lock that was held says so instead of waiting.
+A forked process has the memory of its parent but only one thread. Waiting for the parent's pool
+would never end, and a lock held by another thread would never be released. In the child the pool is
+therefore replaced, and a lock that was held raises an error instead of blocking.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import wraps
 from queue import SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-HELPER = "polyak-helper"
+POOL_THREAD = "polyak-pool"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -24,10 +24,10 @@ Arguments = ParamSpec("Arguments")
 def on_threads(
     function: Callable[[Item], Result], items: Sequence[Item], threads: int
 ) -> list[Result]:
-    """Give ``function(item)`` for every item, worked out by so many threads, this one included.
+    """Return ``function(item)`` for every item, computed by ``threads`` threads including this one.
 
-    All are done when it returns, even if some of them failed: it raises the error of the first in
-    the order of the items. Where the system has no more threads to give, fewer do the same.
+    All calls have ended when it returns or raises; it raises the error of the first failed item.
+    If the system cannot start more threads, fewer are used.
 
     Examples
     --------
@@ -35,13 +35,13 @@ def on_threads(
     [3, 1, 2]
     """
     job = _Job(function, items)
-    _helpers.ask(job.work, min(threads, len(items)) - 1)
+    _pool.submit(job.work, min(threads, len(items)) - 1)
     job.work()
     return job.results()
 
 
 class _Job(Generic[Item, Result]):
-    """Items that whoever is free takes one by one; a helper that comes late finds none left."""
+    """Items that the threads take one by one; a thread that starts late may find none left."""
 
     def __init__(self, function: Callable[[Item], Result], items: Sequence[Item]) -> None:
         self._function = function
@@ -80,40 +80,41 @@ class _Job(Generic[Item, Result]):
             return self._taken - 1
 
 
-class _Helpers:
-    """Threads that are started when first asked for, and then wait for more to do."""
+class _Pool:
+    """Threads that are started on demand and then wait for more work."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number = 0
-        self._asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
-    def ask(self, work: Callable[[], None], number: int) -> None:
-        """Have so many threads do the work beside this one, or as many as there can be."""
-        asks_itself = threading.current_thread().name == HELPER  # and cannot help itself
+    def submit(self, work: Callable[[], None], number: int) -> None:
+        """Run ``work`` on up to ``number`` threads beside this one."""
+        # A pool thread that submits work is busy itself, so one more is needed.
+        is_own = threading.current_thread().name == POOL_THREAD
         with self._lock:
-            while self._number < number + asks_itself:
-                thread = threading.Thread(target=self._help, name=HELPER, daemon=True)
+            while self._number < number + is_own:
+                thread = threading.Thread(target=self._loop, name=POOL_THREAD, daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the system has no more
+                except RuntimeError:  # the system cannot start more threads
                     break
                 self._number += 1
             for _ in range(min(number, self._number)):
-                self._asked.put(work)
+                self._queue.put(work)
 
-    def _help(self) -> None:
+    def _loop(self) -> None:
         while True:
-            work = self._asked.get()
+            work = self._queue.get()
             work()
-            del work  # nor the rows that come with it
+            del work  # a waiting thread must not keep the rows alive
 
 
-_helpers = _Helpers()
+_pool = _Pool()
 
 
 class Lock:
-    """A lock that the thread which holds it may take again, and that knows of forks."""
+    """A reentrant lock that raises an error if another thread held it at a fork."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -125,8 +126,8 @@ class Lock:
         if self._left_held:
             self._lock.release()
             raise RuntimeError(
-                "another thread was learning when this process was forked, and what it left is "
-                "neither as before nor as after its rows; copy or save before forking"
+                "another thread was learning when this process was forked, so the model's state is "
+                "inconsistent here; copy or save the model before forking"
             )
         return self
 
@@ -134,7 +135,7 @@ class Lock:
         self._lock.release()
 
     def after_fork(self) -> None:
-        """Find out, in a forked process, whether a thread that is no more holds it."""
+        """In a forked process, check whether another thread of the parent held the lock."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
@@ -160,7 +161,7 @@ VersionedSelf = TypeVar("VersionedSelf", bound=_Versioned)
 def reads(
     method: Callable[Concatenate[LockedSelf, Arguments], Result],
 ) -> Callable[Concatenate[LockedSelf, Arguments], Result]:
-    """Let a method wait for whoever changes the object, and keep others from it meanwhile."""
+    """Run a method with the object's lock held."""
 
     @wraps(method)
     def alone(self: LockedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -173,7 +174,7 @@ def reads(
 def changes(
     method: Callable[Concatenate[VersionedSelf, Arguments], Result],
 ) -> Callable[Concatenate[VersionedSelf, Arguments], Result]:
-    """Do the same for a method that changes the object, and count that it has."""
+    """Run a method that changes the object with its lock held, and increment its version."""
 
     @wraps(method)
     def alone(self: VersionedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -186,13 +187,13 @@ def changes(
     return alone
 
 
-def _begin_anew() -> None:
-    """Forget, in a forked process, what belongs to threads that it does not have."""
-    global _helpers
-    _helpers = _Helpers()
+def _after_fork() -> None:
+    """In a forked process, replace the pool and check all locks."""
+    global _pool
+    _pool = _Pool()
     for lock in list(_locks):
         lock.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from polyak.losses import get_loss
+from polyak.model.candidate_text import HEADS, settings_cells, settings_text
 from polyak.model.training_report import CandidateReport, TrainingReport
 
 
@@ -45,35 +46,12 @@ def winner_words(report: TrainingReport) -> dict[str, str]:
     if len(report.candidates) < 2:
         return {}
     return {
-        "winner": _settings_words(report.winner),
+        "winner": settings_text(report.winner),
         "race": (
             f"{len(report.candidates)} candidates, {report.survivors} of them still running "
             f"at row {report.winner.rows:,}"
         ),
     }
-
-
-def _settings_words(best: CandidateReport) -> str:
-    rate, together = best.schedule, " on all classes together" if best.softmax else ""
-    if best.constant:
-        return "a constant: no feature improved on it"
-    if rate is None:
-        penalty = f"penalty {best.penalty:g}" if best.alpha is None else f"alpha {best.alpha:g}"
-        return f"block Newton steps{together}, {penalty}"
-    if best.method == "proximal":
-        return f"proximal steps, learning rate {rate.gamma0:.3g}, alpha {best.alpha:.3g}"
-    if rate.a == 0.0 and best.averaging is not None and best.averaging.start is None:
-        return f"SGD at the constant rate {rate.gamma0:.3g}, not averaged"
-    if best.adagrad is not None:
-        return (
-            f"adaptive SGD{together}, rates by squared gradients to the power "
-            f"{best.precondition:g} from {rate.gamma0:.3g}, alpha {best.alpha:.3g}"
-        )
-    return (
-        f"averaged SGD{together}, preconditioner {best.precondition:g}, "
-        f"learning rate {rate.gamma0:.3g}, decay {rate.a:.3g} to the power {rate.c:.3g}, "
-        f"alpha {best.alpha:.3g}"
-    )
 
 
 def error_name(classifies: bool) -> str:
@@ -115,7 +93,7 @@ def whole_past_words(report: TrainingReport, loss: str) -> dict[str, Any]:
 
 def candidates_table(report: TrainingReport) -> tuple[list[str], list[list[str]]]:
     """List the candidates as heads and lines, those that came furthest first."""
-    heads = ["", "rows", "loss", "method", "penalty", "preconditioner", "rate", "decay", "power"]
+    heads = ["", "rows", "loss", *HEADS]
 
     def place(one: CandidateReport) -> tuple[bool, int, float]:
         # Later losses tell more, but what they all have is the loss so far.
@@ -127,25 +105,8 @@ def candidates_table(report: TrainingReport) -> tuple[list[str], list[list[str]]
             "winner" if one is report.winner else "running" if one.running else "",
             f"{one.rows:,}",
             "-" if one.progressive_loss is None else f"{one.progressive_loss:.6g}",
-            *_settings_cells(one),
+            *settings_cells(one),
         ]
         for one in sorted(report.candidates, key=place)
     ]
     return heads, lines
-
-
-def _settings_cells(one: CandidateReport) -> list[str]:
-    """Give a candidate's method and settings; what its method does not have is a dash."""
-    if one.constant:
-        return ["constant", *["-"] * 5]
-    if one.schedule is None:
-        penalty = f"{one.penalty:g} rows" if one.alpha is None else f"{one.alpha:.3g}"
-        return ["newton", penalty, *["-"] * 4]
-    return [
-        {"proximal": "proximal", "adaptive SGD": "adaptive"}.get(one.method, "sgd"),
-        f"{one.alpha:.3g}",
-        f"{one.precondition:g}",
-        f"{one.schedule.gamma0:.3g}",
-        f"{one.schedule.a:.3g}",
-        f"{one.schedule.c:.3g}",
-    ]

@@ -1,8 +1,8 @@
-"""The losses a user can choose, as functions of scores and targets.
+"""The losses, as functions of scores and targets.
 
-These are the NumPy versions, for the reference, for reports and for tests; the compiled core has
-its own in ``core/learn/losses.hpp``, and the tests hold the two against each other. Whatever else
-lists losses, the command line, the estimators or a file's check, asks here.
+These are the NumPy versions, for the Newton steps, reports and tests; the compiled core has its
+own in ``core/learn/losses.hpp``, and tests compare the two. This is the only list of losses: the
+command line, the estimators and the model file use it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def names_of(*, classifies: bool) -> list[str]:
-    """Name the losses for classes, or those for numbers."""
+    """Return the names of the losses for classification, or of those for regression."""
     return [name for name, loss in LOSSES.items() if loss.classifies == classifies]
 
 
 @lru_cache(maxsize=64)
 def get_loss(text: str) -> Loss:
-    """Find a loss by its name, with its parameters in parentheses if they are known.
+    """Return the loss of this name, which may have parameters in parentheses.
 
     Examples
     --------
@@ -54,10 +54,10 @@ def get_loss(text: str) -> Loss:
         raise ValueError(f"there is no loss called {name!r}; there are {', '.join(LOSSES)}")
     if inside[-1:] != ")" and inside:
         raise ValueError(f"{text!r} is no loss: a parenthesis is missing")
-    own, _, told = inside[:-1].partition(";")
+    own, _, estimated = inside[:-1].partition(";")
     try:
         parameters, scales = (
-            tuple(float(word) for word in words.split(",") if word) for words in (own, told)
+            tuple(float(word) for word in words.split(",") if word) for words in (own, estimated)
         )
     except ValueError as error:
         raise ValueError(f"{text!r} is no loss: its parameters are not numbers") from error
@@ -65,9 +65,10 @@ def get_loss(text: str) -> Loss:
 
 
 def loss_text(name: str, **given: Any) -> str:
-    """Write a loss down, with its own parameter of those given by name, a number or several.
+    """Return a loss as text, with the value of its own parameter among those given.
 
-    What is None or "auto" is found from the first rows, or is the usual one.
+    A parameter that is None or "auto" is left out: it is found from the first rows, or has a
+    default.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def loss_text(name: str, **given: Any) -> str:
 
 
 def parameter_given(loss: Loss) -> dict[str, Any]:
-    """Give the parameter of a loss as it would be given: by its name, a number or a list.
+    """Return the parameter of a loss as a keyword argument: a number or a list.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a loss is: functions of a score and a target, and what a user should know of it."""
+"""The interface of a loss: functions of a score and a target, and its properties."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Loss:
     ``implicit_slope(s, y, q)`` is the ``g`` that solves ``g = L'(s - q g, y)``: the slope at the
     score after a step of size ``q``, which cannot overshoot.
 
-    A loss with a parameter has one for all outputs, or one for each, the last axis of scores. What
-    the first rows have told of the ``scales`` of the targets sets learning rates, and the bandwidth
-    of a loss that is rounded for Newton's steps; it is not part of what is minimised.
+    A loss with a parameter has one value for all outputs, or one for each output, the last axis of
+    scores. The ``scales`` of the residuals, estimated from the first rows, set learning rates and
+    the bandwidth of a loss that is smoothed for Newton steps; the loss itself does not depend on
+    them.
 
     Examples
     --------
@@ -32,27 +33,27 @@ class Loss:
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """What people call it."""
+    """Its usual name."""
     classifies: ClassVar[bool] = True
     log_link: ClassVar[bool] = False
-    """Whether a score is the logarithm of what is predicted."""
+    """Whether a score is the logarithm of the prediction."""
     power: ClassVar[float] = 3 / 4
     """The paper's best exponent of the learning rate for this loss."""
     has_curvature: ClassVar[bool] = True
-    """Whether Newton's steps can go by it, or by a rounded one."""
+    """Whether Newton steps can minimise it, or a smoothed version of it."""
     is_smooth: ClassVar[bool] = True
-    """Whether that is its own curvature, so that standard errors can be found from it."""
+    """Whether it is twice differentiable, so that standard errors follow from its curvature."""
     is_flat_far_away: ClassVar[bool] = False
-    """Whether it has no curvature where scores are far off, so that a first step must be safe."""
+    """Whether its curvature is zero for large residuals, so that a first step needs a bound."""
     starts_at_constant: ClassVar[bool] = False
-    """Whether learning begins with the best constant of the first rows as the intercept."""
+    """Whether the initial intercept is the best constant of the first rows."""
     parameter: ClassVar[str | None] = None
-    """What its parameter is called, if it has one."""
+    """The name of its parameter, if it has one."""
     elsewhere: ClassVar[dict[str, str]] = {}
-    """What it is called in scikit-learn, LIBLINEAR and VW, as far as they have it."""
+    """Its names in scikit-learn, LIBLINEAR and VW, as far as they have it."""
 
     curvature: float = 1.0
-    """A bound on the second derivative; by convention 1 where there is none."""
+    """A bound on the second derivative; 1 by convention if there is none."""
 
     def __init__(self, parameters: tuple[float, ...] = (), scales: tuple[float, ...] = ()) -> None:
         self.parameters = parameters
@@ -63,44 +64,44 @@ class Loss:
             self._check_parameter(value)
 
     def _check_parameter(self, value: float) -> None:
-        """Refuse a parameter that cannot be."""
+        """Raise ValueError for an invalid parameter."""
 
     @property
     def text(self) -> str:
-        """The loss in writing, as files have it: ``huber(1.5)``."""
+        """The loss as text: ``huber(1.5)``."""
         return _written(self.name, self.parameters, ())
 
     @property
     def text_with_scales(self) -> str:
-        """The same with what the first rows have told: ``huber(1.5;1.1)``."""
+        """The same with the scales estimated from the first rows: ``huber(1.5;1.1)``."""
         return _written(self.name, self.parameters, self.scales)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the first rows have something to tell, and have not yet."""
+        """Whether a parameter or scale is still to be estimated from the first rows."""
         return False
 
     @property
     def outputs(self) -> int:
-        """How many models one target has: more than one for several quantiles."""
+        """The number of outputs of one target: more than one for several quantiles."""
         return 1
 
     @property
     def typical_curvature(self) -> float:
-        """What the second derivative is about, for learning rates."""
+        """A typical value of the second derivative, for learning rates."""
         return self.curvature
 
     @staticmethod
     def parameter_of(scale: float) -> float:
-        """Give the parameter for residuals of this scale, where nobody has given one."""
+        """Return the default parameter for residuals of this scale."""
         raise NotImplementedError
 
     def of_output(self, output: int) -> Self:
-        """Give the loss of one output."""
+        """Return the loss of one output."""
         return type(self)(_one(self.parameters, output), _one(self.scales, output))
 
     def core_parameters(self, outputs: NDArray[np.int64]) -> list[float]:
-        """Give each model the parameter of its output, as the core takes it: zero for none."""
+        """Return the parameter of each model's output for the core, 0 if there is none."""
         if self.parameter is not None and not self.parameters:
             raise ValueError(f"the {self.parameter} of {self.name} is not known")
         known = self.parameters or (0.0,)
@@ -109,61 +110,62 @@ class Loss:
     # -- as functions of scores and targets ----------------------------------------------------
 
     def value(self, score: Any, target: Any) -> Floats:
-        """Give the loss itself."""
+        """Return the loss."""
         raise NotImplementedError
 
     def slope(self, score: Any, target: Any) -> Floats:
-        """Give its derivative with respect to the score."""
+        """Return the derivative with respect to the score."""
         raise NotImplementedError
 
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
-        """Give its derivative at the score after the step."""
+        """Return the derivative at the score after a step of size ``q``."""
         raise NotImplementedError
 
     def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
-        """Give its second derivative.
+        """Return the second derivative.
 
-        The ``safe`` one is that of a parabola which touches the loss there and lies above it at
-        least up to its minimum: a step that goes by it always gains.
+        With ``safe``, return the curvature of a parabola that is tangent to the loss at the score
+        and lies above it at least up to the parabola's minimum, so that a step never increases the
+        loss.
         """
         raise NotImplementedError
 
     def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Give both together, where they share the dear part."""
+        """Return both, which is cheaper where they share a computation."""
         return self.value(score, target), self.slope(score, target)
 
     def largest_curvature(self, score: Any, target: Any) -> Floats:
-        """Bound the second derivative from the score to where a step may lead."""
+        """Return a bound on the second derivative between the score and the end of a step."""
         return np.asarray(self.curvature)
 
     # -- targets, constants, predictions -------------------------------------------------------
 
     def unfit(self, targets: NDArray[Any]) -> tuple[int, Any, str] | None:
-        """Find the first row with a target that it does not accept; that, and what it wants."""
+        """Return the first row with an invalid target, the target, and what is required."""
         return None
 
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:
-        """Give the score with the lowest loss on so many rows of either side, for each output.
+        """Return the score with the lowest loss for these weights of either class, per output.
 
-        Either side counts half a row more than there were, so that no probability is zero.
+        Half a row is added to each class, so that no probability is zero.
         """
         raise NotImplementedError
 
     def constant_of(self, targets: Floats, weights: Floats) -> float:
-        """Give the score with the lowest loss on targets of one output, which are numbers."""
+        """Return the score with the lowest loss on the targets of one regression output."""
         return float(weights @ targets / weights.sum())
 
     def predictions(self, scores: Floats) -> Floats:
-        """Turn scores into what is predicted: through the link."""
+        """Return predictions: the scores through the inverse link."""
         return scores
 
     def for_newton(self, rows: float, columns: int) -> Loss:
-        """Give what Newton's steps minimise with so many rows: the loss, or a rounded one."""
+        """Return the loss that Newton steps minimise at this size: itself, or a smoothed one."""
         return self
 
 
 def array_of(values: tuple[float, ...]) -> Any:
-    """Give the one value, or an array of all that goes with the last axis of scores."""
+    """Return a single value, or an array that broadcasts over the last axis of scores."""
     return values[0] if len(values) == 1 else np.array(values)
 
 

@@ -1,9 +1,9 @@
-"""Losses with corners, rounded: for Newton's steps, which need a curvature.
+"""Piecewise linear losses, smoothed at their corners for Newton steps, which need a curvature.
 
-Averaged over a small bandwidth h to either side, |r| becomes a parabola where it is within h of
-its corner, and stays what it is elsewhere. The curvature there, 1/h, counts how many rows are that
-near: so the Hessian of many rows is that of the loss expected, the density of the noise. As rows
-come in, h falls, slowly enough that rows near a corner remain more than the columns.
+Convolved with a uniform kernel of bandwidth h, |r| becomes a parabola within h of its corner and is
+unchanged elsewhere. The curvature there, 1/h, estimates the density of the residuals at the corner,
+so that the Hessian of many rows estimates that of the expected loss. The bandwidth falls with the
+number of rows, slowly enough that more rows than columns are near a corner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from polyak.losses.base import Floats, Loss
 
 
 class Rounded(Loss):
-    """A loss of straight pieces, its corners rounded over a bandwidth.
+    """A piecewise linear loss, smoothed over a bandwidth at its corners.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Rounded(Loss):
         self.tilt, self.corners = loss.corners()
 
     def of_output(self, output: int) -> Any:
-        """Give the loss of one output."""
+        """Return the loss of one output."""
         return Rounded(self.loss.of_output(output), self.bandwidth)
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
@@ -65,7 +65,7 @@ class Rounded(Loss):
 
 
 def rounded_bandwidth(rows: float, columns: int) -> float:
-    """Give the bandwidth for so many rows and columns, in scales of the residuals.
+    """Return the bandwidth for this number of rows and columns, in scales of the residuals.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def rounded_bandwidth(rows: float, columns: int) -> float:
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """Give the least value that has at least this share of the weights at or below it.
+    """Return the smallest value with at least this share of the weights at or below it.
 
     Examples
     --------

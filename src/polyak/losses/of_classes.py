@@ -1,4 +1,4 @@
-"""Losses for classes: targets are -1 and +1."""
+"""Losses for classification: targets are -1 and +1."""
 
 from __future__ import annotations
 
@@ -62,13 +62,14 @@ class Hinge(Loss):
         return np.asarray(self.slope(score, target) * share)
 
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
-        # It is -1 for all but the most frequent of several classes; the more frequent is to win.
+        # The optimum is -1 for all but a class with a majority; the second term breaks the ties,
+        # so that the most frequent class wins.
         balance = _balance(positive, negative)
         return np.asarray(np.sign(balance) + 1e-6 * balance)
 
 
 class ModifiedHuber(Loss):
-    """The squared distance from the margin, but a line beyond the margin on the wrong side."""
+    """The squared distance from the margin, linear beyond the margin on the wrong side."""
 
     name, title = "modified_huber", "modified Huber"
     is_flat_far_away = True
@@ -97,7 +98,7 @@ class ModifiedHuber(Loss):
 
 
 class LogLoss(Loss):
-    """The logistic loss: a score is the logarithm of the odds."""
+    """The logistic loss: a score is the log-odds."""
 
     name, title = "log_loss", "logistic"
     curvature = 0.25
@@ -116,7 +117,7 @@ class LogLoss(Loss):
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
         start = np.multiply(target, score)
         low, high = start, start + q
-        for _ in range(200):  # plain bisection: slow, certain, and unlike what the core does
+        for _ in range(200):  # plain bisection: an independent check of the core's method
             middle = 0.5 * (low + high)
             above = middle - start - q * _sigmoid(-middle) > 0
             low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -133,10 +134,10 @@ class LogLoss(Loss):
         return value, slope
 
     def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
-        """Give its second derivative.
+        """Return the second derivative, or with ``safe`` a bound.
 
-        Where a score is large and wrong, that is next to nothing, and a step that goes by it far
-        too long.
+        The second derivative is nearly zero for a large score of the wrong sign, and a Newton step
+        would be far too long.
         """
         if safe:
             away = np.maximum(np.abs(score), 1e-4)

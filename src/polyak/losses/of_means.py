@@ -1,4 +1,4 @@
-"""Losses for numbers that are positive, or counts: scores are logarithms of their means."""
+"""Losses with a log link, for counts and positive amounts: a score is the log of the mean."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from polyak.losses.base import Floats, Loss
 
 LARGEST_SCORE = 300.0
-"""Beyond, the exponential of a score is that of this one, so that its square is still a number."""
+"""Scores are clipped here before the exponential, so that its square does not overflow."""
 
 
 def bounded_exp(x: Any) -> Floats:
-    """Give e to the power of x, and a number whatever x is."""
+    """Return the exponential of x, clipped so that it is finite."""
     return np.asarray(np.exp(np.minimum(x, LARGEST_SCORE)))
 
 
@@ -27,7 +27,7 @@ class _LogLink(Loss):
     wants: str
 
     def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which targets can be."""
+        """Return which targets are valid."""
         raise NotImplementedError
 
     def unfit(self, targets: NDArray[Any]) -> tuple[int, Any, str] | None:
@@ -46,7 +46,7 @@ class _LogLink(Loss):
 
 
 class Poisson(_LogLink):
-    """Half of Poisson's deviance: for counts, and for rates with exposures as weights."""
+    """Half the Poisson deviance: for counts, and for rates with exposures as weights."""
 
     name, title = "poisson", "Poisson"
     wants = "poisson needs numbers of zero or more"
@@ -61,8 +61,8 @@ class Poisson(_LogLink):
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         y = np.asarray(target, float)
-        told = y * (np.log(np.where(y > 0, y, 1.0)) - score)
-        return np.asarray(bounded_exp(score) - y + np.where(y > 0, told, 0.0))
+        log_ratio = y * (np.log(np.where(y > 0, y, 1.0)) - score)
+        return np.asarray(bounded_exp(score) - y + np.where(y > 0, log_ratio, 0.0))
 
     def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return np.asarray(bounded_exp(score) - target)
@@ -73,8 +73,8 @@ class Poisson(_LogLink):
         return _by_omega(own, size, lambda e: e - target, self.slope(score, target))
 
     def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
-        bend = bounded_exp(score)
-        return np.asarray(np.maximum(bend, target)) if safe else bend
+        curvature = bounded_exp(score)
+        return np.asarray(np.maximum(curvature, target)) if safe else curvature
 
     def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return np.asarray(np.maximum(bounded_exp(score), target))
@@ -85,7 +85,7 @@ class Poisson(_LogLink):
 
 
 class Gamma(_LogLink):
-    """Half of the gamma distribution's deviance: for amounts whose spread grows with their mean."""
+    """Half the gamma deviance: for amounts whose standard deviation grows with their mean."""
 
     name, title = "gamma", "gamma"
     wants = "gamma needs numbers above zero"
@@ -107,8 +107,8 @@ class Gamma(_LogLink):
         return _by_omega(rest, size, lambda e: 1.0 - e, self.slope(score, target))
 
     def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
-        bend = self._ratio(score, target)
-        return np.maximum(bend, 1.0) if safe else bend
+        curvature = self._ratio(score, target)
+        return np.maximum(curvature, 1.0) if safe else curvature
 
     def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return np.maximum(self._ratio(score, target), 1.0)
@@ -121,11 +121,11 @@ class Gamma(_LogLink):
 def _by_omega(
     rest: Any, q: Floats, slope_of: Callable[[Floats], Floats], without: Floats
 ) -> Floats:
-    """Solve ``w + log w = rest + log q`` for w, and give the slope that w/q leads to.
+    """Solve ``w + log w = rest + log q`` for w, and return the slope at w/q.
 
-    A step of no size has the slope ``without`` one, and so has one that rounding would eat.
+    For a step size of zero, or one lost in rounding, return the slope ``without`` a step.
     """
-    from scipy.special import wrightomega  # the core takes Newton's steps instead
+    from scipy.special import wrightomega  # the core uses Newton's method instead
 
     there = q > 1e-290
     size = np.where(there, q, 1.0)

@@ -1,4 +1,4 @@
-"""Losses for numbers, of how far a score is from its target."""
+"""Losses for regression, as functions of the residual: score minus target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polyak.losses.corners import Rounded, rounded_bandwidth, weighted_quantile
 
 
 class SquaredError(Loss):
-    """Half the squared distance: least squares."""
+    """Half the squared residual: least squares."""
 
     name, title = "squared_error", "squared error"
     classifies = False
@@ -41,7 +41,7 @@ class SquaredError(Loss):
 
 
 class _Robust(Loss):
-    """What losses that grow no faster than the distance have in common."""
+    """What losses that grow at most linearly have in common."""
 
     classifies = False
     starts_at_constant = True
@@ -52,15 +52,15 @@ class _Robust(Loss):
 
     @property
     def _scale(self) -> float:
-        """How far targets are from scores, about; the geometric mean over outputs."""
+        """The typical size of a residual; the geometric mean over outputs."""
         return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
 
 
 class Huber(_Robust):
-    """Half the squared distance up to epsilon, a line beyond: outliers pull no harder than that.
+    """Half the squared residual up to epsilon, linear beyond, so that outliers count less.
 
-    Without a value, epsilon is 1.345 times the robust scale of the first rows' residuals, which for
-    normal noise has 95% of the efficiency of least squares.
+    By default, epsilon is 1.345 times the robust scale of the first rows' residuals, which has 95%
+    efficiency for normal noise.
     """
 
     name, title, parameter = "huber", "Huber", "epsilon"
@@ -75,7 +75,7 @@ class Huber(_Robust):
 
     @staticmethod
     def parameter_of(scale: float) -> float:
-        """Give the parameter for residuals of this scale."""
+        """Return the default parameter for residuals of this scale."""
         return 1.345 * scale
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
@@ -104,16 +104,16 @@ class Huber(_Robust):
 
     def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
         at = weighted_quantile(targets, weights, 0.5)
-        for _ in range(100):  # each the minimum of a parabola that lies above the loss
-            bend = weights * self.curvature_at(np.full(len(targets), at), targets, safe=True)
-            before, at = at, float(bend @ targets / bend.sum())
+        for _ in range(100):  # each is the minimum of a parabola that lies above the loss
+            curvature = weights * self.curvature_at(np.full(len(targets), at), targets, safe=True)
+            before, at = at, float(curvature @ targets / curvature.sum())
             if abs(at - before) <= 1e-12 * (abs(at) + abs(before)):
                 break
         return at
 
 
 class _Cornered(_Robust):
-    """What losses with corners have in common: Newton's steps go by one that is rounded."""
+    """What piecewise linear losses have in common: Newton steps minimise a smoothed version."""
 
     is_smooth = False
 
@@ -121,12 +121,12 @@ class _Cornered(_Robust):
         return Rounded(self, rounded_bandwidth(rows, columns) * self._scale)
 
     def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
-        """Give it as ``a r + sum of b |r - c|``, r being score minus target: a, and each (b, c)."""
+        """Return a and the (b, c) of the loss ``a r + sum of b |r - c|`` of the residual r."""
         raise NotImplementedError
 
 
 class Quantile(_Cornered):
-    """The check loss: what is predicted is a quantile of the target, by default the median."""
+    """The pinball loss: predicts a quantile of the target, by default the median."""
 
     name, title, parameter = "quantile", "quantile", "quantile"
     elsewhere: ClassVar[dict[str, str]] = {
@@ -139,11 +139,11 @@ class Quantile(_Cornered):
     ) -> None:
         super().__init__(parameters or (0.5,), scales)
         if any(b <= a for a, b in zip(self.parameters, self.parameters[1:], strict=False)):
-            raise ValueError("several quantiles must rise from one to the next")
+            raise ValueError("several quantiles must be in increasing order")
 
     def _check_parameter(self, value: float) -> None:
         if not 0.0 < value < 1.0:
-            raise ValueError(f"a quantile lies between 0 and 1, unlike {value:g}")
+            raise ValueError(f"a quantile must be between 0 and 1, not {value:g}")
 
     @property
     def outputs(self) -> int:  # noqa: D102
@@ -168,7 +168,7 @@ class Quantile(_Cornered):
 
     @property
     def typical_curvature(self) -> float:  # noqa: D102
-        # The density of normal noise at its quantile, about.
+        # Approximately the density of normal noise at its quantile.
         return float(np.mean([1.6 * tau * (1.0 - tau) for tau in self.parameters])) / self._scale
 
     def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
@@ -179,9 +179,9 @@ class Quantile(_Cornered):
 
 
 class EpsilonInsensitive(_Cornered):
-    """The distance beyond epsilon, within which nothing is lost: support vector regression.
+    """The absolute residual beyond epsilon, zero within: support vector regression.
 
-    Without a value, epsilon is a tenth of the robust scale of the first rows' residuals.
+    By default, epsilon is a tenth of the robust scale of the first rows' residuals.
     """
 
     name, title, parameter = "epsilon_insensitive", "epsilon-insensitive", "epsilon"
@@ -196,7 +196,7 @@ class EpsilonInsensitive(_Cornered):
 
     @staticmethod
     def parameter_of(scale: float) -> float:
-        """Give the parameter for residuals of this scale."""
+        """Return the default parameter for residuals of this scale."""
         return 0.1 * scale
 
     def _beyond(self, score: Any, target: Any) -> Floats:
@@ -225,21 +225,21 @@ class EpsilonInsensitive(_Cornered):
         return max(0.8 * math.exp(-0.5 * within * within), 0.05) / self._scale
 
     def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
-        # Where as many are beyond on either side: the median of all ends of the intervals.
+        # Equal weight is beyond on either side at the median of all interval ends.
         epsilon = self.parameters[0]
         ends = np.concatenate([targets - epsilon, targets + epsilon])
         return weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
 
 
 def _landing(slope: Floats, away: Any, q: Any) -> Floats:
-    """Give the slope of a step that lands in the corner, where it would go beyond."""
+    """Return the implicit slope: that of a step to the corner if a full step would cross it."""
     q, away = np.asarray(q, float), np.asarray(away, float)
     lands = np.abs(away) < q * np.abs(slope)
     return np.asarray(np.divide(away, q, out=np.array(slope * np.ones_like(q)), where=lands))
 
 
 def _to_land(slope: Floats, away: Any) -> Floats:
-    """Give the curvature of the parabola whose minimum is in the corner."""
+    """Return the curvature of the parabola whose minimum is at the corner."""
     away = np.asarray(away, float)
     found = np.divide(slope, away, out=np.zeros_like(away * slope), where=away != 0)
     return np.asarray(found)

@@ -1,8 +1,7 @@
 """Softmax: probabilities of several classes from scores that were learned together.
 
-One against the rest asks of every class whether a row is of it or of any other, which no line can
-tell where a class lies between two others. Learned together, scores only have to be higher or lower
-than each other's.
+One-against-rest models fail for a class that lies between two others, since no hyperplane separates
+it from the rest. Scores that are learned together only need to be larger than the other classes'.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def softmax(scores: NDArray[Any], axis: int = -1) -> Floats:
-    """Give the probability of each class, ``exp(score)`` over the sum of all classes'.
+    """Return the probability of each class, ``exp(score)`` over the sum of all classes'.
 
     Examples
     --------
@@ -29,10 +28,9 @@ def softmax(scores: NDArray[Any], axis: int = -1) -> Floats:
 
 
 def odds_of_softmax(scores: NDArray[Any]) -> Floats:
-    """Give the logarithm of each class's odds against all others, the classes being the last axis.
+    """Return the log-odds of each class against all others; the classes are the last axis.
 
-    It is what one model against the rest would have as its score, so what softmax says can be
-    counted and compared with what such models say.
+    This is the score of a one-against-rest model, so that both can be compared.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def odds_of_softmax(scores: NDArray[Any]) -> Floats:
     away = scores - scores.max(axis=-1, keepdims=True)
     small, highest = np.exp(away), away == 0.0
     others = small.sum(axis=-1, keepdims=True) - small
-    # Beside the highest score, others may be lost in rounding: they are added up by themselves.
+    # The sum without the highest score is computed separately, since rounding would lose it.
     lower = np.where(highest, 0.0, small).sum(axis=-1, keepdims=True)
     equal = highest.sum(axis=-1, keepdims=True) - 1.0
     rest = np.maximum(np.where(highest, lower + equal, others), 1e-300)
@@ -50,7 +48,7 @@ def odds_of_softmax(scores: NDArray[Any]) -> Floats:
 
 
 def normalised_odds(scores: NDArray[Any]) -> Floats:
-    """Give the odds of classes that were learned one against the rest, whose chances sum to one.
+    """Return the log-odds of one-against-rest scores, normalised so that probabilities sum to one.
 
     Examples
     --------
@@ -61,9 +59,9 @@ def normalised_odds(scores: NDArray[Any]) -> Floats:
 
 
 def own_class_losses(odds: NDArray[Any], signs: NDArray[Any]) -> Floats:
-    """Give what each row loses by the probability of its own class, minus its logarithm.
+    """Return minus the log-probability of each row's true class.
 
-    The classes are the last axis of both; ``signs`` is positive at the row's own.
+    The classes are the last axis of both; ``signs`` is positive at the true class.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A sample of targets that stream by, for constants that no sums can give, such as a median.
+"""A sample of streamed targets, for constants that running sums cannot give, such as a median.
 
-All rows are in it until there are too many, then every second, every fourth and so on, by their
-number: so batches leave no trace.
+It holds all rows up to a limit, then every second, every fourth and so on by row number, so that it
+does not depend on the batches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST = 1 << 14
 
 
 class TargetSample:
-    """Rows of a weight and a target for each output, at even distances.
+    """An evenly spaced sample of rows: the weight and the target of each output.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class TargetSample:
         self.most = most
 
     def add(self, targets: Floats, weights: Floats | None) -> None:
-        """Take rows with a column an output."""
+        """Add rows whose targets have one column per output."""
         while len(targets):
-            # Only so many that the sample is full, or all.
-            room = (self.most - len(self.table)) * self.every
-            take = min(len(targets), room)
+            # The rows until the sample is full and has to be thinned.
+            free = (self.most - len(self.table)) * self.every
+            take = min(len(targets), free)
             first = -self.rows % self.every
             own = np.ones(take) if weights is None else weights[:take]
             some = np.column_stack([own, targets[:take]])[first :: self.every]
@@ -50,19 +50,19 @@ class TargetSample:
                 self.table, self.every = self.table[::2], 2 * self.every
 
     def constants(self, loss: Loss) -> Floats:
-        """Give the best constant of each output; zero where there were no rows."""
+        """Return the best constant of each output; zero without rows."""
         if not self.table[:, 0].sum() > 0:
             return np.zeros(self.table.shape[1] - 1)
         own, targets = self.table[:, 0], self.table[:, 1:]
         return np.array([loss.of_output(k).constant_of(y, own) for k, y in enumerate(targets.T)])
 
     def mean_loss(self, loss: Loss) -> float:
-        """Give the mean loss of the best constants, summed over the outputs."""
+        """Return the mean loss of the best constants, summed over the outputs."""
         losses = loss.value(self.constants(loss), self.table[:, 1:]).sum(axis=1)
         return float(self.table[:, 0] @ losses / self.table[:, 0].sum())
 
     def join(self, others: list[TargetSample]) -> None:
-        """Take what others have of rows of their own."""
+        """Add the samples of other rows."""
         for other in others:
             self.every = max(self.every, other.every)
         tables = [one.table[:: self.every // one.every] for one in (self, *others)]
@@ -70,4 +70,4 @@ class TargetSample:
         self.rows += sum(other.rows for other in others)
         while len(self.table) >= self.most:
             self.table, self.every = self.table[::2], 2 * self.every
-        self.rows = len(self.table) * self.every  # where the next one is taken
+        self.rows = len(self.table) * self.every  # the next row is in the sample

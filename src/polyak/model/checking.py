@@ -1,4 +1,4 @@
-"""Predictions compared with known targets: the figures, and what a page can draw of them."""
+"""Predictions compared with known targets: the figures, and points and bins for the charts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_POINTS = 300
 
 
 class Check:
-    """Sums over rows that a model, or one after the other, predicted.
+    """Running comparison of predictions with targets, for one model or successive ones.
 
     Examples
     --------
@@ -34,10 +34,10 @@ class Check:
         self._classes = metrics_of(model)
         self._points = np.empty((0, 3))  # a random key, the prediction, the true value
         self._rng = np.random.default_rng(0)
-        self._bins = np.zeros((3, BINS))  # of all classes: weight, probabilities, true ones
+        self._bins = np.zeros((3, BINS))  # over all classes: weight, probabilities, true labels
 
     def use(self, model: LinearModel) -> None:
-        """Go on with what another model of the same targets predicts."""
+        """Continue with the predictions of another model of the same targets."""
         self._all.model = model
         if self._classes is not None:
             self._classes.use(model)
@@ -45,7 +45,7 @@ class Check:
     def add(
         self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> None:
-        """Compare what the model's ``scores`` gave with targets."""
+        """Add rows: the model's ``scores`` and their targets."""
         self._all.add_scores(scores, targets, weights)
         if self._classes is not None:
             own = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
@@ -59,7 +59,7 @@ class Check:
             self._points = both[np.argsort(both[:, 0], kind="stable")[:MOST_POINTS]]
 
     def report(self) -> CheckReport:
-        """Give what came of it."""
+        """Return the result."""
         figures: dict[str, float] = self._all.report()
         rows = int(figures.pop("rows"))
         confusion: tuple[tuple[float, ...], ...] = ()
@@ -81,7 +81,7 @@ class Check:
     def _calibrate(
         self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
     ) -> None:
-        """Count how often each of several classes was true, by its probability."""
+        """Add rows to the reliability bins of all classes."""
         model = self._all.model
         try:
             chance = model.proba_from_scores(scores)

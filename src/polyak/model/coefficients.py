@@ -15,11 +15,11 @@ from polyak.rows.sparse import SparseRows
 Floats = NDArray[np.float64]
 
 INTERCEPT = -1
-"""What stands for a feature in the lines of the intercepts."""
+"""The feature index of the intercept's lines."""
 
 
 class _Model(intervals._Model, Protocol):
-    """What is asked of a `polyak.model.linear.LinearModel`, beside what intervals ask."""
+    """The part of `polyak.model.linear.LinearModel` that is used here."""
 
     @property
     def report(self) -> TrainingReport | None: ...
@@ -28,15 +28,15 @@ class _Model(intervals._Model, Protocol):
 
 
 class Coefficients(NamedTuple):
-    """Lines of a table: the intercept of each output, then the weights in order of the features.
+    """Lines of a table: the intercept of each output, then the weights in feature order.
 
     Attributes
     ----------
     features, outputs : int64 arrays
     numbers : dict of str to array
-        ``weight``, per unit of a table's column; ``effect``, the weight times the spread of the
-        feature, where that is known; with intervals ``standard_error``, ``z``, ``p_value``,
-        ``low`` and ``high``.
+        ``weight``, per unit of a table's column; ``effect``, the weight times the standard
+        deviation of the feature, where that is known; with intervals ``standard_error``, ``z``,
+        ``p_value``, ``low`` and ``high``.
     """
 
     features: NDArray[np.int64]
@@ -44,14 +44,14 @@ class Coefficients(NamedTuple):
     numbers: dict[str, Floats]
 
     def take(self, places: Any) -> Coefficients:
-        """Give some of the lines."""
+        """Return the lines at these places."""
         numbers = {name: column[places] for name, column in self.numbers.items()}
         return Coefficients(self.features[places], self.outputs[places], numbers)
 
     def largest(self, most: int, by: str = "effect") -> Coefficients:
-        """Give the intercepts, then the features that are largest by one of the numbers.
+        """Return the intercepts, then the ``most`` largest features by one of the numbers.
 
-        None of weight zero is among them. Where that number is not known, the weights decide.
+        Features of weight zero are left out. Where that number is not known, the weights decide.
         """
         sizes = np.abs(self.numbers.get(by, self.numbers["weight"]))
         there = (self.features != INTERCEPT) & (self.numbers["weight"] != 0)
@@ -60,7 +60,7 @@ class Coefficients(NamedTuple):
         return self.take(np.concatenate([first, order[there[order]][:most]]))
 
     def names(self, features: FeatureMap) -> list[str]:
-        """Say what each line's feature is called."""
+        """Return the name of each line's feature."""
         return [
             "intercept" if j == INTERCEPT else features.name(j) or features.slot(j)
             for j in self.features.tolist()
@@ -68,7 +68,7 @@ class Coefficients(NamedTuple):
 
 
 def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
-    """Find the coefficients of a model, with intervals of this confidence where there are any.
+    """Return the coefficients of a model, with intervals at this level if it has any.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
 
 
 def as_frame(model: _Model, level: float) -> Any:
-    """Give them as a data frame, or where pandas is not installed, as a dict of columns."""
+    """Return the coefficients as a data frame, or as a dict of columns without pandas."""
     found = coefficients(model, level)
     columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
     if model.weights.shape[1] > 1:
@@ -122,9 +122,9 @@ def as_frame(model: _Model, level: float) -> Any:
 
 
 def _shown(model: _Model) -> NDArray[np.int64]:
-    """Give the features of an array, or those of words that weigh anything and a table's numbers.
+    """Return the features to list: all of an array; of a table, its numbers and nonzero words.
 
-    Whether a value is missing is left out where none ever was.
+    The indicator of a missing value is left out if no value was missing.
     """
     if model.features.width is None:
         return np.arange(model.n_features)
@@ -133,14 +133,15 @@ def _shown(model: _Model) -> NDArray[np.int64]:
     names = [] if schema is None else schema.feature_names[: len(shown)]
     plain = np.array([not name.endswith(" is missing") for name in names], dtype=bool)
     shown[: len(plain)] |= plain
-    if schema is not None and schema.is_as_written:  # the others stand for the columns' means
+    if schema is not None and schema.is_as_written:
+        # Columns that never varied have the weight of the intercept; they are left out.
         varied = {} if model.report is None else model.report.spreads
         shown[: len(plain)] &= plain | np.isin(np.arange(len(plain)), list(varied))
     return np.flatnonzero(shown)
 
 
 def _spreads(model: _Model) -> Floats | None:
-    """Give how far features spread: a table's columns, else as the report of training has it."""
+    """Return the features' standard deviations from the schema or report; None if unknown."""
     if model.features.schema is not None:
         return model.features.spreads(model.n_features)
     known = {} if model.report is None else model.report.spreads
@@ -153,7 +154,7 @@ def _spreads(model: _Model) -> Floats | None:
 
 
 def _zero_row(features: FeatureMap) -> SparseRows:
-    """Return a row whose score is the intercept: all numbers zero, as its table has them."""
+    """Return a row whose score is the intercept: every number is zero in the table's units."""
     row = {} if features.schema is None else features.schema.zero()
     indices = np.array(list(row), dtype=np.int64)
     values = np.array(list(row.values()), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How a table's text is written, as far as somebody said so: what cannot be told from the text."""
+"""The dialect of a text table: options that cannot be inferred from the text."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ NUMBERS = {
     "1 234,5": (",", " "),
     "1'234,5": (",", "'"),
 }
-"""How people write numbers: the decimal point, and what may stand between thousands."""
+"""Number formats: the decimal point and the thousands separator of each."""
 
 DATES = {"d/m/y": "dmy", "m/d/y": "mdy", "y/m/d": "ymd"}
-"""In which order people write day, month and year; points and hyphens do as well as slashes."""
+"""Date formats: the order of day, month and year. Points and hyphens are read like slashes."""
 
 TRUTHS = ("true/false", "t/f", "yes/no", "y/n")
-"""How people write truths, in small letters or large ones."""
+"""Boolean formats, in any case."""
 
 WRITTEN = (*NUMBERS, *DATES, *TRUTHS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    r"""What somebody said about a table's text; what was not said is found from its first rows.
+    r"""Options of a text table; those not given are inferred from the first rows.
 
     Attributes
     ----------
     delimiter : str, optional
-        What stands between the fields of CSV: one character.
+        The separator of CSV fields: one character.
     header : bool
         Whether the first line of CSV names the columns; else they are ``column_1``, ``column_2``...
     encoding : str, optional
-        Any that Python knows, such as ``"cp1252"``; UTF-8, or UTF-16 with its mark, if not said.
+        Any that Python knows, such as ``"cp1252"``; by default UTF-8, or UTF-16 with a byte order
+        mark.
     decimal : {".", ","}, optional
-        What stands before the decimals of a number.
+        The decimal point.
     missing : tuple of str
-        Words that stand for a missing value, beside the usual ones.
+        Words for a missing value, in addition to the usual ones.
     comment : str, optional
-        Lines of CSV that begin with this character are left out.
+        Lines of CSV that begin with this character are skipped.
     dates : {"d/m/y", "m/d/y"}, optional
-        Which of day and month comes first.
+        The order of day and month.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Dialect:
             raise ValueError(f"{self.decimal!r} is the delimiter: it cannot be the decimal point")
 
     def said(self) -> dict[str, Any]:
-        """Give what was said."""
+        """Return the options that were given."""
         mine = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in mine.items() if value != _NOTHING[name]}
 

@@ -1,4 +1,4 @@
-"""How good a model is on rows with known targets, measured as they stream by."""
+"""Evaluation of a model on rows with known targets, in one pass."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class Evaluation:
     mean: float = 0.0
     spread: float = 0.0
     constant: ConstantLoss = field(init=False)
-    below: NDArray[Any] = field(init=False)  # how often a target is not above its quantile
+    below: NDArray[Any] = field(init=False)  # weight of targets at or below their quantile
     errors: dict[str, MeanError] = field(default_factory=lambda: defaultdict(MeanError))
 
     def __post_init__(self) -> None:
         outputs = self.model.weights.shape[1]
-        together = self._several_chances
+        together = self._scores_true_class
         self.constant = ConstantLoss(get_loss(self.model.loss), outputs, together=together)
         self.below = np.zeros(outputs)
 
     @property
-    def _several_chances(self) -> bool:
-        """Whether what counts is the probability of each row's own class, of three or more."""
+    def _scores_true_class(self) -> bool:
+        """Whether the loss is minus the log-probability of the true class, of three or more."""
         model = self.model
         of_classes = model.classes is not None and len(model.classes) > 2 and not model.multilabel
         return model.loss == "log_loss" and of_classes
@@ -64,7 +64,7 @@ class Evaluation:
     def add(
         self, rows: Rows, targets: NDArray[Any] | None, weights: NDArray[Any] | None = None
     ) -> None:
-        """Score rows and compare with their targets."""
+        """Add rows and their targets."""
         if targets is None:
             raise DataError("the source has no targets to compare with")
         self.add_scores(self.model.scores(rows), targets, weights)
@@ -73,7 +73,7 @@ class Evaluation:
     def add_scores(
         self, scores: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> None:
-        """Compare what the model's ``scores`` gave with targets."""
+        """Add rows: the model's ``scores`` and their targets."""
         w = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
         loss = get_loss(self.model.loss)
         if self.model.classes is None:
@@ -87,7 +87,7 @@ class Evaluation:
         self.constant.add(signs, w)
         self.rows += len(targets)
         self.weight += float(w.sum())
-        if self._several_chances:
+        if self._scores_true_class:
             odds = odds_of_softmax(scores) if self.model.softmax else normalised_odds(scores)
             losses = own_class_losses(odds, signs)
         else:
@@ -96,10 +96,10 @@ class Evaluation:
         self.errors["loss"].add(losses, w)
 
     def report(self) -> dict[str, float]:
-        """Give the figures: a classifier's loss, error and accuracy; else loss, RMSE, MAE, R².
+        """Return the figures: loss, error and accuracy of a classifier; else loss, RMSE, MAE, R².
 
-        Of quantiles also the share of targets that are at or below each.
-        ``constant_loss`` is what the best constant for these very rows would lose.
+        For quantiles also the share of targets at or below each. ``constant_loss`` is the loss of
+        the best constant for these rows.
         """
         if not self.weight:
             raise DataError("there are no rows to compare with")
@@ -119,7 +119,7 @@ class Evaluation:
         }
 
     def std_errors(self) -> dict[str, float]:
-        """Give the standard errors of the figures that are means, or roots of means."""
+        """Return the standard errors of the figures that are means, or roots of means."""
         found = {name: error.value() for name, error in self.errors.items()}
         if "error" in found:
             found["accuracy"] = found["error"]
@@ -129,16 +129,14 @@ class Evaluation:
         return {f"{name}_std_err": value for name, value in found.items() if value == value}
 
     def _add_values(self, scores: NDArray[Any], targets: NDArray[Any], w: NDArray[Any]) -> None:
-        said = get_loss(self.model.loss).predictions(scores)
-        miss = said - targets.reshape(len(targets), -1)
+        miss = get_loss(self.model.loss).predictions(scores) - targets.reshape(len(targets), -1)
         self.below += w @ (miss >= 0)
         absolute, squared = np.abs(miss).mean(axis=1), np.square(miss).mean(axis=1)
         self.absolute += float(w @ absolute)
         self.squared += float(w @ squared)
         self.errors["mae"].add(absolute, w)
         self.errors["squared"].add(squared, w)
-        # The spread about a mean that moves with every batch, without the cancellation of a sum
-        # of squares.
+        # The sum of squares about the running mean (Chan et al.), which avoids cancellation.
         flat = targets.reshape(len(targets), -1).mean(axis=1)
         added = float(w.sum())
         if added > 0:
@@ -152,15 +150,15 @@ class Evaluation:
     def _signs(
         self, scores: NDArray[Any], targets: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Give the targets as -1 and +1, a column an output, and which rows are predicted wrong.
+        """Return the targets as -1 and +1, one column per output, and which predictions are wrong.
 
-        Of several labels all must be right.
+        A multilabel prediction is wrong unless all labels are right.
         """
         predicted = self.model.predict_from_scores(scores)
         if self.model.multilabel:
             targets = true_labels(self.model, targets)
             if targets.ndim != 2:
-                raise DataError("the model is of several labels a row, but these rows have one")
+                raise DataError("the model has several labels per row, but these rows have one")
             return 2.0 * targets - 1.0, (predicted != targets).any(axis=1)
         own = targets[:, None] == self.model.classes
         self._check_labels(targets, own.any(axis=1))

@@ -1,4 +1,4 @@
-"""The feature map: how a source becomes rows, which is all that prediction asks of a model."""
+"""The feature map: how the values of a source become features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Hashing(NamedTuple):
-    """How names become features: hashed into 2^bits slots, some namespaces crossed or left out."""
+    """How names are hashed: into 2^bits buckets, with some namespaces crossed or dropped."""
 
     bits: int
     interactions: tuple[tuple[str, ...], ...] = ()
@@ -29,26 +29,25 @@ class Hashing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FeatureMap:
-    """How a source becomes rows: by numbers, by hashing names, or by what a table's columns mean.
+    """How a source becomes rows: by feature ids, by hashed names, or by the schema of a table.
 
-    Made by one of `numbered`, `hashed` and `table`; a map of nothing but defaults is that of an
-    array, whose columns are the features.
+    Constructed by `numbered`, `hashed` or `table`; the default map is that of an array, whose
+    columns are the features.
 
     Attributes
     ----------
     first_id : {0, 1} or None
-        Where the ids of numbered features begin, if the source showed it.
+        The first feature id of the source, if it is known.
     bits : int or None
-        The names of features are hashed into 2^bits slots.
+        The names of features are hashed into 2^bits buckets.
     interactions, drop : tuples
-        Namespaces whose hashed features are crossed, and those left out.
+        Namespaces whose hashed features are crossed, and those dropped.
     kept_only : bool or None
-        True where other programs are to be given only the features that weigh anything.
+        True if only features with a nonzero weight are exported.
     schema : Schema or None
-        What the columns of a table mean.
+        The schema of a table.
     names : mapping of int to str
-        What features are called, by their index, as far as it is known; those that a schema names
-        are not among them.
+        The known names of features by their index, without those that the schema names.
 
     Examples
     --------
@@ -68,18 +67,18 @@ class FeatureMap:
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:
-            raise ValueError("its features are numbered, hashed or of a table, not several of them")
+            raise ValueError("features are numbered, hashed or of a table, not several of these")
 
     @staticmethod
     def types() -> dict[str, Any]:
-        """Give what the types of the fields name: a run without tables does not import it."""
+        """Return the types that the annotations name, imported only where they are needed."""
         from polyak.model.schema import Schema
 
         return {"Schema": Schema}
 
     @classmethod
     def numbered(cls, first_id: int | None, names: Mapping[int, str] | None = None) -> FeatureMap:
-        """Features are ids, which begin at 0 or 1, or the columns of an array."""
+        """Return the map of features that are ids beginning at 0 or 1, or columns of an array."""
         return cls(first_id=first_id, names=names or {})
 
     @classmethod
@@ -90,12 +89,12 @@ class FeatureMap:
         interactions: tuple[tuple[str, ...], ...] = (),
         drop: tuple[str, ...] = (),
     ) -> FeatureMap:
-        """Features are names, hashed into 2^bits slots."""
+        """Return the map of features whose names are hashed into 2^bits buckets."""
         return cls(bits=bits, names=names or {}, interactions=interactions, drop=drop)
 
     @classmethod
     def table(cls, schema: Schema, names: Mapping[int, str] | None = None) -> FeatureMap:
-        """Features are made of a table's columns."""
+        """Return the map of features that a schema derives from a table's columns."""
         return cls(schema=schema, names=names or {})
 
     @classmethod
@@ -106,7 +105,7 @@ class FeatureMap:
         first_id: int | None = None,
         names: Mapping[int, str] | None = None,
     ) -> FeatureMap:
-        """Make the map of what a stream tells of itself, where most is None."""
+        """Return the map of a stream from its schema, its hashing or its first id."""
         if schema is not None:
             return cls.table(schema, names)
         if hashing is not None:
@@ -115,21 +114,21 @@ class FeatureMap:
 
     @property
     def hashing(self) -> Hashing | None:
-        """How names are hashed, where features are such."""
+        """How names are hashed; None if features are not hashed names."""
         return None if self.bits is None else Hashing(self.bits, self.interactions, self.drop)
 
     @property
     def width(self) -> int | None:
-        """How many features there can be, where it is known beforehand."""
+        """The number of features, if it is fixed by hashing or a schema."""
         if self.schema is not None:
             return self.schema.n_features
         return None if self.bits is None else 1 << self.bits
 
     def rows(self, X: Any) -> Any:
-        """Return rows of these features; those of a table are read by its schema.
+        """Return ``X`` as rows of these features; tables are encoded by the schema.
 
-        A frame's columns are found by name, an array must have all of them in their order. Sparse
-        rows that a stream has read already are returned as they are.
+        A frame's columns are found by name; an array must have all of them in order. Sparse rows
+        that a stream has read are returned unchanged.
 
         Examples
         --------
@@ -140,7 +139,7 @@ class FeatureMap:
         """
         if self.schema is None or isinstance(X, SparseRows | CheckedRows):
             return X
-        from polyak import open_stream  # of a layer above, which only such models need
+        from polyak import open_stream  # a layer above, needed only for tables
 
         if len(X) == 0:
             none = np.zeros(0, dtype=np.int64)
@@ -149,7 +148,7 @@ class FeatureMap:
             return join_rows([batch.rows for batch in stream])
 
     def all_names(self) -> dict[int, str]:
-        """Give the names of all features that have one, by their index.
+        """Return the names of all features that have one, by their index.
 
         Examples
         --------
@@ -161,17 +160,17 @@ class FeatureMap:
         return dict(enumerate(plain)) | dict(self.names)
 
     def name(self, index: int) -> str | None:
-        """Give the name of a feature, if it has one."""
+        """Return the name of a feature; None if it has none."""
         if self.schema is not None and index < self.schema.hashed_begin:
             return self.schema.feature_names[index]
         return self.names.get(index)
 
     def number(self, index: int) -> int:
-        """Give the id that a feature has in the source."""
+        """Return the id of a feature in the source."""
         return index + (self.first_id or 0)
 
     def slot(self, index: int) -> str:
-        """Call a feature that has no name by its number, or by the slot it is hashed into.
+        """Return a label for a feature without a name: its id, or its hash bucket.
 
         Examples
         --------
@@ -184,7 +183,7 @@ class FeatureMap:
         return f"slot {index - self.schema.hashed_begin}"
 
     def words(self) -> str:
-        """Say what kind of features they are.
+        """Return the kind of the features as text.
 
         Examples
         --------
@@ -198,7 +197,7 @@ class FeatureMap:
         return "named features" if self.names else "numbered features"
 
     def units(self, n_features: int) -> NDArray[np.float64]:
-        """Give what to divide weights by to have them per unit of a table's columns."""
+        """Return the divisors that convert weights to units of a table's columns."""
         found = np.ones(n_features)
         if self.schema is not None:
             per_unit = self.schema.units()[:n_features]
@@ -206,7 +205,7 @@ class FeatureMap:
         return found
 
     def spreads(self, n_features: int) -> NDArray[np.float64]:
-        """Give how far features of a table spread in their own units; 1 for what is 0 or 1."""
+        """Return the standard deviations of a table's features; 1 for indicators."""
         found = np.ones(n_features)
         if self.schema is not None:
             known = self.schema.spreads()[:n_features]
@@ -214,7 +213,7 @@ class FeatureMap:
         return found
 
     def of_the_heaviest(self, weights: NDArray[Any], most: int) -> FeatureMap:
-        """Keep the names of those hashed features only that weigh most.
+        """Return the map with the names of only the ``most`` hashed features of largest weight.
 
         Examples
         --------
@@ -228,7 +227,7 @@ class FeatureMap:
         if self.schema is not None:
             begin, bits = self.schema.hashed_begin, self.schema.bits
         assert bits is not None
-        # Names of several parts of a run may be more than one reader would have kept.
+        # The merged names of a distributed run may be more than one reader would have kept.
         names = FeatureNames.of(self.names).below(begin, 1 << bits, names_to_see(most))
         known = names.indices[: np.searchsorted(names.indices, len(weights))]
         sizes = np.abs(weights[known]).max(axis=1, initial=0.0)

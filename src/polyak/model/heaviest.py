@@ -1,4 +1,4 @@
-"""The features that weigh most, by name and in the units of their columns."""
+"""The largest weights, by feature name and in the units of the columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polyak.model.linear import LinearModel
 
 
 class Heavy(NamedTuple):
-    """A weight: of which feature and output, and the interval it is in, where that is known."""
+    """A weight with its feature, its output and its confidence interval, if known."""
 
     feature: int
     output: int
@@ -21,7 +21,7 @@ class Heavy(NamedTuple):
 
 
 def heaviest(model: LinearModel, most: int) -> list[Heavy]:
-    """List the largest weights, the largest first, but none that is zero.
+    """Return the ``most`` largest nonzero weights in decreasing order.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The features in use: of the slots that words are hashed into, most are often never met.
+"""The features in use: most hash buckets often have a weight of zero.
 
-A program that a model is exported to need not take rows as wide as all slots. It takes those
-features that weigh anything, in their order, numbered anew.
+An exported model takes only the features with a nonzero weight, in their order, renumbered from
+zero, so that its input is not as wide as all buckets.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from polyak.rows.sparse import Rows, SparseRows
 
 
 def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
-    """Give the features that weigh anything, where words are hashed or others are not wanted.
+    """Return the features with a nonzero weight where names are hashed or ``kept_only`` is set.
 
-    None where all are in use: a program that takes a table's columns takes them all.
+    None otherwise: an exported model then takes all features.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
 
 
 def sparsified(model: LinearModel) -> LinearModel:
-    """Give a model that is exported, and named, with only the features that weigh anything.
+    """Return a model whose exports contain only the features with a nonzero weight.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def sparsified(model: LinearModel) -> LinearModel:
 
 
 def rows_in_use(rows: Rows, used: NDArray[np.int64]) -> Rows:
-    """Give rows of the features in use alone, numbered anew.
+    """Return rows restricted to the features in use, renumbered.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""How uncertain a model is: standard errors and confidence intervals.
+"""Standard errors and confidence intervals of a model.
 
-They come from a covariance of the weights, `polyak.storage.sandwich.Sandwich`, or else from
-replicas. A replica is the same model learned from the same rows, each counted a random number of
-times. So replicas lie around the model as the model lies around the truth.
+They come from a sandwich covariance of the weights, `polyak.storage.sandwich.Sandwich`, or else
+from bootstrap replicas. A replica is the same model learned from the same rows with random
+weights, so that replicas vary around the model as the model varies around the truth.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from polyak.storage.sandwich import Sandwich
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 4096
-"""How many rows to score at a time, since every replica scores each of them."""
+"""Rows are scored in blocks of this size, to bound the memory of all replicas' scores."""
 
 
 class _Model(Protocol):
-    """What is asked of a `LinearModel`, which itself asks for what is here."""
+    """The part of `LinearModel` that is used here; `LinearModel` itself imports this module."""
 
     @property
     def weights(self) -> NDArray[Any]: ...
@@ -55,7 +55,7 @@ class _Model(Protocol):
 
 
 def interval_kind(model: _Model) -> str | None:
-    """Say where a model's standard errors come from: "sandwich", "replicas", or nowhere.
+    """Return the source of a model's standard errors: "sandwich", "replicas" or None.
 
     Examples
     --------
@@ -70,19 +70,19 @@ def interval_kind(model: _Model) -> str | None:
 
 
 def kind_words(model: _Model) -> str | None:
-    """Say in words where a model's standard errors come from."""
+    """Return the source of a model's standard errors as text."""
     kinds = {"sandwich": "sandwich covariance", "replicas": "replicas of averaged SGD"}
     return kinds.get(interval_kind(model) or "")
 
 
 def doubt(model: _Model) -> str | None:
-    """Say why a model's intervals are not to be trusted, where there is a reason."""
+    """Return why a model's intervals cannot be trusted; None if there is no reason."""
     known = None if model.report is None else model.report.intervals
     return None if known is None else known.doubt
 
 
 def standard_errors(model: _Model) -> tuple[Floats, Floats]:
-    """Give the standard errors of the weights, one column per output, and of the intercepts.
+    """Return the standard errors of the weights, one column per output, and of the intercepts.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def standard_errors(model: _Model) -> tuple[Floats, Floats]:
 
 
 def centres(model: _Model) -> tuple[Floats, Floats]:
-    """Return the weights and intercepts that intervals are around: the model's own.
+    """Return the weights and intercepts at the centre of the intervals: the model's own.
 
-    Those of a covariance have 64 bits even where the model's have 32.
+    Those of a sandwich covariance are float64 even if the model's are float32.
     """
     sandwich = model.sandwich
     if sandwich is None:
@@ -114,10 +114,10 @@ def centres(model: _Model) -> tuple[Floats, Floats]:
 
 
 def quantile(model: _Model, level: float) -> Floats:
-    """Say how many standard errors to either side an interval of this confidence reaches.
+    """Return the half-width of an interval in standard errors, one per output.
 
-    One number an output. The standard errors themselves are uncertain, being those of a few
-    replicas, or of a number of rows. So they are quantiles of Student's t.
+    The standard errors themselves are estimates, from a few replicas or a finite number of rows,
+    so these are quantiles of Student's t.
 
     Examples
     --------
@@ -127,16 +127,16 @@ def quantile(model: _Model, level: float) -> Floats:
     array([2.037])
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"the level of an interval lies between 0 and 1, unlike {level}")
+        raise ValueError(f"the level of an interval must be between 0 and 1, not {level}")
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(_degrees(model), (1.0 + level) / 2.0), dtype=np.float64)
 
 
 def p_values(model: _Model, z: Floats) -> Floats:
-    """Give the chance of being so many standard errors from zero, or more, if the truth is zero.
+    """Return two-sided p-values of ``z`` under Student's t.
 
-    Below 0.05 are those whose 95% interval excludes zero: it is Student's t here as well.
+    They are below 0.05 exactly where the 95% interval excludes zero.
     """
     from scipy.special import stdtr
 
@@ -150,36 +150,36 @@ def _degrees(model: _Model) -> Floats:
 
 
 def weight_interval(model: _Model, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest value of each weight."""
+    """Return the lower and upper limit of each weight."""
     reach = quantile(model, level) * standard_errors(model)[0]
     return _around(centres(model)[0], reach)
 
 
 def score_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest score of each row, one column per output."""
+    """Return the lower and upper limit of each row's score, one column per output."""
     scores, errors = score_errors(model, X)
     return _around(scores, quantile(model, level) * errors)
 
 
 def value_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest value predicted of each row: those scores, by the link."""
+    """Return the lower and upper limit of each row's prediction, through the inverse link."""
     low, high = score_interval(model, X, level)
     link = get_loss(model.loss).predictions
     return link(low), link(high)
 
 
 def score_errors(model: _Model, X: Any) -> tuple[Floats, Floats]:
-    """Give the score that each row's interval is around, and its standard error."""
+    """Return each row's score and its standard error."""
     pairs = _scores_of(model, X) if model.sandwich else _scores_by_replicas(model, X)
     scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return scores, errors
 
 
 def proba_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Give the least and the greatest probability of each row, one column per class.
+    """Return the lower and upper limit of each row's probabilities, one column per class.
 
-    It is worked out for the logarithm of the odds, and so never leaves 0 to 1. Of a margin loss,
-    the curve from scores to probabilities is taken as it is.
+    They are computed for the log-odds and therefore stay between 0 and 1. For a margin loss the
+    calibration from scores to probabilities is treated as exact.
     """
     pairs = _odds_of(model, X) if model.sandwich else _odds_by_replicas(model, X)
     odds, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
@@ -211,7 +211,7 @@ def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
 
 
 def _whole(model: _Model, columns: Floats) -> Floats:
-    """Give every feature a row, those that have never occurred one of zeros."""
+    """Return a row for every feature, zeros for those that have never occurred."""
     assert model.sandwich is not None
     table = np.zeros((model.n_features, columns.shape[1]))
     table[model.sandwich.features] = columns[1:]
@@ -219,7 +219,7 @@ def _whole(model: _Model, columns: Floats) -> Floats:
 
 
 def _errors(sandwich: Sandwich, away: Floats) -> Floats:
-    """Give the standard errors of the scores of rows so far ``away`` from the origin."""
+    """Return the standard errors of the scores of rows at ``away`` from the origin."""
     away = np.hstack([np.ones((len(away), 1)), away])
     variances = [np.einsum("ij,ij->i", away @ matrix, away) for matrix in sandwich.covariance]
     return np.asarray(np.sqrt(np.maximum(np.stack(variances, axis=1), 0.0)))
@@ -234,7 +234,7 @@ def _scores_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
-    """Give these features of rows; others count nothing."""
+    """Return these features of rows as dense columns."""
     found = np.zeros((len(rows), len(features)))
     if not isinstance(rows, SparseRows):
         there = features < rows.shape[1]
@@ -252,10 +252,10 @@ def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
 
 
 def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Give the logarithms of the odds of each class, and their standard errors.
+    """Yield the log-odds of each class and their standard errors.
 
-    How the scores of several classes go together is not known. Errors that all point the wrong way
-    are the worst there can be, so they are what is added up.
+    The correlations between the scores of several classes are not known, so the errors are added,
+    which is the worst case.
     """
     for scores, errors in _scores_of(model, X):
         middle = _log_odds(model.proba_from_scores(scores))
@@ -267,7 +267,7 @@ def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
             yield middle, np.hstack([errors, errors])
             continue
         chance = softmax(own) if model.softmax else _chances(own)
-        # Of the logarithm of a class's chance; of a softmax, of that of its odds against the rest.
+        # Errors of the log-probability of a class; for softmax, of its log-odds against the rest.
         moves = errors if model.softmax else (1.0 - chance) * errors
         pulls = chance * moves
         rest = np.maximum(chance.sum(axis=1, keepdims=True) - chance, 1e-300)
@@ -279,13 +279,13 @@ def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
 
 def _replicas(model: _Model) -> NDArray[Any]:
     if model.replicas is None:
-        raise ValueError("this model has no standard errors; learn it with intervals")
+        raise ValueError("this model has no standard errors; train it with intervals")
     return model.replicas
 
 
 def _spread(replicas: NDArray[Any], centre: Floats) -> Floats:
     away = np.zeros_like(centre)
-    for replica in replicas:  # one at a time: all their distances would take as much again
+    for replica in replicas:  # one at a time, to save memory
         away += np.square(replica - centre)
     return np.asarray(np.sqrt(away / len(replicas)))
 
@@ -303,7 +303,7 @@ def _odds_by_replicas(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _all_scores(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Score some rows at a time: by the model, and by every replica."""
+    """Yield the scores of the model and of every replica, block by block."""
     replicas = _replicas(model)
     outputs = model.weights.shape[1]
     side_by_side = np.ascontiguousarray(np.concatenate(list(replicas), axis=1))

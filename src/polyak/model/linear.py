@@ -1,4 +1,4 @@
-"""The model: weights and what is needed to use them, without a trace of how they were learned."""
+"""The model: weights and what is needed to predict with them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,18 @@ class LinearModel:
         The classes in the order of the outputs; with two classes there is one output, whose
         positive scores mean the second class. None for regression.
     sigmoids : array of shape (outputs, 2) or None
-        For margin losses: slope and offset that turn a score into the logarithm of the odds.
+        For margin losses: the slope and offset that turn a score into log-odds.
     softmax : bool
-        The probabilities of the classes are a softmax of the scores: with log_loss the classes were
-        learned together, other losses have a slope for it in ``sigmoids``.
-        Otherwise each class's score gives its odds against the rest.
+        Whether probabilities are a softmax of the scores (with log_loss) or of the calibrated
+        scores (with a margin loss); otherwise each score is the log-odds of one class against the
+        rest.
     multilabel : bool
-        The classes are labels, of which a row may have any number: each has an output of its own.
+        Whether the classes are labels, of which a row may have any number, one output each.
     replicas : array of shape (replicas, features + 1, outputs) or None
-        The same model learned with random row weights, the intercept last: how far they spread
-        is how uncertain the model is.
+        The same model learned with random row weights, the intercept last; their variance
+        estimates the model's.
     sandwich : Sandwich or None
-        Where features are few, standard errors come from a covariance instead; see
-        `polyak.storage.sandwich.Sandwich`.
+        The sandwich covariance of the weights, where features are few.
     features : FeatureMap
         How a source becomes rows of these features.
     report : TrainingReport or None
@@ -61,7 +60,7 @@ class LinearModel:
     array([[0.5, 0.5]])
     >>> model
     LinearModel: log_loss, classes 0, 1
-      2 numbered features, 2 of them weigh something
+      2 numbered features, 2 with a nonzero weight
       intercept 0; weights are float64
     """
 
@@ -78,11 +77,11 @@ class LinearModel:
     report: TrainingReport | None = None
 
     def __repr__(self) -> str:
-        """Say in a few lines what it is: arrays and names can be asked for one by one."""
+        """Return a summary of a few lines."""
         used = int(self.weights.any(axis=1).sum())
         lines = [f"LinearModel: {self.loss}, {self._answers()}"]
         lines.append(
-            f"  {self.n_features:,} {self.features.words()}, {used:,} of them weigh something"
+            f"  {self.n_features:,} {self.features.words()}, {used:,} with a nonzero weight"
         )
         intercepts = ", ".join(f"{value:.6g}" for value in self.intercept[:5])
         more = ", ..." if len(self.intercept) > 5 else ""
@@ -104,23 +103,23 @@ class LinearModel:
 
     @property
     def n_features(self) -> int:
-        """How many features have a weight."""
+        """The number of features."""
         return int(self.weights.shape[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, by custom called ``something.polyak``."""
+        """Write the model to a file, by convention ``name.polyak``."""
         from polyak.storage.model_file import save_model
 
         save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LinearModel:
-        """Read a model from a file; no code that the file may hold is ever run.
+        """Read a model from a file, without running any code from it.
 
         Raises
         ------
         ModelFileError
-            If the file is no model, of a newer format, or damaged.
+            If the file is not a model, of a newer format, or corrupt.
         """
         from polyak.storage.model_file import load_model
 
@@ -128,36 +127,37 @@ class LinearModel:
 
     @classmethod
     def of(cls, source: Any) -> LinearModel:
-        """Take a model as it is, a model file, or the model of a fitted estimator."""
+        """Return the model of a model, a model file or a fitted estimator."""
         if isinstance(source, str | os.PathLike):
             return cls.load(source)
         model = source.to_model() if hasattr(source, "to_model") else source
         if not isinstance(model, cls):
-            raise TypeError(f"a model or a fitted estimator is needed, not {type(source).__name__}")
+            raise TypeError(f"expected a model or a fitted estimator, not {type(source).__name__}")
         return model
 
     def coefficients(self, level: float = 0.95) -> Any:
-        """Give the intercept and every weight as a table: a pandas frame, or a dict of columns.
+        """Return the intercept and every weight as a table: a pandas frame, or a dict of columns.
 
         Parameters
         ----------
         level : float, default=0.95
-            The confidence of the intervals, of a model learned with intervals.
+            The confidence level, if the model has intervals.
 
         Returns
         -------
         DataFrame or dict
-            A line for the intercept and one for each feature, or one for each of its classes:
+            A line for the intercept and one for each feature, for each output:
 
-            * ``feature``: its name, or its number. Of words, only those that weigh anything.
-            * ``class``, or ``output``: where there are several.
-            * ``weight``: in the units of a table's columns, so that the intercept is where all
-              numbers are zero. A missing number counts as its column's offset.
-            * ``effect``: of tables only. What the score changes by when a number grows by its
-              standard deviation in the first rows, or when a word or a truth is there.
+            * ``feature``: its name, or its number. Hashed words are listed if their weight is not
+              zero.
+            * ``class``, or ``output``: if there are several.
+            * ``weight``: in the units of a table's columns, so that the intercept is the score at
+              zero. A missing number counts as its column's offset.
+            * ``effect``: for tables only. The change of the score when a number grows by its
+              standard deviation in the first rows, or when a word or boolean is present.
             * ``standard_error``, ``z``, ``p_value``, ``low``, ``high``: with intervals only.
-              The weight is in the middle between ``low`` and ``high``. It is hardly penalised,
-              since a penalty is a bias that no standard error shows.
+              The weight is the middle of ``low`` and ``high``. It is hardly penalised, since the
+              bias of a penalty does not show in a standard error.
 
         Examples
         --------
@@ -173,18 +173,17 @@ class LinearModel:
         return as_frame(self, level)
 
     def scores(self, X: Any) -> Floats:
-        """Score rows: always two-dimensional, one column per output.
+        """Return the scores of rows, always two-dimensional: one column per output.
 
-        The model of a table reads frames, and arrays of its columns, by its schema: see
-        `polyak.model.features.FeatureMap.rows`. Features of other models that were never seen
-        count nothing.
+        The model of a table encodes frames and arrays by its schema, see
+        `polyak.model.features.FeatureMap.rows`. Other models ignore unknown features.
         """
         matrix = np.ascontiguousarray(self.weights)
         raw: NDArray[Any] = _core.score_rows(*core_rows(self.features.rows(X)), matrix)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:
-        """Score rows as scikit-learn does: one-dimensional where there is one output."""
+        """Return the scores of rows, one-dimensional for one output as in scikit-learn."""
         scores = self.scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -193,15 +192,15 @@ class LinearModel:
         return self.predict_from_scores(self.scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give the probabilities of the classes, one column per class."""
+        """Return the probabilities of the classes, one column per class."""
         return self.proba_from_scores(self.scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Give the logarithm of each class's probability."""
+        """Return the logarithm of each class's probability."""
         return np.log(self.predict_proba(X))
 
     def predict_from_scores(self, scores: Floats) -> NDArray[Any]:
-        """Predict from what ``scores`` gave."""
+        """Predict the class, or the value, from ``scores``."""
         if self.classes is None:
             values = get_loss(self.loss).predictions(scores)
             return values[:, 0] if values.shape[1] == 1 else values
@@ -210,13 +209,13 @@ class LinearModel:
         return np.asarray(self.classes)[self.best(scores)]
 
     def best(self, scores: Floats) -> NDArray[np.int64]:
-        """Give the place of each row's class among the classes, from what ``scores`` gave."""
+        """Return the index of each row's predicted class, from ``scores``."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.int64)
         return np.asarray(scores.argmax(axis=1))
 
     def proba_from_scores(self, scores: Floats) -> Floats:
-        """Give probabilities from what ``scores`` gave."""
+        """Return the probabilities of the classes, from ``scores``."""
         if self.classes is None:
             raise ValueError("a regression model has no probabilities")
         if get_loss(self.loss).name == "log_loss":
@@ -233,6 +232,6 @@ class LinearModel:
         if positive.shape[1] == 1:
             return np.hstack([np.exp(-np.logaddexp(0.0, odds)), positive])
         total = positive.sum(axis=1, keepdims=True)
-        even = np.full_like(positive, 1.0 / positive.shape[1])  # where no class is possible at all
+        even = np.full_like(positive, 1.0 / positive.shape[1])  # where all underflow to zero
         np.divide(positive, total, out=even, where=total > 0)
         return even

@@ -1,9 +1,9 @@
-"""The schema: what each column of a table means to a model, and which features it becomes.
+"""The schema: the kind of each column of a table, and the features it becomes.
 
-A model learned from a table keeps it in its `FeatureMap`, so that tomorrow's table is read as
-today's was. Plain features come first, each with an index of its own: numbers, booleans, dates and
-times, and for every column whether its value is missing. The 2^bits slots of hashed features
-follow them.
+A model learned from a table keeps its schema in the `FeatureMap`, so that later tables are encoded
+in the same way. Plain features come first, each with an index of its own: numbers, booleans, dates
+and times, and for every column an indicator of missing values. The 2^bits buckets of hashed
+features follow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polyak.model.dialect import WRITTEN, Dialect
 from polyak.storage.shapes import many, real, whole, word
 
 DAYS_A_YEAR = 365.25
-"""Dates and times are numbers in years, so that their weights are as large as others."""
+"""Dates and times are scaled to years, so that their weights are of usual size."""
 
 PLAIN: dict[str, tuple[str, ...]] = {
     "number": ("{}", "{} is missing"),
@@ -38,12 +38,12 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "text": ("{} is missing",),
     "bag": ("{} is missing",),
 }
-"""The kinds of columns, and the plain features of each."""
+"""The kinds of columns, and the plain features that each becomes."""
 
 HASHED = ("category", "text", "bag")
 """The kinds whose values are hashed."""
 
-# What a column may be stored as if it is to be read as the kind it was.
+# The stored types that can be read as a column of each kind.
 _FITS: dict[str, tuple[str, ...]] = {
     "number": ("number", "boolean"),
     "boolean": ("boolean", "number"),
@@ -64,14 +64,13 @@ class Column:
     name : str
     kind : {"number", "boolean", "category", "text", "bag", "date", "time", "clock"}
     stored : {"number", "boolean", "string", "strings", "date", "time", "clock"}
-        What it was in the table learned from.
+        Its type in the table learned from.
     offset, scale : float
-        A value x that is present becomes (x - offset) / scale, where dates and times are days
-        since 1970 and clock times are days since midnight. Booleans and what is hashed are as
-        they are.
+        A value x becomes (x - offset) / scale, where dates and times are days since 1970 and
+        clock times are days since midnight. Booleans and hashed values are not scaled.
     spread : float, optional
-        The standard deviation of the values in the first rows, where they are numbers; the scale
-        can be larger.
+        The standard deviation of the values in the first rows, if they are numbers; the scale can
+        be larger.
     """
 
     name: str
@@ -82,11 +81,11 @@ class Column:
     spread: Annotated[float, real(0)] | None = None
 
     def feature_names(self) -> list[str]:
-        """Name its plain features."""
+        """Return the names of its plain features."""
         return [pattern.format(self.name) for pattern in PLAIN[self.kind]]
 
     def fits(self, stored: str) -> bool:
-        """Tell whether values stored like this can be read as before."""
+        """Whether values of this stored type can be read as this column."""
         if self.kind == "category":
             return stored == self.stored or stored == "string"
         return stored in _FITS[self.kind]
@@ -100,12 +99,11 @@ class Target:
     ----------
     name : str
     kind : {"number", "class"}
-        Numbers as they are, or words that name classes.
+        Numbers, or words that name classes.
     positive, negative : str, optional
-        Where one value was named as the class of positive scores: that, and what all others are
-        called.
+        If one value was chosen as the positive class: that value, and the name of all others.
     values : int
-        How many different values the first rows have: numbers that are classes have few.
+        The number of distinct values in the first rows; numbers that are classes have few.
     """
 
     name: str
@@ -117,30 +115,30 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What each column of a table means.
+    """The columns of a table and how they become features.
 
     Attributes
     ----------
     columns : tuple of Column
-        Those that become features, in the order of their features.
+        The columns that become features, in the order of their features.
     target : Target, optional
     weight : str, optional
         The column of the rows' weights.
     exposure : str, optional
         The column that the target is divided by, and the weight multiplied.
     bits : int
-        Hashed features share 2^bits slots.
+        Hashed features share 2^bits buckets.
     ngrams : int
-        Text is hashed as runs of up to so many words.
+        Text is hashed as n-grams of up to this number of words.
     interactions : tuple of tuples of str
         Columns that are crossed.
     written : dict of str to str
-        How columns of text are written that are numbers, dates or truths otherwise than programs
-        write them, such as ``"1.234,5"`` or ``"d/m/y"``.
+        The formats of text columns whose numbers, dates or booleans are not in standard notation,
+        such as ``"1.234,5"`` or ``"d/m/y"``.
     dialect : Dialect
-        What somebody said about the text that it was found in.
+        The options given for the text of the table.
     lists : dict of str to int
-        Columns of lists of numbers, each of which became a column, and how many those are.
+        Columns of lists of numbers, with their lengths; each element became a column.
 
     Examples
     --------
@@ -165,16 +163,16 @@ class Schema:
     def __post_init__(self) -> None:
         kinds = {column.name: column.kind for column in self.columns}
         if len(kinds) < len(self.columns):
-            raise ValueError("its schema has two columns of one name")
+            raise ValueError("its schema has two columns of the same name")
         if any(column.scale == 0 for column in self.columns):
-            raise ValueError("its schema has a column of no scale")
+            raise ValueError("its schema has a column of scale zero")
         for crossed in self.interactions:
             if any(kinds.get(name, "text") in ("text", "bag") for name in crossed):
                 raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
 
     @property
     def is_as_written(self) -> bool:
-        """Whether all columns are numbers and as they are, neither shifted nor scaled."""
+        """Whether all columns are numbers, neither shifted nor scaled."""
         plain = all(c.kind in ("number", "boolean") for c in self.columns)
         return plain and all((c.offset, c.scale) == (0.0, 1.0) for c in self.columns)
 
@@ -185,7 +183,7 @@ class Schema:
 
     @property
     def hashed_begin(self) -> int:
-        """The index of the first hashed feature: how many plain ones there are."""
+        """The index of the first hashed feature, which is the number of plain features."""
         return sum(len(PLAIN[column.kind]) for column in self.columns)
 
     @property
@@ -195,16 +193,16 @@ class Schema:
 
     @property
     def n_features(self) -> int:
-        """How many features there are, slots of hashed ones included."""
+        """The number of features, hash buckets included."""
         return self.hashed_begin + ((1 << self.bits) if self.is_hashed else 0)
 
     def first_features(self) -> list[int]:
-        """Give the index of each column's first plain feature."""
+        """Return the index of each column's first plain feature."""
         sizes = (len(PLAIN[column.kind]) for column in self.columns)
         return list(accumulate(sizes, initial=0))[:-1]
 
     def units(self) -> NDArray[np.float64]:
-        """Give what to divide each plain feature's weight by to have it per unit of the column."""
+        """Return the divisors that convert plain features' weights to units of their columns."""
         units = np.ones(self.hashed_begin)
         for column, first in zip(self.columns, self.first_features(), strict=True):
             if column.kind not in HASHED:
@@ -212,7 +210,7 @@ class Schema:
         return units
 
     def spreads(self) -> NDArray[np.float64]:
-        """Give how far each plain feature spreads in its own units, where it is known; else 1."""
+        """Return the standard deviation of each plain feature, 1 where it is unknown."""
         spreads = np.ones(self.hashed_begin)
         for column, first in zip(self.columns, self.first_features(), strict=True):
             if column.spread is not None:
@@ -220,6 +218,6 @@ class Schema:
         return spreads
 
     def zero(self) -> dict[int, float]:
-        """Give the plain features of a row whose numbers are all zero, in the columns' units."""
+        """Return the plain features of a row of zeros in the columns' units."""
         numbers = zip(self.columns, self.first_features(), strict=True)
         return {first: -column.offset / column.scale for column, first in numbers if column.offset}

@@ -1,6 +1,6 @@
-"""The training report: how a model was learned, and how it did on rows not learned yet.
+"""The training report: how a model was learned, and its figures on rows not learned yet.
 
-Nothing in it changes a prediction.
+Predictions do not depend on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Rate(NamedTuple):
 
 
 class AveragingReport(NamedTuple):
-    """From which row on iterates are averaged, None being never, and how much later ones count."""
+    """The row at which averaging begins (None: never), and the power of the iterates' weights."""
 
     start: Literal["auto"] | int | None
     power: NotNegative
@@ -31,31 +31,30 @@ class AveragingReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateReport:
-    """A candidate of the race: its settings, and how far it came.
+    """A candidate of the race: its settings and its losses.
 
     Attributes
     ----------
     penalty : float or None
-        That of block Newton steps, in rows. It is their only setting, and averaged SGD has all
-        others but this.
+        The ridge penalty of block Newton steps, in pseudo-observations; their only setting.
     softmax : bool or None
-        True where such steps learn several classes together.
+        True if several classes are learned together.
     constant : bool or None
-        True for the best constant so far, which has no setting.
+        True for the best constant, which has no settings.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
-        The settings of averaged SGD, and of proximal steps.
+        The settings of averaged SGD and of proximal steps.
     adagrad : float or None
-        Where rates follow gradients: what the sums of their squares begin at.
+        For adaptive SGD: the initial value of the sums of squared gradients.
     number : int
-        Its place among the candidates.
+        Its index among the candidates.
     running : bool
-        Whether it was never dropped.
+        Whether it was not eliminated.
     rows : int
-        How many rows it came to.
+        The number of rows it learned.
     progressive_loss : float or None
-        Its mean loss on rows it had not learned yet.
+        Its mean loss, each row scored before it was learned.
     curve : tuple of (int, float)
-        Its mean loss from milestone to milestone, each with the row it ends at.
+        Its mean loss between milestones, each with the row at which it ends.
     """
 
     penalty: NotNegative | None = None
@@ -78,16 +77,13 @@ class CandidateReport:
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
         if self.method not in ("newton", "constant") and None in settings:
-            raise ValueError(f"its candidate {self.number} has not all settings of {self.method}")
+            raise ValueError(f"its candidate {self.number} lacks a setting of {self.method}")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
-            raise ValueError(f"its candidate {self.number} has a learning rate that cannot be")
+            raise ValueError(f"its candidate {self.number} has an invalid learning rate")
 
     @property
     def method(self) -> str:
-        """How it learns.
-
-        It is "newton", "proximal", "averaged SGD" or "adaptive SGD"; or not: "constant".
-        """
+        """One of "newton", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
         if self.constant:
             return "constant"
         if self.step == "proximal":
@@ -97,21 +93,21 @@ class CandidateReport:
         return "averaged SGD" if self.adagrad is None else "adaptive SGD"
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it as a dict, with the settings of its own method only."""
+        """Return it as a dict with the settings of its own method."""
         found: dict[str, Any] = plain(self)
         return found
 
 
 class Measure(NamedTuple):
-    """How a model did on rows that it had not learned: the estimate that its choice rests on.
+    """Figures on rows that were not learned yet, from which the candidate was chosen.
 
-    Where all rows were at hand and few, each was ``left_out`` in turn; otherwise they are the later
-    half of the rows, each scored before it was learned. ``capped`` losses were so large that they
-    counted in part where candidates were compared; in ``loss`` they count in full.
+    Where all rows were in memory and few, each was ``left_out`` in turn; otherwise they are the
+    later half of the rows, each scored before it was learned. ``capped`` is the number of losses
+    that were capped when candidates were compared; in ``loss`` they count in full.
 
-    ``constant_loss`` is that of the best constant so far, where it raced, and ``r2`` the share of
-    it that a model for squared error does without. ``roc_auc`` is known for two classes whose
-    scores were counted.
+    ``constant_loss`` is the loss of the best constant, if it was in the race, and ``r2`` one minus
+    the ratio of the two losses for squared error. ``roc_auc`` is known for two classes whose scores
+    were counted.
     """
 
     rows: int = 0
@@ -126,12 +122,12 @@ class Measure(NamedTuple):
 
     @property
     def which_rows(self) -> str:
-        """The rows it is of, to end a sentence with."""
+        """The rows of the estimate, as text."""
         return "rows left out in turn" if self.left_out else "the later half, before it was learned"
 
 
 class Reliability(NamedTuple):
-    """Bins of probabilities: the mean of what was said, the positive rows, and all rows."""
+    """Bins of predicted probabilities: their mean, the positive rows, and all rows."""
 
     predicted: tuple[float, ...]
     positive: tuple[NotNegative, ...]
@@ -139,22 +135,22 @@ class Reliability(NamedTuple):
 
 
 class Theory(NamedTuple):
-    """After how many rows averaging pays off; right to an order of magnitude.
+    """The number of rows after which averaging pays off, to an order of magnitude.
 
     Attributes
     ----------
     rows : int
         ``1 / (λ γ0)``.
     lambda0 : float
-        The curvature of the flattest direction that counts, penalty included: the directions
-        curved at least as much carry 99% of the rows' squared norm.
+        The smallest relevant curvature, penalty included: directions of at least this curvature
+        carry 99% of the rows' squared norm.
     gamma0 : float
-        The first learning rate.
+        The initial learning rate.
     flattest : float
-        The curvature of the flattest direction of all. After ``1 / (flattest γ0)`` rows averaging
-        pays off in every direction.
+        The smallest curvature of all. After ``1 / (flattest γ0)`` rows averaging pays off in every
+        direction.
     spectrum : bool
-        Whether ``lambda0`` is from the spectrum of a sample. Otherwise it is from the mean squares
+        Whether ``lambda0`` is from the spectrum of a sample; otherwise it is from the mean squares
         of the features, as if they were uncorrelated.
     """
 
@@ -166,7 +162,7 @@ class Theory(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """Who learned together: how many chains, and how many times they were merged."""
+    """The engine of a distributed run: its name, and the numbers of chains and rounds."""
 
     name: str
     chains: int
@@ -174,14 +170,14 @@ class Engine(NamedTuple):
 
 
 class IntervalReport(NamedTuple):
-    """Where standard errors come from, and why they cannot be trusted, if so."""
+    """The source of standard errors, and the reason if they cannot be trusted."""
 
     kind: Literal["sandwich", "replicas"]
     doubt: str | None = None
 
 
 class ColumnReport(NamedTuple):
-    """A column as it was read: its range or how many values it has, and the share missing."""
+    """A column as it was read: its range or number of values, and the share missing."""
 
     name: str
     read_as: str
@@ -190,7 +186,7 @@ class ColumnReport(NamedTuple):
 
 
 class SourceReport(NamedTuple):
-    """What was learned from: its name, its first columns, and how many others it has."""
+    """The training data: its name, its first columns, and the number of other columns."""
 
     name: str
     columns: tuple[ColumnReport, ...] = ()
@@ -198,10 +194,10 @@ class SourceReport(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """Predictions compared with known targets, in figures and in what a page can draw.
+    """An evaluation: figures, and data for charts.
 
-    ``confusion`` has a row for each true class, in the order of the model's; ``points`` are
-    predictions and true values of some rows.
+    ``confusion`` has a row for each true class, in the order of the model's classes; ``points``
+    are predictions and true values of a sample of rows.
     """
 
     rows: int
@@ -213,20 +209,20 @@ class CheckReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingReport:
-    """How a model was learned; whatever is not known is None.
+    """How a model was learned; unknown figures are None.
 
     Attributes
     ----------
     rows : int
-        How many were learned, each pass counted.
+        The number of rows learned, each pass counted.
     candidates : tuple of CandidateReport
     best_candidate : int
-        The place of the one that the model is of.
+        The index of the winner.
     passes, bad_lines, rows_without_target : int
     recipe : dict
-        What was asked for, by the names of the settings.
+        The settings given, by name.
     average_start : tuple of int or None
-        The row after which averaging began, for each output; None where it has not.
+        The row after which averaging began, for each output; None where it has not begun.
     progressive_loss, progressive_loss_std_err, progressive_error : float or None
         The mean over all rows, each scored before it was learned.
     recent : Measure or None
@@ -234,16 +230,16 @@ class TrainingReport:
     calibration : Reliability or None
     rows_needed : Theory or None
     intervals : IntervalReport or None
-        Where they were asked for.
+        If they were requested.
     engine : Engine or None
-        Where several workers learned it.
+        For a distributed run.
     distinct_rows : int or None
-        How many there are, however often each was learned.
+        The number of distinct rows, without repeated passes.
     spreads : dict of int to float
-        The standard deviations, in the first rows, of the features that matter most.
+        The standard deviations, in the first rows, of the features with the largest effects.
     source : SourceReport or None
     check : CheckReport or None
-        How later rows were predicted before they were learned, where it was asked for.
+        An evaluation on later rows before they were learned, if it was requested.
     """
 
     rows: int
@@ -272,26 +268,26 @@ class TrainingReport:
             raise ValueError("its best candidate is not among the candidates")
         bins = self.calibration
         if bins is not None and (len({*map(len, bins)}) > 1 or 0 in bins.total):
-            raise ValueError("its bins of probabilities do not fit each other")
+            raise ValueError("its bins of probabilities are inconsistent")
 
     @property
     def winner(self) -> CandidateReport:
-        """The candidate that the model is of."""
+        """The winning candidate."""
         return self.candidates[self.best_candidate]
 
     @property
     def penalty_words(self) -> str:
-        """Which penalty the weights have, as the recipe says it."""
+        """The kind of penalty, from the recipe, as text."""
         penalty = str(self.recipe.get("penalty", "l2"))
         share = f", l1_ratio {self.recipe.get('l1_ratio'):g}" if penalty == "elasticnet" else ""
         return penalty + share + (", no weight negative" if self.recipe.get("positive") else "")
 
     @property
     def has_zeros(self) -> bool:
-        """Whether weights were to be exactly zero, or not negative."""
+        """Whether the penalty or constraint makes weights exactly zero."""
         return self.penalty_words not in ("l2", "none")
 
     @property
     def survivors(self) -> int:
-        """How many candidates were never dropped."""
+        """The number of candidates that were not eliminated."""
         return sum(candidate.running for candidate in self.candidates)

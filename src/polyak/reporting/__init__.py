@@ -1,4 +1,4 @@
-"""A page to look at: what a model is and how it was learned, as one self-contained HTML file."""
+"""The report: a model and its training on one self-contained HTML page."""
 
 from polyak.reporting.page import report
 

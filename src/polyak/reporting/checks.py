@@ -1,4 +1,4 @@
-"""How predictions compare with what was true: confusion, residuals, calibration."""
+"""Sections that compare predictions with true values: confusion, residuals, calibration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_POINTS = 5
 
 
 def confusion_section(subject: Subject) -> Markup | None:
-    """Show how many rows of each class were taken for which."""
+    """Return the confusion matrix."""
     check, names = subject.check, subject.classes
     if check is None or len(check.confusion) != len(names) or not names:
         return None
@@ -52,7 +52,7 @@ def _confused(name: str, row: tuple[float, ...], names: list[str]) -> Markup:
 
 
 def residuals_section(subject: Subject) -> Markup | None:
-    """Show how far predictions were off, against what they were."""
+    """Return the chart of residuals against predictions."""
     check = subject.check
     if check is None or len(check.points) < LEAST_POINTS:
         return None
@@ -69,7 +69,7 @@ def residuals_section(subject: Subject) -> Markup | None:
 
 
 def calibration_section(subject: Subject) -> Markup | None:
-    """Show how often predicted probabilities came true."""
+    """Return the reliability diagram of the predicted probabilities."""
     report = subject.report
     bins = None if report is None else report.calibration
     check = subject.check
@@ -84,7 +84,7 @@ def calibration_section(subject: Subject) -> Markup | None:
     what = subject.classes[1] if len(subject.classes) == 2 else "each class"
     words = (
         f"How often {what} was true, against the predicted probability: {rows}. On the dashed "
-        "line, probabilities can be believed; bars show how many rows had them."
+        "line, probabilities are correct; bars show the number of rows."
     )
     return section(
         "Calibration", words, lambda width: curves.calibration_chart(bins, width), half=True
@@ -92,7 +92,7 @@ def calibration_section(subject: Subject) -> Markup | None:
 
 
 def advice(subject: Subject) -> Markup | None:
-    """Say how to see more, where predictions were not compared."""
+    """Return how to add an evaluation, where there is none."""
     if subject.check is not None or subject.report is None:
         return None
     kind = "a confusion matrix" if subject.classes else "residuals"

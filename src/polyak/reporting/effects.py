@@ -1,4 +1,4 @@
-"""Weights in the order of their effect: each times the spread of its feature."""
+"""Weights ordered by effect: the weight times the standard deviation of its feature."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_SHOWN = 20
 
 
 class Effect(NamedTuple):
-    """A weight: what it does over one spread of its feature, and what over one of its units."""
+    """A weight: its effect per standard deviation of the feature, and the weight per unit."""
 
     name: str
     output: str | None
@@ -25,9 +25,9 @@ class Effect(NamedTuple):
 
 
 def effects(model: LinearModel, most: int = MOST_SHOWN) -> tuple[list[Effect], bool]:
-    """List the largest effects, the largest first, and tell whether spreads are known.
+    """Return the largest effects in decreasing order, and whether standard deviations are known.
 
-    Where they are not, an effect is the weight itself.
+    Where they are not, the effect is the weight itself.
     """
     spreads = {} if model.report is None else model.report.spreads
     if not any(j < model.n_features for j in spreads):
@@ -59,7 +59,7 @@ def effects(model: LinearModel, most: int = MOST_SHOWN) -> tuple[list[Effect], b
 
 
 def output_name(model: LinearModel, output: int) -> str | None:
-    """Call an output by its class or its number, where there are several."""
+    """Return the class or number of an output; None for a single output."""
     if model.weights.shape[1] == 1:
         return None
     return f"output {output + 1}" if model.classes is None else label_text(model.classes[output])

@@ -1,4 +1,4 @@
-"""What a training report says, made ready for drawing."""
+"""Figures of a training report, prepared for the charts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Curve = list[tuple[float, float]]
 
 
 def curve(points: Sequence[tuple[int, float | None]]) -> Curve:
-    """Give a candidate's mean loss over the newer half of the rows, at each mark.
+    """Return a candidate's mean loss over the later half of the rows up to each milestone.
 
-    The means between two marks jump up and down, early ones being those of a single row.
+    The means between two milestones alone would be noisy, the first being those of single rows.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def curve(points: Sequence[tuple[int, float | None]]) -> Curve:
 
 
 def later(curve: Curve, starts: Sequence[int] = ()) -> Curve:
-    """Leave out the first rows, if there are many: a mean over a few of them is mere noise."""
+    """Return the curve without its noisy first rows, if there are many rows."""
     few = 100.0 if curve[-1][0] >= 5000 else 10.0
     first = min([few, *(t0 / 2 for t0 in starts if t0 > 0)])
     shown = [point for point in curve if point[0] >= first]
@@ -45,9 +45,9 @@ def later(curve: Curve, starts: Sequence[int] = ()) -> Curve:
 
 
 def race(report: TrainingReport) -> list[tuple[CandidateReport, Curve]]:
-    """Give every candidate with its loss relative to the winner's; nothing if there was no race.
+    """Return every candidate with its loss relative to the winner's; empty without a race.
 
-    All are scored on the same rows, so what is hard or easy about those cancels out.
+    All are scored on the same rows, so the difficulty of the rows cancels out.
     """
     won = curve(report.winner.curve)
     if len(report.candidates) < 2 or not won:
@@ -56,7 +56,7 @@ def race(report: TrainingReport) -> list[tuple[CandidateReport, Curve]]:
     found = []
     for one in report.candidates:
         if one.constant and one is not report.winner:
-            continue  # it is far behind, as a rule, and would flatten all others
+            continue  # its loss is usually so much larger that it would flatten the other curves
         behind = [(rows, loss / base[rows] - 1) for rows, loss in curve(one.curve) if rows in base]
         if behind:
             found.append((one, behind))
@@ -64,10 +64,10 @@ def race(report: TrainingReport) -> list[tuple[CandidateReport, Curve]]:
 
 
 def runners(report: TrainingReport) -> list[CandidateReport]:
-    """Give all candidates but the constant, which is there to compare with, unless it won."""
+    """Return all candidates, without the constant unless it won."""
     return [one for one in report.candidates if not one.constant or one is report.winner]
 
 
 def averaging_starts(report: TrainingReport) -> list[int]:
-    """List the rows after which averaging began, one an output where it did."""
+    """Return the row after which averaging began, for each output where it did."""
     return [t0 for t0 in report.average_start if t0 is not None]

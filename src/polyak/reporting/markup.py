@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG. Whatever is text goes through here, and is escaped here."""
+"""Elements of HTML and SVG. All text is escaped here."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from html import escape
 
 
 class Markup(str):
-    """Text that is markup already, and must not be escaped again."""
+    """Escaped text, which must not be escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, /, *children: str, **attributes: object) -> Markup:
-    """Write an element; children that are not `Markup` are escaped.
+    """Return an element; children that are not `Markup` are escaped.
 
-    An underscore in an attribute's name is a hyphen, one at its end is nothing; attributes that
-    are None are left out.
+    An underscore in an attribute's name becomes a hyphen, one at its end is removed; attributes
+    that are None are left out.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def element(name: str, /, *children: str, **attributes: object) -> Markup:
 
 
 def joined(*parts: str) -> Markup:
-    """Put parts after each other, escaping those that are not markup."""
+    """Concatenate parts, escaping those that are not markup."""
     return Markup("".join(p if isinstance(p, Markup) else escape(p) for p in parts))
 
 
@@ -43,5 +43,5 @@ _EMPTY = {"line", "path", "circle", "rect", "meta", "img"}
 
 
 def _value(value: object) -> str:
-    # A tenth of a pixel is more than any screen shows, and keeps the page small.
+    # A tenth of a pixel is more precise than any screen, and keeps the page small.
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""The beginning of the page: what the model predicts, what it learned from, how good it is."""
+"""The top of the page: what the model predicts, its data, and its main figures."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _WON = {"constant": "a constant", "newton": "block Newton steps", "proximal": "p
 
 
 def headline(subject: Subject) -> str:
-    """Say in a few words what the model is."""
+    """Return the title of the page."""
     kind = kind_of(subject.model)
     return kind if subject.target is None else f"Predicting {subject.target}"
 
 
 def kind_of(model: LinearModel) -> str:
-    """Call the kind of model by its name."""
+    """Return the kind of the model, such as "logistic classifier"."""
     kind = "regression" if model.classes is None else "classifier"
     return f"{loss_name(model.loss)} {kind}"
 
 
 def lead(subject: Subject) -> str:
-    """Tell the story in two sentences."""
+    """Return two sentences about the data and the race."""
     report = subject.report
     if report is None:
         return ""
@@ -44,14 +44,14 @@ def lead(subject: Subject) -> str:
     if len(runners) > 1:
         won = _WON.get(report.winner.method, report.winner.method)
         sentence += (
-            f"{len(runners)} settings were tried side by side on the same rows; "
+            f"{len(runners)} candidates learned the same rows at the same time; "
             f"the model is the best of them: {won}."
         )
     return sentence
 
 
 def figures(subject: Subject) -> Markup:
-    """Show the figures that matter most."""
+    """Return the main figures."""
     shown = _tested(subject) if subject.on is not None else _progressive(subject)
     report = subject.report
     if report is not None and subject.rows is not None:
@@ -75,7 +75,7 @@ def figures(subject: Subject) -> Markup:
 
 
 def _tested(subject: Subject) -> list[Figure]:
-    """Give the figures of the file that the model was evaluated on."""
+    """Return the figures of the file that the model was evaluated on."""
     assert subject.on is not None
     name, check = subject.on
     note, found = f"on {name}", check.figures
@@ -96,7 +96,7 @@ def _tested(subject: Subject) -> list[Figure]:
 
 
 def _progressive(subject: Subject) -> list[Figure]:
-    """Return the figures of rows that were not learned: left out in turn, or later ones."""
+    """Return the figures on rows not learned yet: left out in turn, or the later half."""
     report, recent = subject.report, subject.recent
     if report is None:
         return []
@@ -105,8 +105,8 @@ def _progressive(subject: Subject) -> list[Figure]:
     loss = report.progressive_loss if report.recent is None else recent.loss
     if loss is not None:
         error = recent.loss_std_err
-        said = note if error is None else f"± {number(error, 2)} standard error"
-        shown.append(("Loss", measured(loss), said))
+        precision = note if error is None else f"± {number(error, 2)} standard error"
+        shown.append(("Loss", measured(loss), precision))
     if recent.constant_loss is not None:
         shown.append(("A constant's loss", measured(recent.constant_loss), "on the same rows"))
     if recent.r2 is not None:
@@ -128,12 +128,12 @@ def _progressive(subject: Subject) -> list[Figure]:
 
 
 def roc_auc(subject: Subject, report: TrainingReport) -> float | None:
-    """Give how well later rows were ranked, as far as it was measured."""
+    """Return the ROC AUC on rows not learned yet, if it was measured."""
     if report.check is not None and report.check.figures.get("roc_auc") is not None:
         return report.check.figures["roc_auc"]
     return subject.recent.roc_auc
 
 
 def rmse(loss: float) -> float:
-    """Give the root of the mean squared error, of which the loss is half."""
+    """Return the root mean squared error; the loss is half the mean squared error."""
     return math.sqrt(2.0 * loss) if loss >= 0 else math.nan

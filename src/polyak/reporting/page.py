@@ -1,4 +1,4 @@
-"""The page: what is known about a model, section after section, as one HTML file."""
+"""The report page: one HTML file with a section for each kind of information."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def report(
     title: str | None = None,
     on: tuple[Any, Any] | None = None,
 ) -> str:
-    """Show a model on one HTML page that needs nothing else: no network, no scripts.
+    """Write a report on a model: one self-contained HTML page without scripts.
 
-    It has the features that matter most with their intervals, the columns as they were read, the
-    loss as rows went by, the race of the candidates, the calibration, the learning rate and a
-    summary, each as far as it is known.
+    It shows the features with the largest effects and their intervals, how columns were read, the
+    loss while learning, the race of the candidates, the calibration, the learning rate and a
+    summary, as far as they are known.
 
     Parameters
     ----------
     source : LinearModel, fitted estimator, or the path of a model file
     path : path, optional
-        Where to write the page.
+        The file to write.
     title : str, optional
-        What to call the model.
+        The name of the model on the page.
     on : (X, y), optional
-        Rows to evaluate the model on, such as a test set: the page then shows how it did there,
-        with a confusion matrix or residuals.
+        Rows to evaluate the model on, such as a test set: the page then shows figures on these
+        rows, with a confusion matrix or residuals.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def write_page(
     title: str | None = None,
     on: tuple[str, CheckReport] | None = None,
 ) -> str:
-    """Write the page about a model, with what it came to ``on`` a file of this name."""
+    """Write the page about a model; ``on`` is the name and result of an evaluation."""
     page = _page(Subject(model, on), title)
     if path is not None:
         from polyak.storage.container import write_bytes

@@ -1,4 +1,4 @@
-"""A section of the page: a heading, a sentence that says how to read it, and a chart."""
+"""A section of the page: a heading, an explanation and a chart."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def section(
     *more: Markup,
     half: bool = False,
 ) -> Markup:
-    """Make a section; what is ``half`` stays small on a wide screen too."""
+    """Return a section; with ``half`` the chart is narrow on a wide screen too."""
     drawn = both(chart) if not half else [element("div", chart(NARROW), class_="half")]
     return element("section", element("h2", title), element("p", words), *drawn, *more)
 
 
 def both(chart: Callable[[int], Markup]) -> list[Markup]:
-    """Draw a chart for a desktop and for a phone."""
+    """Return a chart drawn for a desktop and for a phone."""
     return [
         element("div", chart(WIDE), class_="wide"),
         element("div", chart(NARROW), class_="narrow"),

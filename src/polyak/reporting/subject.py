@@ -1,4 +1,4 @@
-"""What a page is about: a model, and how its predictions compared with known targets."""
+"""The subject of a page: a model, and an evaluation of its predictions."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from polyak.rows.label_text import label_text
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model, and what it was evaluated on, if anything: the name and what came of it."""
+    """A model and, if it was evaluated, the name of the data and the result."""
 
     model: LinearModel
     on: tuple[str, CheckReport] | None = None
 
     @property
     def report(self) -> TrainingReport | None:
-        """How it was learned."""
+        """The training report."""
         return self.model.report
 
     @property
     def check(self) -> CheckReport | None:
-        """Predictions to show: those of a file given, or of later rows while it learned."""
+        """The evaluation to show: on the given data, or on later rows during training."""
         if self.on is not None:
             return self.on[1]
         return None if self.report is None else self.report.check
 
     @property
     def recent(self) -> Measure:
-        """How it did on later rows."""
+        """Loss and error on rows not learned yet."""
         found = None if self.report is None else self.report.recent
         return found or Measure()
 
     @property
     def checked_on(self) -> str:
-        """Say on which rows it was checked."""
+        """The rows of the evaluation, as text."""
         if self.on is not None:
             return f"{count(self.on[1].rows, 'row')} of {self.on[0]}"
         rows = self.recent.rows if self.check is None else self.check.rows
@@ -45,7 +45,7 @@ class Subject:
 
     @property
     def rows(self) -> int | None:
-        """How many different rows it was learned from."""
+        """The number of distinct rows learned."""
         report = self.report
         if report is None:
             return None
@@ -55,12 +55,12 @@ class Subject:
 
     @property
     def target(self) -> str | None:
-        """The name of the column that it predicts."""
+        """The name of the target column."""
         schema = self.model.features.schema
         return None if schema is None or schema.target is None else schema.target.name
 
     @property
     def classes(self) -> list[str]:
-        """The names of the classes; none for regression."""
+        """The names of the classes; empty for regression."""
         known = self.model.classes
         return [] if known is None else [label_text(label) for label in known]

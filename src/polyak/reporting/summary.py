@@ -1,4 +1,4 @@
-"""The summary at the end of the page: all that is known, a line each."""
+"""The summary table at the end of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Line = tuple[str, str]
 
 
 def summary(subject: Subject) -> Markup:
-    """Make the table."""
+    """Return the summary section."""
     lines = [
         element("tr", element("th", name, scope="row"), element("td", value))
         for name, value in _lines(subject)

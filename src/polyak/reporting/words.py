@@ -1,4 +1,4 @@
-"""Numbers and settings as people write them."""
+"""Numbers and settings as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether there is a finite number to show."""
+    """Whether a value is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
 def number(value: Any, digits: int = 3) -> str:
-    """Write a number with so many digits; tiny and huge ones as powers of ten.
+    """Format a number with this many significant digits; tiny and huge ones as powers of ten.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def measured(value: Any) -> str:
-    """Write a measured number with four digits, zeros at its end too.
+    """Format a measured number with four significant digits, trailing zeros included.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def measured(value: Any) -> str:
 
 
 def short(value: float) -> str:
-    """Write a number for an axis.
+    """Format a number for an axis.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def short(value: float) -> str:
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
-    """Write how many there are.
+    """Format a count with its noun, in the singular or plural.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def count(amount: int, one: str, many: str | None = None) -> str:
 
 
 def percent(value: Any) -> str:
-    """Write a share.
+    """Format a fraction as a percentage.
 
     Examples
     --------
@@ -92,49 +92,16 @@ def percent(value: Any) -> str:
 
 
 def loss_name(loss: str) -> str:
-    """Call a loss by its name in books."""
+    """Return the usual name of a loss."""
     return get_loss(loss).title
 
 
-def short_settings(candidate: CandidateReport) -> str:
-    """Name a candidate by its method and what sets it apart."""
-    if candidate.constant:
-        return "a constant"
-    if candidate.penalty is not None:
-        return f"block Newton steps, penalty {_penalty(candidate)}"
-    rate = "" if candidate.schedule is None else f", learning rate {number(candidate.schedule[0])}"
-    if candidate.step == "proximal":
-        return f"proximal steps, penalty {_penalty(candidate)}{rate}"
-    return f"{candidate.method}{rate}"
-
-
-def _penalty(candidate: CandidateReport, unit: str = "") -> str:
-    """Give the penalty of Newton steps: in rows, or of the mean loss."""
-    if candidate.alpha is not None:
-        return f"α = {number(candidate.alpha)}"
-    return f"{number(candidate.penalty)}{unit}"
-
-
-def settings_cells(candidate: CandidateReport) -> list[str]:
-    """Give a candidate's method and settings; what its method does not have is a dash."""
-    if candidate.penalty is not None:
-        return ["Newton", _penalty(candidate, " rows"), *["–"] * 4]
-    if candidate.constant:
-        return ["constant", *["–"] * 5]
-    return [
-        {"averaged SGD": "SGD"}.get(candidate.method, candidate.method),
-        number(candidate.alpha),
-        *(number(getattr(candidate.schedule, name, None)) for name in ("gamma0", "a", "c")),
-        number(candidate.precondition),
-    ]
-
-
 def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
-    """Say what a candidate learns with, as pairs of a name and a few words."""
+    """Return the settings of a candidate as pairs of a name and an explanation."""
     if candidate.penalty is not None:
         return [
             ("Method", "block Newton steps, each row learned once"),
-            ("Penalty", f"as strong as {number(candidate.penalty)} rows")
+            ("Penalty", f"equivalent to {number(candidate.penalty)} pseudo-observations")
             if candidate.alpha is None
             else ("Penalty α", number(candidate.alpha)),
         ]
@@ -164,7 +131,7 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
 
 def _step(step: Any) -> str:
     return {
-        "implicit": "implicit: each is taken at the slope it leads to, and cannot overshoot",
+        "implicit": "implicit: with the gradient after the step, which cannot overshoot",
         "explicit": "explicit, as in the paper",
     }.get(step, "unknown")
 
@@ -172,7 +139,7 @@ def _step(step: Any) -> str:
 def _preconditioner(p: float, of: str) -> str:
     if p == 0:
         return "none"
-    return f"features move by their mean {of} to the power −{p:g}"
+    return f"the step of a feature is multiplied by its mean {of} to the power −{p:g}"
 
 
 def _averaging(averaging: AveragingReport) -> str:
@@ -180,9 +147,10 @@ def _averaging(averaging: AveragingReport) -> str:
     if start is None:
         return "none: the model is the last iterate"
     if start == "auto":
-        begin = "from where it pays"
+        begin = "from the row at which the average is better"
     else:
         begin = f"after row {start:,}" if start else "from the first row"
     if power == 0:
-        return f"{begin}, all rows alike"
-    return joined(f"{begin}, row m counting m", element("sup", f"{power:g}" if power != 1 else ""))
+        return f"{begin}, with equal weights"
+    power_text = element("sup", f"{power:g}" if power != 1 else "")
+    return joined(f"{begin}, iterate m with weight m", power_text)

@@ -1,4 +1,4 @@
-"""What every stream yields: a few thousand rows with their targets and weights."""
+"""A batch: the rows that a stream yields at a time, with their targets and weights."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from polyak.rows.sparse import Rows, join_rows, take_rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Rows in the order they stand in the source.
+    """Rows in the order of the source.
 
     Attributes
     ----------
     rows : SparseRows or two-dimensional array
     targets : array or None
-        One value a row as the source gives it: numbers, or strings for named classes.
+        One value per row: numbers, or strings for named classes.
     weights : array or None
-        One non-negative number a row; None where every row counts once.
+        One non-negative number per row; None if all weights are one.
     kept : pyarrow.RecordBatch or None
-        The columns of a table that were asked to be carried along.
+        The columns of a table to carry along.
     where : function or None
-        Names a row, counted from zero, for an error: the file, the number, and what is numbered.
+        Returns the location of a row, counted from zero, for an error: the file, the number, and
+        the unit of the number.
     gaps : array or None
-        Of each line that could not be read and was skipped, how many of these rows stand before
-        it, if that was asked for and there is one.
+        For each skipped line, the number of rows of this batch before it, if requested.
     """
 
     rows: Rows
@@ -44,7 +44,7 @@ class Batch:
 
 
 def join_batches(batches: list[Batch]) -> Batch | None:
-    """Make one batch of several, all of which have targets; None of none."""
+    """Concatenate batches with targets; None for an empty list."""
     if not batches:
         return None
     weights = None
@@ -58,7 +58,7 @@ def join_batches(batches: list[Batch]) -> Batch | None:
 
 
 def interleaved(batches: list[Batch]) -> Batch | None:
-    """Join batches so that each is spread evenly over the whole."""
+    """Concatenate batches so that the rows of each are spread evenly over the whole."""
     whole = join_batches(batches)
     if whole is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether rows come sorted by class, which is poison to learning in one pass."""
+"""Whether rows are sorted by class, which makes one-pass learning fail."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 ROWS_TO_TELL = 1000
-"""How many rows are needed to tell."""
+"""The least number of rows for a decision."""
 
 
 def sorted_by_class(targets: Any) -> bool:
-    """Tell whether the first targets of a source look sorted by class.
+    """Whether the first targets of a source look sorted by class.
 
     In random order, n rows of which n_k are of class k change class n - Σ n_k² / n times on
-    average. They look sorted if they change less than a quarter as often, or if a thousand rows
-    and more are all of one class. Targets with more than a value in ten rows are numbers to
-    predict rather than classes, and never look sorted; nor do a few rows of a rare class, whose
-    order could be chance.
+    average. They look sorted if they change less than a quarter as often, or if at least a thousand
+    rows are all of one class. Targets with more than one distinct value per ten rows are regression
+    targets and never look sorted; neither do a few rows of a rare class, whose order could be
+    chance.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers so large that their squares cannot be added up: refused, with the row and the value."""
+"""Values too large to learn from: their squares would overflow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from polyak.rows.sparse import Rows, SparseRows
 
 LARGEST = 1e150
-"""Squares of larger numbers, or sums of them, overflow."""
+"""Squares of larger values, or sums of them, overflow."""
 TOO_LARGE = f"too large; the largest allowed is {LARGEST:g}"
 SMALLEST = 1 / LARGEST
-"""Inverses of smaller squares overflow: a column of such values counts as zero."""
+"""Inverses of smaller squares overflow: a column of such values is treated as zero."""
 
 
 def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | None:
-    """Return the first row with a number too large to learn from, and what is wrong with it.
+    """Return the first row with a value too large to learn from, and the message.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
 def _any_huge(numbers: NDArray[Any]) -> bool:
     if numbers.dtype.kind != "f" or numbers.itemsize < 8:
         return False
-    if numbers.flags.c_contiguous:  # one look at memory speed, where all is well
+    if numbers.flags.c_contiguous:  # one pass at memory speed in the usual case
         flat = numbers.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
-            # Not by BLAS, which wakes a thread for it that spins for a while after: with every
-            # batch, that kept one of two processors from reading the next.
+            # Not np.dot: BLAS wakes a thread that spins for a while afterwards, which with every
+            # batch kept one of two processors from reading the next.
             if float(np.einsum("i,i->", flat, flat)) < LARGEST:
                 return False
     most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
-    return bool(LARGEST < most < np.inf)  # values that are not finite are refused elsewhere
+    return bool(LARGEST < most < np.inf)  # the core refuses values that are not finite

@@ -1,4 +1,4 @@
-"""Several labels a row: targets that are tuples of labels, as text has them in ``1,5,7``."""
+"""Multilabel targets: tuples of labels, as in ``1,5,7`` of svmlight text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def sets_array(sets: Sequence[tuple[float, ...]]) -> NDArray[Any]:
-    """Give tuples as an array of one dimension, however long they are.
+    """Return tuples of any lengths as a one-dimensional object array.
 
     Examples
     --------
@@ -27,12 +27,12 @@ def sets_array(sets: Sequence[tuple[float, ...]]) -> NDArray[Any]:
 
 
 def are_sets(targets: NDArray[Any]) -> bool:
-    """Tell whether targets are tuples of labels."""
+    """Whether targets are tuples of labels."""
     return targets.dtype.kind == "O" and len(targets) > 0 and isinstance(targets.flat[0], tuple)
 
 
 def labels_in(targets: NDArray[Any]) -> NDArray[Any]:
-    """Give the different labels of targets, one or several a row, in order.
+    """Return the sorted distinct labels of targets with one or several labels per row.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def labels_in(targets: NDArray[Any]) -> NDArray[Any]:
 
 
 def truths(targets: NDArray[Any], labels: NDArray[Any]) -> Floats:
-    """Give zeros and ones, a column a label: whether the row has it.
+    """Return the indicator matrix, one column per label.
 
     Raises
     ------
     RowError
-        Where a row has a label that is not among them.
+        If a row has a label that is not among ``labels``.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def truths(targets: NDArray[Any], labels: NDArray[Any]) -> Floats:
 
 
 def sets_to_json(targets: NDArray[Any]) -> list[list[float]]:
-    """Spell targets so that JSON brings them back."""
+    """Return targets as JSON-serialisable lists."""
     return [list(one) for one in targets.tolist()]
 
 
 def sets_from_json(page: list[list[float]]) -> NDArray[Any]:
-    """Undo `sets_to_json`.
+    """Restore targets from `sets_to_json`.
 
     Examples
     --------

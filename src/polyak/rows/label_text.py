@@ -1,4 +1,4 @@
-"""Class labels on screens and in lines of text. Prediction from text imports this, but no NumPy."""
+"""Class labels as text. This module does not import NumPy, for a quick start of the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def label_text(label: Any) -> str:
-    """Write a label as people do: 1 rather than 1.0.
+    """Return a label as text: 1 rather than 1.0.
 
     Examples
     --------
@@ -16,7 +16,7 @@ def label_text(label: Any) -> str:
     >>> [label_text(label) for label in (np.float32(-1.0), 0.5, True, math.nan, "yes")]
     ['-1', '0.5', 'True', 'nan', 'yes']
     """
-    is_float = isinstance(label, Real) and not isinstance(label, Integral)  # NumPy's are known too
+    is_float = isinstance(label, Real) and not isinstance(label, Integral)  # NumPy's types too
     if is_float and math.isfinite(label) and label == int(label):
         return str(int(label))
     return str(label)

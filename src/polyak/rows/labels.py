@@ -1,4 +1,4 @@
-"""Class labels in files: numbers or words, as JSON holds them."""
+"""Class labels: their JSON form, and the types that other programs know."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
-    """Spell labels so that JSON brings them back with their type.
+    """Return labels as a JSON-serialisable dict that keeps their dtype.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def labels_from_json(page: Any) -> NDArray[Any]:
-    """Undo `labels_to_json`; a page that is not one raises ValueError.
+    """Restore labels from `labels_to_json`; raise ValueError for anything else.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def labels_from_json(page: Any) -> NDArray[Any]:
 
 
 def exact_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """Give labels one of the types that files of other programs know: words, truths, int64, double.
+    """Return labels in a type that other programs know: strings, booleans, int64 or double.
 
-    Text files hold labels as floats, whatever they are: whole ones become integers.
+    Text files are read with labels as floats: whole numbers become integers.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def exact_labels(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def distinct(labels: NDArray[Any]) -> NDArray[Any]:
-    """Sort labels and keep one of each.
+    """Return the sorted distinct labels.
 
-    It is ``np.unique``, which however imports NumPy's masked arrays: a tenth of the start-up.
+    ``np.unique`` would import NumPy's masked arrays, a tenth of the start-up time.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def distinct(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_labels(some: NDArray[Any] | None, others: NDArray[Any] | None) -> bool:
-    """Tell whether labels are the same, in the same order; those not known are None."""
+    """Whether labels are the same, in the same order; unknown labels are None."""
     if some is None or others is None:
         return some is others
     return np.array_equal(some, others)

@@ -1,4 +1,4 @@
-"""Rows of features, in the two forms the core reads: dense arrays and compressed sparse rows."""
+"""Rows of features in the two forms the core reads: dense arrays and compressed sparse rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SparseRows:
     indices : array of int32 or int64
     values : array of float32 or float64
     n_features : int
-        The width, if it is known; otherwise one more than the largest index seen.
+        The width, if it is known; otherwise one more than the largest index.
     checked : CheckedRows or None
-        The same rows as the core holds them, where a parser of polyak's made them: then nobody
-        can have written to them, and whoever learns from them need not look through them.
+        The same rows in the core's validated form, if one of polyak's parsers made them; they
+        cannot have been modified and need not be validated again.
 
     Examples
     --------
@@ -54,8 +54,8 @@ class SparseRows:
     def __getitem__(self, part: slice) -> SparseRows:
         start, stop, step = part.indices(len(self))
         if step != 1:
-            raise ValueError("rows can be sliced with a step of one only")
-        # The indices and values stay whole: indptr need not begin at zero.
+            raise ValueError("rows can only be sliced with a step of one")
+        # The indices and values are not sliced: indptr need not begin at zero.
         stop = max(start, stop)
         return SparseRows(
             self.indptr[start : stop + 1],
@@ -66,18 +66,18 @@ class SparseRows:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What was copied, or came from another process, is no longer what the core holds.
+        # A copy, or rows from another process, are not the memory that the core validated.
         return SparseRows, (self.indptr, self.indices, self.values, self.n_features)
 
 
 Rows = SparseRows | NDArray[Any]
-"""What the core learns from: sparse rows, or a two-dimensional array."""
+"""Rows for the core: sparse rows, or a two-dimensional array."""
 
 
 def as_rows(X: Any) -> Rows:
-    """Give ``X`` a form the core reads, without copying where its types allow.
+    """Return ``X`` in a form the core reads, without a copy where its dtype allows.
 
-    Takes arrays, anything scipy calls sparse, and rows that are rows already.
+    ``X`` is an array, a scipy sparse matrix or `SparseRows`.
 
     Examples
     --------
@@ -102,21 +102,21 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind == "c":
-        raise ValueError(f"rows are of real numbers, not {values.dtype}")
+        raise ValueError(f"rows must be real numbers, not {values.dtype}")
     return values.astype(np.float64)
 
 
 def core_arrays(
     rows: Rows,
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
-    """Spell rows as the core's functions take them: indptr, indices, values."""
+    """Return the arguments of the core's functions: indptr, indices, values."""
     if isinstance(rows, SparseRows):
         return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
     return None, None, rows
 
 
 def core_rows(X: Any) -> tuple[Any, ...]:
-    """Spell rows as a bank of the core takes them: one thing it believes, or three arrays."""
+    """Return the row arguments of a bank: validated rows, or indptr, indices and values."""
     if isinstance(X, CheckedRows):
         return (X,)
     rows = as_rows(X)
@@ -126,14 +126,14 @@ def core_rows(X: Any) -> tuple[Any, ...]:
 
 
 def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
-    flags = array.flags  # np.require alone takes ten times as long to find them in order
+    flags = array.flags  # ten times as fast as np.require for arrays that are in order
     if flags.c_contiguous and flags.aligned:
         return array
     return np.require(array, requirements=["C", "A"])
 
 
 def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
-    """Copy some rows, in this order.
+    """Copy the rows of these indices, in this order.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
 
 
 def row_widths(rows: Rows) -> NDArray[np.int64]:
-    """Give one more than the last feature of each row: how wide a model has to be for it.
+    """Return one more than the largest feature index of each row.
 
     Examples
     --------
@@ -162,14 +162,14 @@ def row_widths(rows: Rows) -> NDArray[np.int64]:
         return np.full(len(rows), rows.shape[1], dtype=np.int64)
     widths = np.zeros(len(rows), dtype=np.int64)
     filled = np.flatnonzero(np.diff(rows.indptr))
-    if len(filled):  # reduceat would take an empty row for the first entry of the next
+    if len(filled):  # for an empty row, reduceat returns the first entry of the next
         stored = rows.indices[: rows.indptr[-1]]
         widths[filled] = np.maximum.reduceat(stored, rows.indptr[filled]).astype(np.int64) + 1
     return widths
 
 
 def bytes_of(rows: Rows) -> int:
-    """Say how many bytes what is stored of rows takes, indices included."""
+    """Return the bytes of the stored values and indices of rows."""
     if not isinstance(rows, SparseRows):
         return int(rows.nbytes)
     stored = int(rows.indptr[-1]) - int(rows.indptr[0])
@@ -177,7 +177,7 @@ def bytes_of(rows: Rows) -> int:
 
 
 def check_rows(rows: Rows, n_features: int | None) -> None:
-    """Refuse rows that no model can learn, or none of so many features.
+    """Raise ValueError for rows with a value that is not finite, or an index out of range.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
 
 
 def join_rows(parts: list[Rows]) -> Rows:
-    """Copy rows into one piece, which is dense if every part is.
+    """Concatenate rows; the result is dense if every part is.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def join_rows(parts: list[Rows]) -> Rows:
 
 
 def dense_as_sparse(rows: NDArray[Any]) -> SparseRows:
-    """Spell a matrix as sparse rows that hold every value, zeros too."""
+    """Return a dense matrix as sparse rows that store every value, zeros too."""
     n, width = rows.shape
     indices = np.tile(np.arange(width, dtype=np.int32), n)
     return SparseRows(np.arange(n + 1, dtype=np.int64) * width, indices, rows.ravel(), width)

@@ -1,4 +1,4 @@
-"""Dense rows to be taken in an order: they are copied once, when they are put in standard units."""
+"""Dense rows in a given order, without a copy: they are copied when they are standardised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polyak.rows.sparse import Rows, SparseRows, take_rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakenRows:
-    """Some rows of an array, in an order.
+    """Rows of an array at the indices ``order``.
 
     Examples
     --------
@@ -38,18 +38,18 @@ class TakenRows:
 
 
 SomeRows = Rows | TakenRows
-"""Rows as they stand, or in an order."""
+"""Rows, or rows in a given order."""
 
 
 def taken(rows: Rows, order: NDArray[np.int64]) -> SomeRows:
-    """Take rows in this order: those of an array without a copy."""
+    """Return rows in this order, without a copy if they are an array."""
     if isinstance(rows, SparseRows):
         return take_rows(rows, order)
     return TakenRows(rows, np.ascontiguousarray(order, dtype=np.int64))
 
 
 def bits_of(rows: SomeRows) -> int:
-    """Give the precision of the values.
+    """Return the precision of the values in bits.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def rows_in(path: Path) -> int:
     [
         (("--loss", "hubert"), "there is no loss called 'hubert'; there are squared_error"),
         (("--loss", "gamma", "--delta", "3"), "--epsilon is for the loss huber or epsilon_insens"),
-        (("--loss", "quantile", "--quantile", "2"), "a quantile lies between 0 and 1, unlike 2"),
+        (("--loss", "quantile", "--quantile", "2"), "a quantile must be between 0 and 1, not 2"),
         (("--loss", "quantile", "--quantile", "x"), "--quantile takes numbers between 0 and 1"),
         (("--loss", "quantile", "--quantile", "0.9,0.1"), "several quantiles must rise"),
     ],

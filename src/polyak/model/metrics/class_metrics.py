@@ -1,4 +1,4 @@
-"""How good a classifier is beside its loss and error: confusion, ranking, calibration."""
+"""Metrics of a classifier beside loss and error: confusion matrix, ROC AUC, calibration."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from polyak.rows.label_text import label_text
 Floats = NDArray[np.float64]
 
 MOST_SHOWN = 20
-"""A confusion matrix of more classes is not shown."""
+"""The most classes of a confusion matrix."""
 BINS = 10
 
 
 class ClassMetrics:
-    """Sums over rows whose classes are known.
+    """Running metrics over rows with known classes.
 
     Examples
     --------
@@ -41,11 +41,11 @@ class ClassMetrics:
         self._calibration = np.zeros((3, BINS))  # weight, probabilities, positive rows
 
     def use(self, model: LinearModel) -> None:
-        """Go on with what another model of the same classes predicts."""
+        """Continue with the predictions of another model of the same classes."""
         self._model = model
 
     def add(self, scores: Floats, targets: NDArray[Any], weights: Floats) -> None:
-        """Take rows whose classes are all known."""
+        """Add rows; all targets must be among the model's classes."""
         order = np.argsort(self._classes)
         true = order[np.searchsorted(self._classes, targets, sorter=order)]
         n = len(self._classes)
@@ -56,7 +56,7 @@ class ClassMetrics:
             self._calibrate(scores, true == 1, weights)
 
     def figures(self) -> dict[str, float]:
-        """Give what is one number each."""
+        """Return the scalar metrics."""
         of_class = self._counts.sum(axis=1)
         there = of_class > 0
         found: dict[str, float] = {
@@ -69,7 +69,7 @@ class ClassMetrics:
         return found
 
     def std_errors(self) -> dict[str, float]:
-        """Give the standard errors of those that have one, rows counting as often as they weigh."""
+        """Return standard errors, with weights treated as frequencies."""
         of_class = self._counts.sum(axis=1)
         there = of_class > 0
         right = np.diag(self._counts)[there] / of_class[there]
@@ -80,7 +80,7 @@ class ClassMetrics:
         return {f"{name}_std_err": value for name, value in found.items() if value == value}
 
     def confusion(self) -> dict[str, dict[str, float]] | None:
-        """Give how many rows of each class were taken for which; None for too many classes."""
+        """Return the weight of each true and predicted class; None for too many classes."""
         if len(self._classes) > MOST_SHOWN:
             return None
         names = [label_text(label) for label in self._classes]
@@ -89,7 +89,7 @@ class ClassMetrics:
         return {name: dict(zip(names, row, strict=True)) for name, row in each}
 
     def calibration(self) -> list[dict[str, float]] | None:
-        """Give the mean probability of the second class and its true share, for ten ranges."""
+        """Return the mean probability and the frequency of the second class, in ten bins."""
         if self._ranking is None or not self._calibration.any():
             return None
         weight, predicted, positive = self._calibration

@@ -1,4 +1,4 @@
-"""What the best constant would lose on rows: what a model has to beat to be worth anything."""
+"""The loss of the best constant: the baseline that a model has to beat."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from polyak.losses.target_sample import TargetSample
 Floats = NDArray[np.float64]
 
 SAMPLE = 1 << 17
-"""Where no sums tell it, the loss of more rows is that of an even sample of them."""
+"""The most rows kept where running sums are not enough; more are thinned evenly."""
 
 
 class ConstantLoss:
-    """The loss of the best constant of rows that stream by, each output having its own.
+    """The running loss of the best constant of each output.
 
-    Of classes that are scored ``together`` only the row's own loses, by its probability.
+    For classes scored ``together`` it is minus the log-probability of the true class.
 
     Examples
     --------
@@ -32,13 +32,14 @@ class ConstantLoss:
     def __init__(self, loss: Loss, outputs: int, *, together: bool = False) -> None:
         self.loss, self.together = loss, together
         self.weight = 0.0
-        self.centre: Floats = np.zeros(outputs)  # of targets so far; or the positive share
-        self.spread: Floats = np.zeros(outputs)  # about that, summed up
+        # The weighted mean of the targets, and the sum of squared deviations from it.
+        self.centre: Floats = np.zeros(outputs)
+        self.spread: Floats = np.zeros(outputs)
         by_sums = loss.classifies or loss.name == "squared_error"
         self.sample = None if by_sums else TargetSample(outputs, SAMPLE)
 
     def add(self, targets: Floats, weights: Floats) -> None:
-        """Take rows, whose targets have a column an output: numbers, or -1 and +1."""
+        """Add rows; their targets have one column per output: numbers, or -1 and +1."""
         added = float(weights.sum())
         if self.sample is not None:
             shape = (len(targets), len(self.centre))
@@ -49,14 +50,14 @@ class ConstantLoss:
             return
         centre = weights @ targets / added
         total = self.weight + added
-        # About a mean that moves with every batch, without the cancellation of a sum of squares.
+        # The sum of squares about the running mean (Chan et al.), which avoids cancellation.
         between = np.square(centre - self.centre) * (self.weight * added / total)
         self.spread += weights @ np.square(targets - centre) + between
         self.centre += (centre - self.centre) * (added / total)
         self.weight = total
 
     def mean(self) -> float:
-        """Give its mean loss, summed over the outputs."""
+        """Return the mean loss, summed over the outputs."""
         if self.sample is not None:
             return self.sample.mean_loss(self.loss)
         if not self.loss.classifies:

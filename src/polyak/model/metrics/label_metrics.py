@@ -1,4 +1,4 @@
-"""How good a model of several labels a row is beside its loss: label by label."""
+"""Metrics of a multilabel model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def true_labels(model: LinearModel, targets: NDArray[Any]) -> NDArray[Any]:
-    """Give targets of a model of several labels as zeros and ones, a column a label."""
+    """Return multilabel targets as an indicator matrix, one column per label."""
     if are_sets(targets):
         assert model.classes is not None
         return truths(targets, model.classes)
@@ -24,7 +24,7 @@ def true_labels(model: LinearModel, targets: NDArray[Any]) -> NDArray[Any]:
 
 
 class LabelMetrics:
-    """Sums over rows whose labels are known; it answers what `ClassMetrics` does.
+    """Running metrics over rows with known labels, with the interface of `ClassMetrics`.
 
     Examples
     --------
@@ -38,24 +38,24 @@ class LabelMetrics:
 
     def __init__(self, model: LinearModel) -> None:
         self._model = model
-        self._counts = np.zeros((3, len(model.intercept)))  # right, predicted and true ones
+        self._counts = np.zeros((3, len(model.intercept)))  # true positives, predicted, true
         self._weight, self._wrong = 0.0, MeanError()
 
     def use(self, model: LinearModel) -> None:
-        """Go on with what another model of the same labels predicts."""
+        """Continue with the predictions of another model of the same labels."""
         self._model = model
 
     def add(self, scores: Floats, targets: NDArray[Any], weights: Floats) -> None:
-        """Take rows whose labels are all known."""
-        true, said = true_labels(self._model, targets) > 0, scores > 0
+        """Add rows; all labels must be among the model's."""
+        true, predicted = true_labels(self._model, targets) > 0, scores > 0
         self._weight += float(weights.sum())
-        self._counts += [weights @ (true & said), weights @ said, weights @ true]
-        self._wrong.add((true != said).mean(axis=1), weights)
+        self._counts += [weights @ (true & predicted), weights @ predicted, weights @ true]
+        self._wrong.add((true != predicted).mean(axis=1), weights)
 
     def figures(self) -> dict[str, float]:
-        """Give the share of labels that are wrong, and F1 of all together and label by label."""
-        right, said, true = self._counts
-        total = said + true
+        """Return the Hamming loss, and F1 as micro and macro average."""
+        right, predicted, true = self._counts
+        total = predicted + true
         each = np.divide(2.0 * right, total, out=np.zeros_like(total), where=total > 0)
         wrong = (total - 2.0 * right).sum() / (self._weight * len(total))
         return {
@@ -65,19 +65,19 @@ class LabelMetrics:
         }
 
     def std_errors(self) -> dict[str, float]:
-        """Give the standard error of the share."""
+        """Return the standard error of the Hamming loss."""
         found = self._wrong.value()
         return {"hamming_loss_std_err": found} if found == found else {}
 
     def confusion(self) -> None:
-        """Say that there is none: a row's labels have nothing to do with each other."""
+        """Return None: several labels per row have no confusion matrix."""
 
     def calibration(self) -> None:
-        """Leave it to whoever counts all labels."""
+        """Return None: `polyak.model.checking.Check` bins all labels together."""
 
 
 def metrics_of(model: LinearModel) -> ClassMetrics | LabelMetrics | None:
-    """Give what measures a classifier; None for a model of numbers."""
+    """Return the metrics of a classifier; None for a regression."""
     if model.classes is None:
         return None
     return LabelMetrics(model) if model.multilabel else ClassMetrics(model)

@@ -1,4 +1,4 @@
-"""The standard error of a weighted mean, from sums over rows that stream by."""
+"""The standard error of a weighted mean, from running sums."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class MeanError:
-    """How far the mean of some rows may be off, each row counting with its weight.
+    """The standard error of the weighted mean of the values added.
 
     Examples
     --------
@@ -24,12 +24,12 @@ class MeanError:
     __slots__ = ("_first", "_rows", "_sums")
 
     def __init__(self) -> None:
-        self._first = 0.0  # taken off each value, so that little cancels
+        self._first = 0.0  # subtracted from each value to avoid cancellation
         self._rows = 0
         self._sums = np.zeros(5)  # w, w x, and w² times 1, x and x²
 
     def add(self, values: Floats, weights: Floats) -> None:
-        """Take rows."""
+        """Add rows."""
         if not self._rows and len(values):
             self._first = float(values[0])
         x, squares = values - self._first, np.square(weights)
@@ -43,7 +43,7 @@ class MeanError:
         ]
 
     def value(self) -> float:
-        """Give it; NaN where there are not two rows."""
+        """Return the standard error; NaN for fewer than two rows."""
         total, first, *squares = self._sums.tolist()
         if self._rows < 2:
             return math.nan

@@ -1,4 +1,4 @@
-"""How well scores rank rows of two classes, measured in one pass and bounded memory."""
+"""ROC AUC and average precision in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
-"""So many scores are kept as they are; from then on they are counted."""
+"""The most scores kept exactly; beyond that they are counted in bins."""
 BINS = 1 << 16
-"""Between how many quantiles of the scores so far they are counted then."""
+"""The number of bins, whose edges are quantiles of the scores kept until then."""
 
 
 class Ranking:
-    """Scores of positive and negative rows: how many of either are below and above.
+    """The scores of positive and negative rows, exact or in bins.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Ranking:
         self._counts = np.zeros((2, 0))
 
     def add(self, scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> None:
-        """Take rows."""
+        """Add rows."""
         sides = np.where(positive, weights, 0.0), np.where(positive, 0.0, weights)
         if self._edges is not None:
             self._count(scores, *sides)
@@ -49,7 +49,7 @@ class Ranking:
             self._count(*kept)
 
     def roc_auc(self) -> float:
-        """Give the chance that a positive row scores higher than a negative one; ties are half."""
+        """Return the probability that a positive row scores above a negative one; ties are half."""
         positive, negative = self._levels()
         pairs = positive.sum() * negative.sum()
         if not pairs > 0:
@@ -58,10 +58,10 @@ class Ranking:
         return float(positive @ (below + negative / 2.0) / pairs)
 
     def roc_auc_std_err(self) -> float:
-        """Give the standard error of that chance, by DeLong, DeLong and Clarke-Pearson (1988).
+        """Return the standard error of the AUC, by DeLong, DeLong and Clarke-Pearson (1988).
 
-        Each positive row has a share of the negative rows below it, and each negative row one of
-        the positive rows above it: how these shares vary is how uncertain their mean is.
+        It follows from two variances: of the share of negative rows below each positive row, and
+        of the share of positive rows above each negative row.
         """
         positive, negative = self._levels()
         n, m = positive.sum(), negative.sum()
@@ -75,7 +75,7 @@ class Ranking:
         return float(math.sqrt(of_positive / n + of_negative / m))
 
     def average_precision(self) -> float:
-        """Give the precision at each positive row, from the highest score on, on average."""
+        """Return the mean precision over the positive rows, from the highest score down."""
         positive, negative = (side[::-1] for side in self._levels())
         total = positive.sum()
         if not total > 0:
@@ -91,7 +91,7 @@ class Ranking:
             self._counts[side] += np.bincount(place, weights, len(self._edges) + 1)
 
     def _levels(self) -> tuple[Floats, Floats]:
-        """Give the weights of positive and negative rows at each score, in its order."""
+        """Return the weights of positive and negative rows at each score, in increasing order."""
         if self._edges is not None:
             return self._counts[0], self._counts[1]
         if not self._kept:

@@ -1,4 +1,4 @@
-"""Charts of losses, rates and predictions. Each is drawn for a width."""
+"""Charts of losses, learning rates and predictions, for a given width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyak.reporting.words import number, percent
 
 
 def loss_chart(curve: Curve, constant: Curve, starts: Sequence[int], width: int) -> Markup:
-    """Draw the loss on rows not learned yet against their number, and that of the constant."""
+    """Draw the progressive loss of the model and of the constant against the rows."""
     shown = later(curve, starts)
     other = [point for point in constant if point[0] >= shown[0][0]]
     losses = [y for _, y in shown]
@@ -41,7 +41,7 @@ def loss_chart(curve: Curve, constant: Curve, starts: Sequence[int], width: int)
 
 
 def calibration_chart(bins: Reliability, width: int) -> Markup:
-    """Draw how often it was so against how probable it was said to be."""
+    """Draw observed frequencies against predicted probabilities."""
     plot = Plot(width, 322, (0, 1, False), (0, 1, False), top=28)
     plot.y_axis()
     plot.x_axis("predicted probability")
@@ -92,7 +92,7 @@ def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Mark
     last = max(rows, 10)
     curve = [(t, schedule(t)) for t in (last ** (step / 60) for step in range(61))]
     low, high = padded([y for _, y in curve], log=True)
-    # A rate that hardly falls must not look as if it fell to nothing.
+    # The axis covers at least a factor of 5, so that a nearly constant rate looks constant.
     low, high = min(low, curve[0][1] / 4), max(high, curve[0][1] * 1.3)
     plot = Plot(width, 220, (1, last, True), (low, high, True), top=28)
     plot.y_axis()
@@ -108,7 +108,7 @@ def rate_chart(rate: Rate, rows: int, starts: Sequence[int], width: int) -> Mark
 
 
 def rows_range(curve: Curve) -> tuple[float, float, bool]:
-    """Give the ends of an axis of rows, which is logarithmic."""
+    """Return the limits of the logarithmic axis of rows."""
     first, last = curve[0][0], curve[-1][0]
     return (first, last, True) if last > first else (max(first / 2, 0.5), first * 2, True)
 
@@ -117,20 +117,20 @@ def rows_range(curve: Curve) -> tuple[float, float, bool]:
 
 
 def _loss_range(losses: Sequence[float]) -> tuple[float, float, bool]:
-    """Give the ends of the axis of a loss, which is logarithmic where it falls by far."""
+    """Return the limits of the loss axis, logarithmic if the loss varies more than 20-fold."""
     log = min(losses) > 0 and max(losses) > 20 * min(losses)
     low, high = padded(losses, log)
     return (low, high, True) if log else (max(low, 0.0) if min(losses) >= 0 else low, high, False)
 
 
 def _near(constant: Curve, losses: Sequence[float]) -> list[float]:
-    """Give the losses of the constant that leave the others room."""
+    """Return the last loss of the constant, unless it would flatten the other curves."""
     top = max(losses) + 3 * (max(losses) - min(losses))
     return [y for _, y in constant[-1:] if y <= top]
 
 
 def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
-    """Mark t0, where averaging begins; with several outputs, from the first to the last of them."""
+    """Mark t0, where averaging begins; with several outputs, the range of their t0."""
     seen = [float(t0) for t0 in starts if plot.x.low < t0 <= plot.x.high]
     if not seen:
         return
@@ -146,7 +146,7 @@ def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
 
 
 def _wilson(positive: float, total: float) -> tuple[float, float]:
-    """Give the 95% interval of a share, which stays between none and all."""
+    """Return Wilson's 95% interval of a proportion."""
     share, spread = positive / total, 1.96**2 / total
     middle = (share + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)

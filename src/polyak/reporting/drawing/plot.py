@@ -1,4 +1,4 @@
-"""One plot: a frame with two axes, and marks within it, as an inline SVG."""
+"""A plot as inline SVG: a frame with two axes, and marks in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 46
 
 
 class Plot:
-    """A frame to draw in; colours and type are the page's.
+    """A frame to draw in; colours and fonts come from the page's style sheet.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Plot:
     # -- axes ----------------------------------------------------------------------------------
 
     def x_axis(self, label: str) -> None:
-        """Write the horizontal axis: ticks, their numbers, and what it measures."""
+        """Draw the horizontal axis: ticks, numbers and label."""
         for value in self.x.ticks(min(max((self.right - self.left) // 45, 3), 8)):
             place = self.x(value)
             self._behind += [
@@ -65,7 +65,7 @@ class Plot:
         ]
 
     def y_axis(self, marks: Sequence[tuple[float, str]] | None = None) -> None:
-        """Write the vertical axis: hairlines across, and their numbers."""
+        """Draw the vertical axis: grid lines and numbers."""
         for value, text in marks or [(value, short(value)) for value in self.y.ticks(6)]:
             if not self.y.low <= value <= self.y.high:
                 continue
@@ -81,7 +81,7 @@ class Plot:
         """Draw a line through points."""
         places = [(self.x(x), self.y(y)) for x, y in points]
         drawn = places[:1]
-        for place in places[1:-1]:  # points closer than a pixel or two cannot be told apart
+        for place in places[1:-1]:  # points closer than a pixel or two are left out
             if abs(place[0] - drawn[-1][0]) >= 1.5:
                 drawn.append(place)
         drawn += places[1:][-1:]
@@ -112,11 +112,11 @@ class Plot:
     def write(
         self, text: str, x: float, y: float, class_: str | None = None, anchor: str = "start"
     ) -> None:
-        """Write text at a place of the drawing."""
+        """Write text at a position."""
         self._above.append(element("text", text, x=x, y=y, text_anchor=anchor, class_=class_))
 
     def label(self, text: str, y: float, title: str, class_: str | None) -> None:
-        """Write text to the left of the frame, from the edge on: its beginning is always seen."""
+        """Write text left of the frame, aligned to the edge so that its beginning is visible."""
         self._behind.append(
             element(
                 "text",
@@ -129,11 +129,11 @@ class Plot:
         )
 
     def draw(self, key: str, title: str, description: str) -> Markup:
-        """Give the SVG; screen readers are told the title and the description."""
+        """Return the SVG, with title and description for screen readers."""
         name = f"{key}-{self.width}"
         x, y = self.left - 6, self.top - 6  # room for half a dot on every side
         width, height = self.right + 6 - x, self.bottom + 6 - y
-        inner = element(  # a nested svg cuts off what leaves the frame
+        inner = element(  # a nested svg clips marks to the frame
             "svg",
             *self._inside,
             x=x,
@@ -159,5 +159,5 @@ class Plot:
 
 
 def _title(title: str | None) -> list[Markup]:
-    """Give what a mark says under the pointer, if anything."""
+    """Return the tooltip of a mark, if it has one."""
     return [] if title is None else [element("title", title)]

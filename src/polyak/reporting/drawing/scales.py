@@ -1,4 +1,4 @@
-"""Axes: from values to places on the page, and the round numbers to write beside them."""
+"""Axes: the mapping from values to pixels, and the ticks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A straight or logarithmic way from values to places on the page.
+    """A linear or logarithmic mapping from values to pixels.
 
-    What lies far beyond the ends is put just outside them: no curve needs to be drawn further.
+    Values far beyond the limits are clipped to one axis length outside them.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Give the place of a value."""
+        """Return the position of a value."""
         low, high = self.low, self.high
         if self.log:
             value = math.log(value) if value > 0 else -math.inf
@@ -37,14 +37,14 @@ class Scale:
         return self.begin + (self.end - self.begin) * share
 
     def ticks(self, most: int) -> list[float]:
-        """Give round values within the ends, at most so many."""
+        """Return round values within the limits, at most ``most`` of them."""
         return (
             log_ticks(self.low, self.high, most) if self.log else ticks(self.low, self.high, most)
         )
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
-    """Give multiples of 1, 2 or 5 times a power of ten.
+    """Return multiples of 1, 2 or 5 times a power of ten.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Give powers of ten, leaving some out if they are many, filling in if they are few.
+    """Return powers of ten, fewer if there are too many, with values between if there are few.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def padded(values: Sequence[float], log: bool = False) -> tuple[float, float]:
-    """Give ends with a little room around the values, however few or equal they are."""
+    """Return limits with some margin around the values, also where all are equal."""
     low, high = min(values), max(values)
     if log:
         room = max((high / low) ** 0.06, 1.05)

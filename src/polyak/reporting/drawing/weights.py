@@ -1,4 +1,4 @@
-"""The chart of the weights: a line for each, its name before it and its own units after it."""
+"""The chart of the weights: a line for each, with its name on the left and its weight right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polyak.reporting.words import number
 
 _LINE = 24  # the height of a line in pixels
 WIDEST = 270
-"""How many pixels names may take on a wide screen."""
+"""The most pixels for names on a wide screen."""
 
 
 def weights_chart(entries: Sequence[Effect], axis: str, width: int) -> Markup:
@@ -34,11 +34,11 @@ def weights_chart(entries: Sequence[Effect], axis: str, width: int) -> Markup:
     plot.write("weight per unit", width, plot.top - 16, None, "end")
     plot.segment((0, -0.5), (0, len(entries) - 0.5), "zero")
     for place, (texts, entry) in enumerate(zip(labels, entries, strict=True)):
-        said = _said(entry)
-        _mark(plot, place, entry, said)
+        title = _title(entry)
+        _mark(plot, place, entry, title)
         for which, text in enumerate(texts):
             middle = plot.y(place) + 15 * (which - (len(texts) - 1) / 2)
-            plot.label(shortened(text, left - 10), middle, said, "label" if which == 0 else None)
+            plot.label(shortened(text, left - 10), middle, title, "label" if which == 0 else None)
         plot.write(number(entry.weight), width, plot.y(place) + 4, "label", "end")
     return plot.draw(
         "weights",
@@ -48,23 +48,23 @@ def weights_chart(entries: Sequence[Effect], axis: str, width: int) -> Markup:
 
 
 def _together(label: list[str]) -> str:
-    """Write a feature and its output on one line; where it is long, the end of each is cut."""
+    """Return a feature and its output on one line, each shortened if it is too long."""
     if len(label) == 1:
         return label[0]
     output = " · " + shortened(label[1], 100)
     return shortened(label[0], WIDEST - 16 - width_of(output)) + output
 
 
-def _said(entry: Effect) -> str:
+def _title(entry: Effect) -> str:
     name = entry.name if entry.output is None else f"{entry.name} · {entry.output}"
-    said = f"{name}: effect {number(entry.effect)}, weight {number(entry.weight)} per unit"
+    title = f"{name}: effect {number(entry.effect)}, weight {number(entry.weight)} per unit"
     if entry.interval is not None:
         low, high = map(number, entry.interval)
-        said += f"; effect with 95% confidence between {low} and {high}"
-    return said
+        title += f"; effect with 95% confidence between {low} and {high}"
+    return title
 
 
-def _mark(plot: Plot, place: int, entry: Effect, said: str) -> None:
+def _mark(plot: Plot, place: int, entry: Effect, title: str) -> None:
     if entry.interval is None:
         plot.segment((0, place), (entry.effect, place), "stem")
         clear = True
@@ -72,16 +72,16 @@ def _mark(plot: Plot, place: int, entry: Effect, said: str) -> None:
         low, high = entry.interval
         plot.segment((low, place), (high, place), "whisker")
         clear = low > 0 or high < 0
-    plot.dot((entry.effect, place), "main-dot" if clear else "hollow-dot", 4, said)
+    plot.dot((entry.effect, place), "main-dot" if clear else "hollow-dot", 4, title)
 
 
 def width_of(text: str) -> float:
-    """Say how many pixels text takes at most, in the type of a label."""
+    """Return an upper bound on the width of a label in pixels."""
     return sum(13.0 if east_asian_width(c) in "WF" else _LETTERS.get(c, 7.4) for c in text)
 
 
 def shortened(text: str, pixels: float) -> str:
-    """Cut the end of text that is too long, and keep its beginning.
+    """Return text cut at its end to fit into this number of pixels.
 
     Examples
     --------

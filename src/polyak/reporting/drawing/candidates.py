@@ -1,4 +1,4 @@
-"""Charts of the race: who ran how far, and how far behind the winner."""
+"""Charts of the race: the rows each candidate learned, and its loss relative to the winner's."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from polyak.model.candidate_text import settings_text
 from polyak.model.training_report import CandidateReport
 from polyak.reporting.drawing.curves import rows_range
 from polyak.reporting.drawing.plot import Plot
 from polyak.reporting.drawing.scales import padded
 from polyak.reporting.facts import Curve
 from polyak.reporting.markup import Markup
-from polyak.reporting.words import count, short_settings
+from polyak.reporting.words import count, number
 
 _BEHIND = (-0.3, -0.1, -0.03, -0.01, 0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def timeline_chart(runners: Sequence[CandidateReport], best: int, width: int) -> Markup:
-    """Draw a line for each candidate, from the first row to where it was dropped."""
+    """Draw a line for each candidate, from the first row to the row at which it was dropped."""
     order = sorted(runners, key=lambda one: (one.number != best, -one.rows, one.number))
     last = max(one.rows for one in order)
     first = max(min(one.rows for one in order) / 4, 1.0)
@@ -32,27 +33,27 @@ def timeline_chart(runners: Sequence[CandidateReport], best: int, width: int) ->
         mine = one.number == best
         kept = one.running
         class_ = "run-won" if mine else "run-kept" if kept else "run"
-        said = f"{short_settings(one)}: " + (
+        title = f"{settings_text(one, number)}: " + (
             "the model" if mine else "ran to the end" if kept else f"dropped at row {one.rows:,}"
         )
-        plot.line([(first, place), (float(one.rows), place)], class_, said)
+        plot.line([(first, place), (float(one.rows), place)], class_, title)
         if not kept:
-            plot.dot((float(one.rows), place), "run-end", 2.6, said)
+            plot.dot((float(one.rows), place), "run-end", 2.6, title)
     plot.dot((float(last), 0), "main-dot", 4.5, "the model")
     left = sum(one.running for one in order)
     return plot.draw(
         "timeline",
         "The race of the candidates",
         f"{count(len(order), 'candidate')} began, {left} ran to the end; the best of them, "
-        f"{short_settings(order[0])}, is the model.",
+        f"{settings_text(order[0], number)}, is the model.",
     )
 
 
 def behind_chart(behind: Sequence[tuple[CandidateReport, Curve]], best: int, width: int) -> Markup:
-    """Draw how far each candidate was behind the winner, for as long as it ran."""
+    """Draw each candidate's loss relative to the winner's against the rows."""
     curves = sorted(behind, key=lambda pair: pair[0].number == best)  # the winner on top
     values = sorted(y for _, curve in curves for _, y in curve)
-    # A few may begin very badly; the picture is about the others.
+    # A few candidates begin with very large losses; the axis is chosen for the others.
     top = max(values[math.floor(0.95 * (len(values) - 1))], 0.02)
     low, high = padded([_stretched(y) for y in (max(values[0], -0.5), -0.01, top)])
     plot = Plot(width, 340, rows_range(curves[-1][1]), (low, high, False), left=58, top=16)
@@ -62,7 +63,7 @@ def behind_chart(behind: Sequence[tuple[CandidateReport, Curve]], best: int, wid
         mine = candidate.number == best
         drawn = [(rows, _stretched(y)) for rows, y in curve]
         if len(drawn) > 1:
-            plot.line(drawn, "main" if mine else "other", short_settings(candidate))
+            plot.line(drawn, "main" if mine else "other", settings_text(candidate, number))
         plot.dot(drawn[-1], "main-dot" if mine else "other-dot", 4 if mine else 2)
     return plot.draw(
         "race",
@@ -73,7 +74,7 @@ def behind_chart(behind: Sequence[tuple[CandidateReport, Curve]], best: int, wid
 
 
 def _count_runners(plot: Plot, runners: Sequence[CandidateReport]) -> None:
-    """Write above the lines how many candidates are still in the race."""
+    """Write the number of remaining candidates above the lines."""
     drops = sorted({float(c.rows) for c in runners if not c.running})
     ends = [plot.x.low, *(rows for rows in drops if plot.x.low < rows < plot.x.high), plot.x.high]
     for begin, end in pairwise(ends):
@@ -86,7 +87,7 @@ def _count_runners(plot: Plot, runners: Sequence[CandidateReport]) -> None:
 
 
 def _stretched(value: float) -> float:
-    """Show small differences as well as large ones, on either side of zero."""
+    """Return the position on a symmetric logarithmic axis."""
     return math.asinh(value / 0.005)
 
 
