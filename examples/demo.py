@@ -1,4 +1,4 @@
-"""What polyak does with a table: learn it in one pass, show what it found, write a page about it.
+"""Learn a table in one pass, print the model with intervals, and write a report page.
 
 python examples/demo.py
 python examples/demo.py --folder build/demo --rows 200000
@@ -20,7 +20,7 @@ KINDS = {"house": 150, "flat": 0, "studio": -60}
 
 
 def write_rents(path: Path, rows: int) -> None:
-    """Write a table of rents: words and numbers, some of them missing."""
+    """Write a table of rents: words and numbers, with missing values."""
     rng = np.random.default_rng(0)
     city, kind = rng.choice(list(CITIES), rows), rng.choice(list(KINDS), rows)
     area, built = rng.gamma(6.0, 13.0, rows), rng.integers(1900, 2024, rows)
@@ -36,14 +36,14 @@ def write_rents(path: Path, rows: int) -> None:
         writer.writerows(zip(city, kind, areas, whole[0], years, whole[1], strict=True))
 
 
-def polyak(*words: str) -> None:
-    """Show a command, and run it."""
-    print(f"\n$ polyak {shlex.join(words)}", flush=True)
+def polyak(title: str, *words: str) -> None:
+    """Print a title and a command, and run it."""
+    print(f"\n== {title}\n\n$ polyak {shlex.join(words)}", flush=True)
     subprocess.run([sys.executable, "-m", "polyak", *words], check=True)
 
 
 def main() -> None:
-    """Write a table, learn it, and show the model."""
+    """Write a table, learn it, print the model and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("build/demo"))
     parser.add_argument("--rows", type=int, default=20_000)
@@ -52,13 +52,16 @@ def main() -> None:
     table, model, page = (str(options.folder / f"rents.{end}") for end in ("csv", "polyak", "html"))
 
     write_rents(Path(table), options.rows)
+    print("== A generated table: words and numbers, some of them missing\n")
+    print(f"$ head -4 {table}")
     with open(table, encoding="utf-8") as file:
-        print(f"{table}: {options.rows:,} rows of words and numbers, some of them missing\n")
         print("".join(next(file) for _ in range(4)).rstrip())
-    polyak("train", table, "--target", "rent", "--intervals", "--model", model)
-    polyak("inspect", model)
-    polyak("report", model, "--output", page)
-    print(f"\nOpen {page} in a browser.")
+    polyak(
+        f"Learn its {options.rows:,} rows in one pass: how columns are read, and the result",
+        *("train", table, "--target", "rent", "--intervals", "--model", model, "--report", page),
+    )
+    polyak("The model: each weight with its standard error and interval", "inspect", model)
+    print(f"\n== The report\n\nOpen {page} in a browser.")
 
 
 if __name__ == "__main__":

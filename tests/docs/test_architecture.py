@@ -1,4 +1,4 @@
-"""The way of a batch as `docs/architecture.md` tells it is the way that calls go."""
+"""The path of a batch in `docs/architecture.md` is the path of the calls."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ finally:
 """
 
 
-def calls_told(step: str) -> list[str]:
-    """The Python functions in a row of the page's table."""
+def calls_listed(step: str) -> list[str]:
+    """Return the Python functions in a row of the page's table."""
     page = (ROOT / "docs/architecture.md").read_text()
     (row,) = re.findall(rf"^\| {step} \| (.*) \|$", page, re.M)
     called = [part for part in row.split(" the core: ")[0].split(" → ") if part]
     return [re.match(r"`([\w.]+)`", part)[1].rpartition(".")[2] for part in called]
 
 
-def test_batches_go_the_way_that_the_page_tells(tmp_path):
+def test_a_batch_takes_the_path_on_the_page(tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{'+-'[int(2 * x)]}1 1:{x:.8f} 2:{y:.8f}\n" for x, y in rng.random((1000, 2)))
     file = tmp_path / "toy.svm"
@@ -51,12 +51,12 @@ def test_batches_go_the_way_that_the_page_tells(tmp_path):
     out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     called = [name.rpartition(".")[2] for name in out.splitlines()[-1].split()]
     called = [name for name in called if name != "<listcomp>"]  # a function until Python 3.12
-    assert called == calls_told("the command") + calls_told("learns it")
+    assert called == calls_listed("the command") + calls_listed("learns it")
 
 
-def test_the_way_is_short():
+def test_the_path_is_short():
     page = (ROOT / "docs/architecture.md").read_text()
     (row,) = re.findall(r"^\| learns it \| .* the core: (.*) \|$", page, re.M)
-    functions = calls_told("the command") + calls_told("learns it") + re.findall(r"`[\w:]+`", row)
-    told = int(re.search(r"So (\d+) functions stand on top of each other", page)[1])
-    assert len(functions) == told <= 25
+    functions = calls_listed("the command") + calls_listed("learns it") + re.findall(r"`[\w:]+`", row)
+    listed = int(re.search(r"These are (\d+) functions", page)[1])
+    assert len(functions) == listed <= 25

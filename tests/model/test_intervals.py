@@ -156,13 +156,13 @@ def test_without_replicas():
 
 def test_what_is_refused():
     model, X = fitted(ASGDClassifier)
-    with pytest.raises(ValueError, match="lies between 0 and 1, unlike 95"):
+    with pytest.raises(ValueError, match="must be between 0 and 1, not 95"):
         model.coef_interval(95)
     with pytest.raises(ValueError, match="kind is 'score' or 'proba'"):
         model.predict_interval(X, kind="label")
     with pytest.raises(ValueError, match="intervals need recipe='auto'"):
         ASGDClassifier(intervals=True, recipe="paper").fit(X, X[:, 0] > 0)
-    with pytest.warns(UserWarning, match="rows seen once; after 3 passes they are too narrow"):
+    with pytest.warns(UserWarning, match="each row is seen once; after 3 passes they are"):
         ASGDClassifier(intervals=True, max_iter=3).fit(X, X[:, 0] > 0)
 
 
