@@ -1,8 +1,8 @@
-"""What MkDocs cannot do by itself: pages that live at the root, and links to the source.
+"""MkDocs hooks: pages from the root of the repository, and links to source files.
 
-The changelog and its like stand at the root of the repository, where people look for them, and are
-pages of the site too. A link that leaves ``docs/`` for a source file leads to a copy of that file
-within the site, so that no link needs the network or breaks when a repository moves.
+The changelog and similar files are at the root of the repository and are pages of the site too. A
+link from ``docs/`` to a source file leads to a copy of that file within the site, so that no link
+needs the network.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that live at the root, and the source files that pages link to."""
+    """Add the pages from the root, and the source files that pages link to."""
     for page, name in AT_THE_ROOT.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
@@ -46,11 +46,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _command_line() -> str:
-    """Write the reference of the commands from their own parsers."""
+    """Return the reference of the commands, from their parsers."""
     os.environ["COLUMNS"] = "88"
     from polyak.cli.commands import COMMANDS, command_module
 
-    parts = ["# Command line\n\nWhat `polyak COMMAND --help-all` says, for every command.\n"]
+    parts = ["# Command line\n\nThe output of `polyak COMMAND --help-all` for every command.\n"]
     for name, what in COMMANDS.items():
         text = command_module(name).parser().format_help(everything=True)
         parts.append(f"## polyak {name}\n\n{what.capitalize()}.\n\n```text\n{text}```\n")
@@ -58,9 +58,9 @@ def _command_line() -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links that leave ``docs/`` to where their target stands in the site.
+    """Point links out of ``docs/`` to their target within the site.
 
-    Where the words of a link are a name that its file defines, file and line are told too.
+    If the text of a link is a name that its file defines, add the file and the line.
     """
     here = page.file.src_uri
 
@@ -93,14 +93,14 @@ def _inside(link: str, here: str) -> str | None:
 
 
 def _source(link: str, here: str) -> str | None:
-    """Name the file outside ``docs/`` that a link leads to, if it leads to one."""
+    """Return the file outside ``docs/`` that a link leads to, if there is one."""
     path = _from_root(link, here)
     if path.startswith("docs/") or path in AT_THE_ROOT.values():
         return None
     if path.startswith(".."):
         return None
     if (ROOT / path).is_dir():
-        path += "/__init__.py"  # which says what the folder is about
+        path += "/__init__.py"  # its docstring describes the folder
     return path if (ROOT / path).is_file() else None
 
 

@@ -1,4 +1,4 @@
-"""Where a name is defined in a source file, so that pages need not say line numbers themselves."""
+"""The line at which a name is defined in a source file, for links in the pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CPP = (
 
 
 def line_of(path: Path, name: str) -> int | None:
-    """Give the line that defines a name, ``function``, ``Class`` or ``Class.method``."""
+    """Return the line that defines a name, ``function``, ``Class`` or ``Class.method``."""
     lines = path.read_text(encoding="utf-8").splitlines()
     line = 0
     for part in name.split("."):
