@@ -1,4 +1,4 @@
-"""Who clicks? A table of names, hashed as it streams by, with a cross of two columns.
+"""Click prediction: a table of names, hashed while it is read, with two columns crossed.
 
 Generates a CSV of page views: where, which advertisement, on what device, at what hour, clicked or
 not. Sites and advertisements are names, too many to list, so they are hashed; an advertisement
@@ -27,9 +27,9 @@ DEVICES = np.array(["phone", "desktop", "tablet"])
 
 
 def write_views(path: Path, rows: int) -> float:
-    """Draw page views into a CSV; give the log loss of someone who knows every true chance."""
+    """Write generated page views to a CSV; return the log loss of the true probabilities."""
     rng = np.random.default_rng(0)
-    taste = rng.normal(scale=0.7, size=(SITES, ADS))  # what the cross has to find
+    taste = rng.normal(scale=0.7, size=(SITES, ADS))  # the interaction of site and ad
     appeal = rng.normal(scale=0.5, size=SITES)[:, None] + rng.normal(scale=0.5, size=ADS)
     device_bias = np.array([0.3, -0.2, 0.0])
     loss = 0.0
@@ -48,7 +48,7 @@ def write_views(path: Path, rows: int) -> float:
 
 
 def polyak(*words: str) -> Any:
-    """Run a command as a shell would, and give what it says as JSON."""
+    """Run a command and return its JSON output."""
     command = [sys.executable, "-m", "polyak", *words, "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
@@ -70,8 +70,8 @@ def main() -> None:
         print(f"{options.rows:,} views, each read once")
         print(f"progressive log loss, columns alone   {plain['recent']['loss']:.4f}")
         print(f"with site and ad crossed              {crossed['recent']['loss']:.4f}")
-        print(f"of who knows every true chance        {best:.4f}")
-        print("\nthe heaviest features:")
+        print(f"of the true probabilities             {best:.4f}")
+        print("\nthe largest weights:")
         for entry in polyak("inspect", model, "--top", "5")["heaviest"]:
             print(f"  {entry['weight']:+.3f}  {entry.get('name', entry['feature'])}")
 

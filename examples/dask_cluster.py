@@ -1,4 +1,4 @@
-"""The same learner on a cluster: workers learn where the rows lie, and what they learned is merged.
+"""Learning on a cluster: workers learn the rows they hold, and their states are merged.
 
 Starts a cluster of two workers within this process; with --scheduler it uses yours.
 
@@ -22,7 +22,7 @@ from polyak.distributed.dask import DaskASGDClassifier
 
 
 def draw(block: int, rows: int) -> np.ndarray:
-    """Draw some rows of twenty features, the label last: here, on whichever worker it falls to."""
+    """Generate rows of twenty features, the label last; it runs on the workers."""
     rng = np.random.default_rng(block)
     X = rng.normal(size=(rows, 20)).astype(np.float32)
     truth = np.linspace(-1, 1, 20)
@@ -30,11 +30,11 @@ def draw(block: int, rows: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Learn on the cluster, and compare with one process that reads all rows."""
+    """Learn on the cluster, and compare with one process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=80_000)
     parser.add_argument("--blocks", type=int, default=8)
-    parser.add_argument("--scheduler", help="the address of a cluster that runs")
+    parser.add_argument("--scheduler", help="the address of an existing cluster")
     options = parser.parse_args()
     each = options.rows // options.blocks
 
@@ -58,8 +58,8 @@ def main() -> None:
     truth = test[:, :20] @ np.linspace(-1, 1, 20) > 0
     print(f"{options.rows:,} rows in {options.blocks} blocks on the cluster")
     print(f"accuracy of the cluster's model   {model.score(test[:, :20], test[:, 20]):.4f}")
-    print(f"of one process that saw all rows  {alone.score(test[:, :20], test[:, 20]):.4f}")
-    print(f"of the weights they were drawn by {np.mean(truth == test[:, 20]):.4f}")
+    print(f"of one process on all rows        {alone.score(test[:, :20], test[:, 20]):.4f}")
+    print(f"of the true weights               {np.mean(truth == test[:, 20]):.4f}")
     print(f"predictions are lazy: {len(together):,} of them computed on the workers")
 
 

@@ -1,4 +1,4 @@
-"""How late does a flight arrive, and how sure are we of why? Regression with intervals.
+"""Arrival delays of flights: regression with confidence intervals.
 
 Uses nycflights13.csv.gz (336,776 flights that left New York in 2013) from the folder POLYAK_DATA.
 
@@ -28,7 +28,7 @@ KINDS = ["carrier", "origin"]
 def main() -> None:
     """Learn the delay at arrival from what is known at departure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000, help="learn from so many flights")
+    parser.add_argument("--rows", type=int, default=20_000, help="the number of flights to learn")
     options = parser.parse_args()
     file = Path(os.environ.get("POLYAK_DATA", "")) / "nycflights13.csv.gz"
     if not file.is_file():
@@ -52,7 +52,7 @@ def main() -> None:
     names = model[0].get_feature_names_out()
     print("\nminutes later at arrival, and the 95% interval:")
     for j in np.argsort(-np.abs(learned.coef_))[:12]:
-        sure = "" if low[j] * high[j] > 0 else "   may as well be nothing"
+        sure = "" if low[j] * high[j] > 0 else "   includes zero"
         name = names[j].split("__")[1]
         print(f"  {name:<14} {learned.coef_[j]:+7.2f}   {low[j]:+7.2f} to {high[j]:+7.2f}{sure}")
 

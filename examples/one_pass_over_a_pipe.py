@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-WORDS = 20  # nonzeros a row, each from a hundred features of its own
-ROWS = 20_000  # drawn at a time
+WORDS = 20  # nonzeros per row, each one of a hundred features of its own
+ROWS = 20_000  # generated at a time
 
 
 def text_of(rng: np.random.Generator, truth: np.ndarray) -> bytes:
-    """Draw rows and print them, all at once: lines of the same length are a table of bytes."""
+    """Generate rows as text; lines of the same length are written as one array of bytes."""
     words = rng.integers(100, size=(ROWS, WORDS)) + 100 * np.arange(1, WORDS + 1)
     values = rng.integers(1, 10, size=(ROWS, WORDS))
     score = (truth[words] * values).sum(axis=1) / 10
@@ -40,7 +40,7 @@ def text_of(rng: np.random.Generator, truth: np.ndarray) -> bytes:
 
 
 def peak_megabytes(process: subprocess.Popen[bytes]) -> float | None:
-    """Ask Linux how much memory a process has taken at most so far."""
+    """Return the peak memory of a process, from Linux's /proc."""
     status = Path(f"/proc/{process.pid}/status")
     if not status.exists():
         return None
@@ -49,7 +49,7 @@ def peak_megabytes(process: subprocess.Popen[bytes]) -> float | None:
 
 
 def main() -> None:
-    """Write into the pipe, and watch the other end's memory."""
+    """Write into the pipe, and print the peak memory of the reader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=20, help="how much text to write")
     options = parser.parse_args()
@@ -77,12 +77,12 @@ def main() -> None:
         if learner.wait() != 0:
             sys.exit("the learner failed")
     print(f"\n{learned['rows']:,} rows in one pass, {learned['megabytes_per_second']:.0f} MB/s")
-    print(f"progressive error {learned['progressive_error']:.4f}; of the true weights it would be")
+    print(f"progressive error {learned['progressive_error']:.4f}; that of the true weights is")
     print(f"                  {error_of_the_truth(rng, truth):.4f}")
 
 
 def error_of_the_truth(rng: np.random.Generator, truth: np.ndarray) -> float:
-    """Count how often even the weights that the rows were drawn with are wrong."""
+    """Return the error of the weights that the rows were generated with."""
     lines = text_of(rng, truth).split(b"\n")[:-1]
     wrong = 0
     for line in lines:

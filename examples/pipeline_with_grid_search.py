@@ -1,4 +1,4 @@
-"""A pipeline of scikit-learn with a grid search over what the race does not search.
+"""A scikit-learn pipeline with a grid search over what the race does not search.
 
 The race finds learning rate, decay, penalty and preconditioner by itself. What stands before the
 model, and the loss, are for a grid.
@@ -21,7 +21,7 @@ from polyak import ASGDClassifier
 
 
 def main() -> None:
-    """Search, and compare with the defaults."""
+    """Search, and compare with the default."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=3000)
     options = parser.parse_args()
@@ -33,17 +33,17 @@ def main() -> None:
     pipeline = Pipeline(
         [
             ("scale", StandardScaler()),
-            ("bend", "passthrough"),  # a linear model of bent features is not linear any more
+            ("kernel", "passthrough"),  # or kernel features, for a nonlinear model
             ("learn", ASGDClassifier(random_state=0)),
         ]
     )
     grid = {
-        "bend": ["passthrough", Nystroem(n_components=100, gamma=0.1, random_state=0)],
+        "kernel": ["passthrough", Nystroem(n_components=100, gamma=0.1, random_state=0)],
         "learn__loss": ["log_loss", "squared_hinge"],
     }
     search = GridSearchCV(pipeline, grid, cv=3).fit(X_train, y_train)
 
-    print(f"as it is        {pipeline.fit(X_train, y_train).score(X_test, y_test):.3f}")
+    print(f"default         {pipeline.fit(X_train, y_train).score(X_test, y_test):.3f}")
     print(f"after searching {search.score(X_test, y_test):.3f}")
     for name, value in search.best_params_.items():
         print(f"  {name} = {value}")

@@ -1,4 +1,4 @@
-"""Killed in the middle, a run goes on where it was, and ends with the same bits.
+"""Kill a run in the middle, continue it, and compare the models bit by bit.
 
 Not a polite stop but SIGKILL (on Windows, TerminateProcess), which leaves no time to save anything.
 
@@ -30,7 +30,7 @@ def write_rows(path: Path, rows: int) -> None:
 
 
 def main() -> None:
-    """Learn once undisturbed, once with a crash, and compare the two files."""
+    """Train once without and once with a crash, and compare the two files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     options = parser.parse_args()
@@ -39,7 +39,7 @@ def main() -> None:
         folder = Path(name)
         write_rows(folder / "rows.svm", options.rows)
         train = [sys.executable, "-m", "polyak", "train", str(folder / "rows.svm")]
-        train += ["--order", "as-is"]  # in memory, so few rows are learned in no time
+        train += ["--order", "as-is"]  # in memory, the run would end before it can be killed
         whole, resumed = folder / "whole.polyak", folder / "resumed.polyak"
         subprocess.run([*train, "--quiet", "--model", str(whole)], check=True, capture_output=True)
 

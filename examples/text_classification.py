@@ -27,7 +27,7 @@ GIVEAWAYS = re.compile(r"\b(numpy|np|scipy|sp|sklearn|scikit|learn|python)\b", r
 
 
 def folders() -> dict[str, Path]:
-    """Find where the packages and the standard library are, without importing them."""
+    """Return the folders of the packages and of the standard library."""
     found = {"python": Path(sysconfig.get_path("stdlib"))}
     for name in PACKAGES:
         spec = importlib.util.find_spec(name)
@@ -37,17 +37,17 @@ def folders() -> dict[str, Path]:
 
 
 def docstrings(folder: Path, most_files: int) -> list[str]:
-    """Collect the docstrings of a folder's files that say more than a few words."""
+    """Return the docstrings of a folder's files, without very short ones."""
     files = []
     for place, folders_within, names in os.walk(folder):
-        # Other packages lie within the standard library; tests say little about their package.
+        # Other packages are in folders of the standard library; tests are not typical of a package.
         folders_within[:] = sorted(set(folders_within) - {"site-packages", "test", "tests"})
         files += [Path(place) / name for name in sorted(names) if name.endswith(".py")]
     texts = []
     for file in random.Random(0).sample(files, min(most_files, len(files))):
         try:
             tree = ast.parse(file.read_text(encoding="utf-8"))
-        except (SyntaxError, ValueError):  # some files are broken on purpose
+        except (SyntaxError, ValueError):  # some test files are invalid on purpose
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
@@ -58,9 +58,9 @@ def docstrings(folder: Path, most_files: int) -> list[str]:
 
 
 def main() -> None:
-    """Collect, learn in one pass, and show what was learned."""
+    """Collect docstrings, learn them in one pass, and print the accuracy."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=60, help="at most so many files a package")
+    parser.add_argument("--files", type=int, default=60, help="the most files per package")
     options = parser.parse_args()
 
     rows = [
@@ -79,9 +79,9 @@ def main() -> None:
 
     most = max(names.count(name) for name in set(names)) / len(names)
     print(f"{cut:,} docstrings of {', '.join(model.classes_)}; {len(rows) - cut:,} held out")
-    print(f"accuracy on those held out   {accuracy:.3f}")
-    print(f"as the pass itself saw it    {model.progressive_score_:.3f}")
-    print(f"always the most frequent     {most:.3f}")
+    print(f"accuracy on held-out rows    {accuracy:.3f}")
+    print(f"progressive accuracy         {model.progressive_score_:.3f}")
+    print(f"of the most frequent class   {most:.3f}")
     for text in ("Open a socket and wait for a client.", "Fit the model to the training data."):
         print(f"{text!r}: {model.predict(words.transform([text]))[0]}")
 
