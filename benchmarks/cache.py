@@ -44,7 +44,7 @@ def documents(n_rows: int, n_features: int = 47_000, nnz: int = 70) -> tuple[Spa
 
 
 def as_scipy(rows: SparseRows) -> Any:
-    """Give the same rows to the peers, without a copy."""
+    """Return the same rows to the peers, without a copy."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)

@@ -176,7 +176,7 @@ def _models(scenarios: Scenarios) -> list[tuple[float, float]]:
 
 
 def _found(contest: Contest, label: str) -> Any:
-    """Give a contestant's result, if it ran."""
+    """Return a contestant's result, if it ran."""
     return next((r for r in contest["results"] if r["label"] == label and r["seconds"]), None)
 
 

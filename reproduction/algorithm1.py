@@ -28,7 +28,7 @@ class Result:
 
 
 class Detector:
-    """Tells when averaging may begin: a short average of the iterates loses less than they do."""
+    """Detects when averaging may begin: when a short average has a lower loss than the iterates."""
 
     def __init__(self, columns: int) -> None:
         self.average, self.losses = np.zeros(columns), np.zeros(2)

@@ -56,5 +56,5 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Say in a few words whether it holds."""
+        """Return the verdict in a few words."""
         return VERDICTS[self.holds]

@@ -71,7 +71,7 @@ class Figure:
     columns : int
         How many panels stand side by side.
     width, height : float
-        Inches; by default as many as the panels need.
+        Inches; by default what the panels need.
     paper : str or None
         Which figure of the paper this is: "Figure 1".
 

@@ -55,7 +55,7 @@ def keep(run: Path, kept: Path) -> None:
 
 
 def with_run(page: str, kept: Path) -> str:
-    """Give a page's text with the part between its marks made from a run's files."""
+    """Return a page's text with the part between its marks generated from a run's files."""
     before, rest = page.split(BEGIN, 1)
     return before + BEGIN + "\n\n" + made(kept) + "\n" + END + rest.split(END, 1)[1]
 

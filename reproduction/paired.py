@@ -28,13 +28,13 @@ class Difference:
 
     @property
     def word(self) -> str:
-        """Say whether the first has the lower values: "better", "worse", or it "ties"."""
+        """Whether the first has the lower values: "better", "worse" or "ties"."""
         if abs(self.mean) <= 2 * self.error:
             return "ties"
         return "better" if self.mean < 0 else "worse"
 
     def below(self, limit: float) -> Holds:
-        """Tell whether the mean is below a limit, by two standard errors either way."""
+        """Whether the mean is below a limit, by two standard errors either way."""
         if abs(self.mean - limit) <= 2 * self.error:
             return "undecided"
         return self.mean < limit
@@ -53,7 +53,7 @@ def difference(ours: Sequence[float | None], others: Sequence[float | None]) -> 
 
 
 def mean_of(values: Sequence[float] | np.ndarray) -> Difference:
-    """Give the mean of values, one a seed or an order, and its standard error.
+    """Return the mean of values, one per seed or order, and its standard error.
 
     Of a single value the error is not known, and taken to be infinite.
     """

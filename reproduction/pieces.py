@@ -32,14 +32,14 @@ WHOLE_FROM = 0.02
 """From this scale on experiments on drawn data are whole: they are cheap."""
 
 NARROW = 500
-"""Stand-ins of so many features at most have all of the paper's rows by default."""
+"""Stand-ins with at most this number of features have all of the paper's rows by default."""
 
 WIDE_SHARE = 0.05
 """What share of the paper's rows wider ones have by default; from here on narrow ones are whole."""
 
 
 def share_of_drawn(scale: float) -> float:
-    """Give the share of its size that an experiment on drawn data has at a scale.
+    """Return the fraction of the full size of an experiment on generated data at a scale.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Piece:
 
 
 def finished(piece: Piece, folder: Path) -> Result | None:
-    """Give the result of a piece that was computed before; None if there is none."""
+    """Return the stored result of a piece; None if there is none."""
     try:
         result: Result = json.loads((folder / piece.file_name).read_bytes())["result"]
     except (OSError, ValueError, KeyError, TypeError):  # missing or damaged: computed again

@@ -56,7 +56,7 @@ def write_report(chapters: list[Chapter], folder: Path, sizes: str) -> None:
 
 
 def numbers_of(chapters: list[Chapter]) -> dict[str, str]:
-    """Give figures and tables the paper's numbers; what it does not have is A1, A2 and so on."""
+    """Return the paper's numbers of figures and tables; others are A1, A2 and so on."""
     found, more, tables = {}, 0, 0
     for chapter in chapters:
         for figure in chapter.figures:

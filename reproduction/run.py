@@ -92,7 +92,7 @@ def reproduce(
 def _pieces(
     modules: dict[str, Any], data: str | None, scale: float | None, sets: Sequence[str] | None
 ) -> dict[str, list[Piece]]:
-    """Give what each experiment is computed in."""
+    """Return the pieces in which each experiment is computed."""
     if scale is not None and not scale > 0:
         raise ValueError(f"the scale must be above zero, not {scale}")
     drawn = DEFAULT_SCALE if scale is None else scale
@@ -105,7 +105,7 @@ def _pieces(
 
 
 def sizes_in_words(scale: float | None) -> str:
-    """Say how large a run was.
+    """Return the size of a run as text.
 
     Examples
     --------

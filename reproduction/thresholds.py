@@ -129,7 +129,7 @@ THRESHOLDS = {
 
 
 def number(name: str) -> float:
-    """Give the number that words stand for."""
+    """Return the number that a text stands for."""
     return THRESHOLDS[name].number
 
 

@@ -68,7 +68,7 @@ class BenchmarkSet:
 
 
 def form_here(name: str, data: str | os.PathLike[str] | None = None) -> str:
-    """Say what `load_benchmark` would give: "real", a "sample" of the real rows, or "stand-in"."""
+    """Return what `load_benchmark` returns: "real", a "sample" of the real rows, or "stand-in"."""
     folder = data_folder(data)
     for index, files in enumerate(_needed(name)):
         if all(look_for(folder, file) for file in files):
@@ -77,7 +77,7 @@ def form_here(name: str, data: str | os.PathLike[str] | None = None) -> str:
 
 
 def is_here(name: str, data: str | os.PathLike[str] | None = None) -> bool:
-    """Tell whether the real files of a set are in the data folder."""
+    """Whether the real files of a set are in the data folder."""
     return form_here(name, data) != "stand-in"
 
 

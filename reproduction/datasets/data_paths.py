@@ -10,7 +10,7 @@ COMPRESSED = ("", ".gz", ".bz2", ".xz")
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path | None:
-    """Give the folder that was named, or the one ``POLYAK_DATA`` names, or none."""
+    """Return the folder that was given, or that in ``POLYAK_DATA``, or None."""
     folder = data if data is not None else os.environ.get("POLYAK_DATA")
     return None if not folder else Path(folder)
 

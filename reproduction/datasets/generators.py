@@ -22,7 +22,7 @@ class Generator(Protocol):
         """Draw rows and targets."""
 
     def finish(self, rows: NDArray[Any]) -> Any:
-        """Give rows the form that learners read."""
+        """Return rows in the form that learners read."""
 
 
 class Factors:
@@ -240,7 +240,7 @@ class Digits:
 def noisy_signs(
     score: NDArray[Any], signal: float, threshold: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Say which standardised scores are above a threshold, with noise."""
+    """Return which standardised scores are above a threshold, with noise."""
     noisy = signal * score + np.sqrt(1 - signal**2) * rng.standard_normal(len(score))
     return np.where(noisy > threshold, 1.0, -1.0)
 

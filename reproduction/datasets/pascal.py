@@ -60,7 +60,7 @@ def read_labels(path: Path, most: int) -> NDArray[np.float64]:
 
 
 def read_rows(name: str, path: Path, most: int, n_features: int) -> Any:
-    """Read at most so many rows, in the form that the set is published in.
+    """Read at most ``rows`` rows, in the form that the set is published in.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def _letters(path: Path, most: int, length: int) -> Any:
 
 
 def one_hot(letters: NDArray[np.uint8]) -> Any:
-    """Give letter ``l`` at place ``i`` the feature ``4 i + l``: sparse rows of ones.
+    """Return sparse rows of ones: letter ``l`` at place ``i`` is the feature ``4 i + l``.
 
     Examples
     --------

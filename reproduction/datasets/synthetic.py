@@ -122,7 +122,7 @@ class _Words:
 
 
 def _draws_for(distinct: float, frequency: NDArray[np.float64]) -> float:
-    """How many words to draw so that so many of them are different, on average."""
+    """Return the number of words to draw for this mean number of distinct words."""
     low, high = float(distinct), 100.0 * distinct
     while high - low > 0.01 * low:
         middle = (low + high) / 2

@@ -167,7 +167,7 @@ def _timed(results: dict[str, Result]) -> list[Result]:
 
 
 def ratios(results: dict[str, Result], above: str, below: str) -> dict[int, Difference]:
-    """Give one algorithm's excess risk over another's, by rows: the mean of the seeds."""
+    """Return one algorithm's excess risk over another's, by rows: the mean of the seeds."""
     rows, risks = _gather(results)
     return {t: mean_of(line) for t, line in zip(rows, risks[above] / risks[below], strict=True)}
 
@@ -273,7 +273,7 @@ def _all(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give the means as numbers, and the times."""
+    """Return the means as numbers, and the times."""
     pairs = [("ASGD", "batch"), (FROM_ROW_0, "batch"), ("SGD", "ASGD"), ("SGD", FROM_ROW_0)]
     found = [ratios(results, above, below) for above, below in pairs]
     clocks = [

@@ -39,7 +39,7 @@ def claims(results: dict[str, Result]) -> list[Claim]:
 
 
 def share_decides(yes: int, open_: int, total: int, share: float) -> Holds:
-    """Tell whether more than a share of contests say yes; open ones may leave it undecided.
+    """Whether more than a share of contests agree; undecided ones may leave it open.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _one_pass_is_enough(kind: str, chosen: list[Contest]) -> Claim:
 
 
 def _good(contest: Contest, name: str) -> Holds:
-    """Tell whether an error after one pass is good, by two standard errors."""
+    """Whether an error after one pass is good, by two standard errors."""
     errors = contest.values(name)
     if any(error is None for error in errors):
         return False

@@ -107,7 +107,7 @@ def _axis(about: Result) -> str:
 
 
 def _what(about: Result) -> str:
-    """Say what the rows are, and that a stand-in is one."""
+    """Return what the rows are, and whether they are a stand-in."""
     sizes = f"{about['rows']:,} rows of {about['features']:,} features"
     tested = f"{about['test_rows']:,} test rows"
     if about["form"] == "stand-in":
@@ -117,7 +117,7 @@ def _what(about: Result) -> str:
 
 
 def file_mark(about: Result) -> str:
-    """Give what the names of files get at their end, so that no stand-in passes for the set."""
+    """Return the suffix of file names that marks stand-ins."""
     return {"stand-in": "-stand-in", "sample": "-sample", "real": ""}[about["form"]]
 
 
@@ -153,7 +153,7 @@ def _range(curves: Result, what: str, unit: float) -> tuple[float, float]:
 
 
 def _beyond(panels: list[Panel]) -> str:
-    """Say which lines a reader looks for in vain."""
+    """Return which lines are missing."""
     words = []
     for panel in panels:
         top = panel.y_range[1] if panel.y_range else float("inf")

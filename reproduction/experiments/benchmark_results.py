@@ -44,7 +44,7 @@ class Contest:
         return [name for name in RIVALS if name in self.names]
 
     def values(self, name: str, what: str = "error", passes: float = 1.0) -> list[float | None]:
-        """Give the errors or costs of all orders after so many passes."""
+        """Return the errors or costs of all orders after this number of passes."""
         found = []
         for run in self.found["orders"]:
             curve = run[name]
@@ -52,7 +52,7 @@ class Contest:
         return found
 
     def median(self, name: str, what: str = "error", passes: float = 1.0) -> float | None:
-        """Give the median over the orders."""
+        """Return the median over the orders."""
         curve = self.found["curves"].get(name)
         if curve is None:
             return None
@@ -64,7 +64,7 @@ class Contest:
         return difference(self.values(ours, what), self.values(rival, what))
 
     def movement(self, name: str) -> float | None:
-        """Give how much errors move from one measurement to the next, from half a pass on."""
+        """Return how much errors change between measurements, from half a pass on."""
         steps = []
         for run in self.found["orders"]:
             curve = run[name]
@@ -76,7 +76,7 @@ class Contest:
         return float(np.mean(steps))
 
     def near_the_best_of(self, rival: str) -> tuple[float | None, float | None] | None:
-        """Give the seconds that ASGD and a rival take to come near the rival's lowest error.
+        """Return the seconds that ASGD and a rival need to come near the rival's lowest error.
 
         None if the rival never has an error.
         """
@@ -92,7 +92,7 @@ class Contest:
         return next((s for error, s in points if error is not None and error <= goal), None)
 
     def lowest(self) -> float:
-        """Give the lowest median error that any of the six reaches in two passes."""
+        """Return the lowest median error that any of the six reaches in two passes."""
         errors = [
             error
             for name in PAPERS
@@ -104,12 +104,12 @@ class Contest:
 
 
 def sets_of(results: dict[str, Result]) -> dict[str, Result]:
-    """Give the results with contests, by set."""
+    """Return the results with contests, by set."""
     return {r["about"]["name"]: r for r in results.values() if "losses" in r}
 
 
 def times_of(results: dict[str, Result]) -> dict[str, Result]:
-    """Give the times that were measured alone, by set."""
+    """Return the times that were measured alone, by set."""
     return {r["about"]["name"]: r for r in results.values() if "losses" not in r}
 
 

@@ -21,7 +21,7 @@ STREAMING = [name for name in ALGORITHMS if name != "LIBLINEAR"]
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give the sets, the errors and costs after one pass, comparisons, and seconds."""
+    """Return the sets, the errors and costs after one pass, comparisons, and seconds."""
     every = sets_of(results)
     ordered = [every[name] for name in KNOWN if name in every]
     contests = [contest for result in ordered for contest in contests_of(result)]
@@ -103,7 +103,7 @@ def _rounded(value: float) -> float:
 
 
 def _left_out(contests: list[Contest]) -> str:
-    """Say why there are dashes."""
+    """Return the explanation of the dashes."""
     words = ["LIBLINEAR's dual coordinate descent has no logistic loss (–)."]
     for contest in contests:
         for name, why in contest.found["skipped"].items():

@@ -91,7 +91,7 @@ def order_of(sets: Sequence[str] | None, data: str | None) -> list[str]:
 
 
 def share_of(name: str, form: str, scale: float | None) -> float:
-    """Give the share of a set's rows to use.
+    """Return the share of a set's rows to use.
 
     Examples
     --------

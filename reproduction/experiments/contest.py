@@ -1,7 +1,7 @@
 """One set, one loss, every algorithm: how good each is as it goes through the rows, and how fast.
 
 All learn from the same rows in the same orders, twice over, with the same λ, and are measured on
-the test rows at the same places. Only learning is timed, not measuring. Nobody has an intercept:
+the test rows at the same places. Only learning is timed, not measuring. No model has an intercept:
 the paper's Algorithm 1 has none, and its M of 1 for rows of unit length, 200 for dna's, leaves no
 room for a constant feature.
 """
@@ -30,7 +30,7 @@ NEAR = "ASGD, a ≈ λ₀"
 """ASGD whose ``a`` is not λ but near the smallest eigenvalue that counts, from the first rows."""
 
 ALGORITHMS = (*PAPERS, NEAR, "auto")
-"""These, and what `polyak` does if nobody tells it anything: a race of candidates."""
+"""These, and the default of `polyak`: a race of candidates."""
 
 RARE = 0.01
 """Where fewer rows are positive, a constant errs next to never: average precision judges."""
@@ -86,7 +86,7 @@ def compete(
 
 
 def _ordered(data: BenchmarkSet, order: int) -> BenchmarkSet:
-    """Give the rows as they stand, or in a random order."""
+    """Return the rows in their own order, or in a random one."""
     if order == 0:
         return data
     rows = np.random.default_rng(order).permutation(len(data.y))
@@ -94,7 +94,7 @@ def _ordered(data: BenchmarkSet, order: int) -> BenchmarkSet:
 
 
 def _median(runs: list[Any]) -> Result:
-    """Give the middle of several curves, and their middle half; what overflowed is at the top."""
+    """Return the median of several curves and their middle half; overflows rank highest."""
     found: Result = {"passes": runs[0]["passes"]}
     for what in ("error", "cost"):
         values = [[np.inf if value is None else value for value in run[what]] for run in runs]
@@ -153,7 +153,7 @@ def time_a_pass(data: BenchmarkSet, loss: str, repeats: int = 3) -> dict[str, fl
 
 
 def no_liblinear(data: BenchmarkSet, loss: str, free: int | None = None) -> str:
-    """Say why LIBLINEAR cannot run, if it cannot.
+    """Return why LIBLINEAR cannot run; empty if it can.
 
     It makes float64 of the rows and then pairs of index and value, which together take seven times
     the memory of dense rows of float32; the copies of other pieces need room too.
@@ -200,7 +200,7 @@ def _streaming(name: str, loss: str, alpha: float, lambda0: float) -> Any:
 
 
 def _warm_up(model: Any, data: BenchmarkSet) -> None:
-    """Learn a little for nothing, so that nobody's time has the loading of libraries in it."""
+    """Learn a few rows untimed, so that no time includes the loading of libraries."""
     with suppress(DivergenceError):
         model.partial_fit(data.X[:WARM_UP], data.y[:WARM_UP], classes=[-1.0, 1.0])
 
@@ -242,7 +242,7 @@ def _liblinear(data: BenchmarkSet, loss: str) -> tuple[list[float], list[Point]]
 
 
 def measure(model: Any, data: BenchmarkSet, loss: str) -> tuple[float, float]:
-    """Give the share of test rows that a model gets wrong, and its mean cost on them.
+    """Return the error of a model on the test rows, and its mean cost.
 
     The cost is what is minimised, on other rows: the loss and the penalty. Where positive rows are
     rare, the first is what average precision leaves to one.
@@ -263,12 +263,12 @@ def measure(model: Any, data: BenchmarkSet, loss: str) -> tuple[float, float]:
 
 
 def judged_by_precision(data: BenchmarkSet) -> bool:
-    """Tell whether positive rows are too rare for errors to say anything."""
+    """Whether positive rows are too rare for errors to be informative."""
     return 0.0 < float(np.mean(data.y_test > 0)) < RARE
 
 
 def describe(data: BenchmarkSet) -> Result:
-    """Say what the paper's tables say, as measured on the rows at hand."""
+    """Return the figures of the paper's tables, measured on these rows."""
     return {
         "rows": len(data.y),
         "test_rows": len(data.y_test),
@@ -280,7 +280,7 @@ def describe(data: BenchmarkSet) -> Result:
 
 
 def squared_norms(X: Any) -> NDArray[np.float64]:
-    """Give ‖x‖² of each row.
+    """Return ‖x‖² of each row.
 
     Examples
     --------

@@ -48,7 +48,7 @@ AVERAGES = ("ASGD", "ASGD_BAD")
 
 ROWS, SEEDS, SEEDS_A_PIECE, BLOCK = 1_000_000, 10, 5, 2_500
 PER_DECADE, FIRST = 8, 100
-LOOKS = 20  # at so many rows of the last tenth the risk is measured
+LOOKS = 20  # the number of rows in the last tenth at which the risk is measured
 
 
 def pieces(scale: float, data: str | None) -> list[Piece]:
@@ -137,14 +137,14 @@ def _gather(results: dict[str, Result], objective: str) -> tuple[list[int], dict
 
 
 def ratios(results: dict[str, Result], objective: str = "gradient 2A") -> tuple[list[int], Any]:
-    """Give excess risks over batch's: at each mark the mean of the seeds and its error."""
+    """Return excess risks relative to batch: the mean over seeds and its error at each mark."""
     rows, risks = _gather(results, objective)
     batch = risks["batch"]
     return rows, {n: [mean_of(line) for line in risks[n] / batch] for n in RATES}
 
 
 def stays_within(rows: list[int], values: list[Difference], limit: float) -> int | None:
-    """Give the number of rows from which on means stay below a limit."""
+    """Return the number of rows from which means stay below a limit."""
     beyond = [i for i, value in enumerate(values) if value.mean > limit]
     after = beyond[-1] + 1 if beyond else 0
     return rows[after] if after < len(rows) else None
@@ -179,7 +179,7 @@ def claims(results: dict[str, Result]) -> list[Claim]:
 
 
 def reached(rows: list[int], values: dict[str, list[Difference]]) -> dict[str, int | None]:
-    """Say from which row on each average stays in the asymptotic region."""
+    """Return the row from which each average stays in the asymptotic region."""
     return {name: stays_within(rows, values[name], number("region")) for name in AVERAGES}
 
 
@@ -292,7 +292,7 @@ def _quarters(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give the ratios as numbers, and what each objective makes of the text's numbers."""
+    """Return the ratios as numbers, and what each objective makes of the text's numbers."""
     both = {objective: ratios(results, objective) for objective in OBJECTIVES}
     rows = both["gradient 2A"][0]
     return [

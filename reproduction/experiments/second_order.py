@@ -1,4 +1,4 @@
-"""Where averaged SGD and block Newton steps meet: at the bound that the paper says nobody beats.
+"""Where averaged SGD and block Newton steps meet: at the paper's lower bound.
 
 Of any estimate from t rows the excess risk is at least about ``tr(A⁻¹S) / 2t``, A being the Hessian
 at the optimum and S the covariance of the gradient there. Averaged SGD comes near it after some
@@ -76,7 +76,7 @@ class Problem:
         self.lambda0 = float(np.linalg.eigvalsh(self.A)[0])
 
     def probabilities(self, X: Floats) -> Floats:
-        """Give the probability of the positive class."""
+        """Return the probability of the positive class."""
         return LOT / 2 + (1 - LOT) * _sigmoid(X @ self.truth)
 
     def draw(self, random: np.random.Generator, rows: int) -> tuple[Floats, Floats]:
@@ -85,7 +85,7 @@ class Problem:
         return X, np.where(random.random(rows) < self.probabilities(X), 1.0, -1.0)
 
     def excess(self, theta: Floats) -> float:
-        """Give how much more is lost than by the best weights."""
+        """Return the excess risk over the best weights."""
         return self._risk(theta) - self._risk(self.best)
 
     def _risk(self, theta: Floats) -> float:
@@ -148,7 +148,7 @@ def _sigmoid(scores: Floats) -> Floats:
 
 
 def _of_conditions(results: dict[str, Result]) -> list[tuple[Result, dict[str, Floats]]]:
-    """Give a result of every condition, and the means over seeds."""
+    """Return a result of every condition, and the means over seeds."""
     found = []
     for condition in CONDITIONS:
         own = [result for result in results.values() if result["condition"] == condition]
@@ -159,7 +159,7 @@ def _of_conditions(results: dict[str, Result]) -> list[tuple[Result, dict[str, F
 
 
 def meeting(rows: list[int], over: Floats, within: float = 2.0) -> int | None:
-    """Say from which row on an excess risk stays within so many times the bound."""
+    """Return the row from which an excess risk stays within a multiple of the bound."""
     beyond = np.flatnonzero(over > within)
     after = int(beyond[-1]) + 1 if len(beyond) else 0
     return rows[after] if after < len(rows) else None
@@ -231,7 +231,7 @@ def figures(results: dict[str, Result]) -> list[Figure]:
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give the means as numbers."""
+    """Return the means as numbers."""
     lines = [
         [one["condition"], one["rows_needed"], one["variance"], t, asgd, newton]
         for one, means in _of_conditions(results)

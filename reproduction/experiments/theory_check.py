@@ -37,7 +37,7 @@ PARTS = (bound_terms, random_settings, overtaking, two_lemmas, best_powers, larg
 
 
 def pieces(scale: float, data: str | None) -> list[Piece]:
-    """Give those of all parts."""
+    """Return those of all parts."""
     return [piece for part in PARTS for piece in part.pieces(scale)]
 
 

@@ -96,7 +96,7 @@ class Rival(BaseEstimator):  # type: ignore[misc]
         return self.classes_[(scores > 0).astype(int)] if _classifies(self) else scores
 
     def score(self, X: Any, y: Any) -> float:
-        """Give the accuracy, or R² for ``loss="squared_error"``.
+        """Return the accuracy, or R² for ``loss="squared_error"``.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class StreamingRival(Rival):
             raise DivergenceError(f"{type(self).__name__} diverged: {error}") from error
 
     def _engine(self) -> Engine:
-        """Give what would be known if the rows ended here."""
+        """Return the engine as it would be if the rows ended here."""
         check_is_fitted(self)
         return self._stream.settled()
 

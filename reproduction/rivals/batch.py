@@ -19,7 +19,7 @@ from reproduction.rivals.base import CLASSIFICATION, COUNT, POSITIVE, Rival
 Floats = NDArray[np.float64]
 
 MOST_FEATURES = 5000
-"""Up to so many, least squares are solved by their normal equations."""
+"""Up to this number of features, least squares are solved by normal equations."""
 
 
 class Batch(Rival):
@@ -162,7 +162,7 @@ class _Problem:
         return solution, max(iterations, 1)
 
     def _units(self) -> Floats:
-        """Give the lengths that make the curvature of every coordinate about one."""
+        """Return the scales that make the curvature of every coordinate about one."""
         squares = self.X.multiply(self.X) if sparse.issparse(self.X) else np.square(self.X)
         curvature = self.loss.curvature * np.asarray(squares.mean(axis=0)).ravel() + self.alpha
         return np.append(1.0 / np.sqrt(curvature), 1.0 / np.sqrt(self.loss.curvature))
@@ -185,7 +185,7 @@ class _Problem:
 
 
 def _rounded_hinge(scores: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
-    """Give the hinge with its corner rounded over this width: at most half of it below."""
+    """Return the hinge smoothed over this width, which lowers it by at most half the width."""
     left = np.maximum(0.0, 1.0 - y * scores)
     inside = np.minimum(left, width)
     return inside * (left - inside / 2) / width, -y * inside / width

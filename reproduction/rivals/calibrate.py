@@ -105,7 +105,7 @@ def objective(
     coef: NDArray[np.float64],
     intercept: float,
 ) -> float:
-    """Give the mean loss and the penalty; what is not finite is infinite."""
+    """Return the mean loss plus the penalty; infinite where it is not finite."""
     with np.errstate(all="ignore"):
         weights = np.ascontiguousarray(coef[:, None])
         scores = _core.score_rows(*core_arrays(rows), weights)[:, 0] + intercept

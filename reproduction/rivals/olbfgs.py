@@ -29,7 +29,7 @@ ROWS_FOR_TAU = 10_000
 """The rows to try them on: of a thousand, ten mini-batches, no decay could be told from another."""
 
 CONSTANT = 1e100
-"""A gain that halves after so many mini-batches is constant."""
+"""A gain that halves after this number of mini-batches is constant."""
 
 
 class OLBFGS(StreamingRival):
@@ -54,8 +54,8 @@ class OLBFGS(StreamingRival):
         a quarter and so on (or 2, 4 ...), and takes the next lower neighbour of the best. So only
         rows to learn from are looked at.
     tau : float or "auto", default="auto"
-        After so many mini-batches the gain has halved. "auto" tries 10, 100, 1000 and 10,000, each
-        for one pass over the first 10,000 rows, and takes the one with the lowest objective there.
+        The number of mini-batches after which the gain has halved. "auto" tries 10, 100, 1000 and
+        10,000, each for one pass over the first 10,000 rows, and takes the one with the lowest objective there.
     damping : float or "auto", default="auto"
         "auto" is a thousandth of the mean squared norm of the first mini-batch's rows, so that
         it does not depend on the units of the features. The hinge needs it most: between its
@@ -161,7 +161,7 @@ class OLBFGS(StreamingRival):
 
 
 def _whole(rows: int, batch: int) -> int:
-    """Give the rows of whole mini-batches, one at least."""
+    """Return the number of rows in whole mini-batches, at least one."""
     return batch * max(1, rows // batch)
 
 

@@ -24,7 +24,7 @@ class SGDQN(StreamingRival):
     """The diagonal quasi-Newton SGD of Bordes, Bottou and Gallinari.
 
     Coordinate ``j`` has its own gain ``h_j``, at first ``eta0`` as in SGD2. Every ``skip`` rows the
-    penalty of so many rows is applied at once, and the next row measures the curvature of each of
+    penalty of these rows is applied at once, and the next row measures the curvature of each of
     its features: the difference of its gradient with the weights now and with those before the
     penalty, over that of the weights, kept within 0.1 to 100 times ``alpha``. Then ``1 / h_j``
     grows by the curvature found times the rows since the last measurement; for features the row

@@ -78,7 +78,7 @@ class Stream:
             self.learn(rows, targets)
 
     def settled(self) -> Engine:
-        """Give the engine as it would be if the rows ended here, leaving this one as it is."""
+        """Return a copy of the engine as it would be if the rows ended here."""
         if self._settled is None:
             self._settled = self._finished() if self._kept else self._engine
         assert self._settled is not None
@@ -103,7 +103,7 @@ class Stream:
     def _joined(
         self, rows: Rows | None = None, targets: Floats | None = None
     ) -> tuple[Rows, Floats]:
-        """Give the rows kept back, and these behind them, and keep none."""
+        """Return the rows held back followed by these, and clear the buffer."""
         parts, self._kept = self._kept, []
         if rows is not None and targets is not None:
             parts = [*parts, (rows, targets)]

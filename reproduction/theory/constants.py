@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def asymptotic_variance(A: ArrayLike, S: ArrayLike) -> float:
-    """Give ``tr(A⁻¹S)``, the limit of ``t E‖θ̄_t - θ*‖_A²``.
+    """Return ``tr(A⁻¹S)``, the limit of ``t E‖θ̄_t - θ*‖_A²``.
 
     From `CoralloryLinearAymptoticConvergence`. It is Fabian's bound: the error of the batch
     optimum has the same limit.
@@ -26,7 +26,7 @@ def asymptotic_variance(A: ArrayLike, S: ArrayLike) -> float:
 
 
 def c0(lambda0: float, gamma0: float, a: float, c: float) -> float:
-    """Give the constant of `ThmLinearAvg`: how much the falling learning rate can cost.
+    """Return the constant of `ThmLinearAvg`: the cost of the falling learning rate.
 
     ``c0 = a c (1 + a c γ0) / (λ0 - max(0, 2c - 1) a)``.
 
@@ -41,7 +41,7 @@ def c0(lambda0: float, gamma0: float, a: float, c: float) -> float:
 
 
 def c0_over_c(lambda0: float, gamma0: float, a: float, c: float) -> float:
-    """Give ``c0 / c``, which is there for ``c = 0`` too."""
+    """Return ``c0 / c``, which is defined for ``c = 0`` too."""
     check_rate(lambda0, gamma0, a, c)
     left = lambda0 - max(0.0, 2.0 * c - 1.0) * a
     if not left > 0:
@@ -53,7 +53,7 @@ def c0_over_c(lambda0: float, gamma0: float, a: float, c: float) -> float:
 
 
 def c1(M: float, lambda0: float) -> float:
-    """Give the constant of assumption `A_Xi2Bound` for least squares, ``M / λ0`` (`LemmaC1`).
+    """Return the constant of assumption `A_Xi2Bound` for least squares, ``M / λ0`` (`LemmaC1`).
 
     ``M`` bounds ``‖x‖²``: the paper prints ``‖x‖ ≤ M``, but its proof needs the square.
 
@@ -66,7 +66,7 @@ def c1(M: float, lambda0: float) -> float:
 
 
 def largest_stable_rate(M: float) -> float:
-    """Give the learning rate above which least squares diverges, ``2 / M`` (`LemmaMaxGamma`).
+    """Return the learning rate above which least squares diverges, ``2 / M`` (`LemmaMaxGamma`).
 
     ``M`` is the ``‖x‖²`` of every row. The paper proposes half of it.
 
@@ -79,7 +79,7 @@ def largest_stable_rate(M: float) -> float:
 
 
 def best_power(*, quadratic: bool) -> float:
-    """Give the best exponent ``c`` of the learning rate.
+    """Return the best exponent ``c`` of the learning rate.
 
     The corollaries after `LemmaRegression` and `LemmaNonQuadratic` bound the error beyond
     ``tr(A⁻¹S)`` by ``O(t^(-c/2)) + O(t^(c-1))`` for quadratic and by ``O(t^(1/2-c)) + O(t^(c-1))``
@@ -110,7 +110,7 @@ def rate_sum(t: ArrayLike, gamma0: float, a: float, c: float) -> Floats:
 
 
 def rates(t: int, gamma0: float, a: float, c: float) -> Floats:
-    """Give the learning rates ``γ_0 … γ_t`` (`EqGammaSchedule`).
+    """Return the learning rates ``γ_0 … γ_t`` (`EqGammaSchedule`).
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Curvature(NamedTuple):
 
 
 def curvature(A: ArrayLike, gamma0: float) -> Curvature:
-    """Give the extreme eigenvalues, and refuse a first learning rate above ``1 / λ1``."""
+    """Return the extreme eigenvalues; raise for a first learning rate above ``1 / λ1``."""
     eigenvalues = np.linalg.eigvalsh(np.asarray(A, float))
     found = Curvature(float(eigenvalues[0]), float(eigenvalues[-1]))
     if gamma0 * found.lambda1 > 1.0 + 1e-12:

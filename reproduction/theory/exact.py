@@ -12,7 +12,7 @@ from reproduction.theory.constants import Floats, rates
 
 
 class Errors(NamedTuple):
-    """``E‖θ - θ*‖_A²`` after so many rows, of the average and of the iterate."""
+    """``E‖θ - θ*‖_A²`` after given numbers of rows, of the average and of the iterate."""
 
     average: Floats
     iterate: Floats

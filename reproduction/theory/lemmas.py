@@ -18,7 +18,7 @@ class Sides(NamedTuple):
 
 
 def gamma_lemma(k: ArrayLike, lambda0: float, gamma0: float, a: float, c: float) -> Sides:
-    """Give both sides of `LemmaGamma`: how fast ``1 / γ`` may grow, for ``k ≥ 1``.
+    """Return both sides of `LemmaGamma`: how fast ``1 / γ`` may grow, for ``k ≥ 1``.
 
     ``(1/γ_(k+1) - 1/γ_k) / γ_(k+1) ≤ (1/γ_k - 1/γ_(k-1)) / γ_k · (1 - λ0 γ_k)^(κ-1)`` with
     ``κ = 1 - max(0, 2c - 1) a / λ0``.
@@ -33,7 +33,7 @@ def gamma_lemma(k: ArrayLike, lambda0: float, gamma0: float, a: float, c: float)
     k = np.asarray(k, float)
 
     def growth(k: Floats) -> Floats:
-        """Give ``(1/γ_k - 1/γ_(k-1)) / γ_k`` without the digits that the difference loses."""
+        """Return ``(1/γ_k - 1/γ_(k-1)) / γ_k`` without cancellation."""
         base = 1.0 + a * gamma0 * k
         return np.asarray(-np.expm1(c * np.log1p(-a * gamma0 / base)) * (base**c / gamma0) ** 2)
 
@@ -51,7 +51,7 @@ class Between(NamedTuple):
 
 
 def lemma1(t: int, eigenvalues: ArrayLike, gamma0: float, a: float, c: float) -> Between:
-    """Give ``X̄_j^t`` and its bounds by `Lemma1`, along the eigenvectors of ``A``.
+    """Return ``X̄_j^t`` and its bounds by `Lemma1`, along the eigenvectors of ``A``.
 
     ``X̄_j^t = Σ_(i=j…t) γ_j Π_(k=j+1…i) (1 - γ_k λ)`` is how much of row ``j``'s noise is in ``t``
     times the average of ``t`` rows; of the start it is ``X̄_0^t / γ0 - 1``. An average of

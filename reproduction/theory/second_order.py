@@ -15,7 +15,7 @@ def second_order_error(
     delta0: ArrayLike | None = None,
     prior_rows: float = 0.0,
 ) -> Floats:
-    """Give ``E‖θ_t - θ*‖_A²`` of second-order SGD, exactly: ``γ_t = A⁻¹ / (t + n)``.
+    """Return ``E‖θ_t - θ*‖_A²`` of second-order SGD, exactly: ``γ_t = A⁻¹ / (t + n)``.
 
     With ``n = prior_rows = 0``, the paper's optimal matrix learning rate, ``t (θ_t - θ*)`` is the
     sum of ``-A⁻¹ ξ_j``: the start is forgotten with the first row, and the error is

@@ -83,7 +83,7 @@ def logistic(rows: int, runs: int, share: float = 0.1) -> Result:
 
 
 def fall_of_bound(power: float, *, quadratic: bool) -> float:
-    """Say with which power of t the corollary's bound comes down to ``tr(A⁻¹S)``.
+    """Return the power of t with which the corollary's bound converges to ``tr(A⁻¹S)``.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def fall_of_bound(power: float, *, quadratic: bool) -> float:
 
 
 def falls(result: Result) -> list[float]:
-    """Give with which power of t the error came down to its limit in the last tenfold of rows."""
+    """Return the power of t with which the error converged in the last decade of rows."""
     excess, rows = np.array(result["excess"]), result["rows"]
     # Where chance is as large as what is left there is nothing to be told.
     told = (excess[:, -1] > 2 * np.array(result["std_err"])[:, -1]) & (excess[:, -2] > 0)

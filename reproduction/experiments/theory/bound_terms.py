@@ -140,5 +140,5 @@ def figures(results: dict[str, Result]) -> list[Figure]:
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give none: the figure has its numbers."""
+    """Return no tables: the figure contains the numbers."""
     return []

@@ -9,12 +9,12 @@ Floats = NDArray[np.float64]
 
 
 def how_much(scale: float) -> tuple[int, int]:
-    """Say how many runs and rows a simulation has; a tenth of the scale already is the whole."""
+    """Return the runs and rows of a simulation; a scale of 0.1 is already the full size."""
     return (400 if scale < 1 else 2000), max(100, round(3000 * min(1.0, 10 * scale)))
 
 
 def marks_up_to(rows: float, step: float = 0.25, first: float = 0.0) -> list[int]:
-    """Give numbers of rows, evenly spaced in their logarithm.
+    """Return numbers of rows, evenly spaced in their logarithm.
 
     Examples
     --------

@@ -59,11 +59,11 @@ class NoiseTree:
         return [np.square(delta) @ self.values for delta in self.deltas]
 
     def _given(self, values: Floats, rows: int) -> Floats:
-        """Give the expectations given the iterate after so many rows."""
+        """Return the expectations given the iterate after this number of rows."""
         return np.asarray(values.reshape(self.branches**rows, -1).mean(axis=1))
 
     def left(self, t: int) -> float:
-        """Give ``t E‖I⁽³⁾‖_A²`` after ``t`` rows."""
+        """Return ``t E‖I⁽³⁾‖_A²`` after ``t`` rows."""
         weights = lemma1(t, self.values, **self.rate).exact
         leaves = self.branches**t
         total = sum(
@@ -73,7 +73,7 @@ class NoiseTree:
         return float((np.square(total) @ self.values).mean() / t)
 
     def constants(self, c3: float, c6: float) -> dict[str, float]:
-        """Give the smallest ``c2``, ``c4`` and ``c5`` that the assumptions allow beside these."""
+        """Return the smallest ``c2``, ``c4`` and ``c5`` that satisfy the assumptions with these."""
         c2 = 0.0
         for j in range(1, self.rows + 1):
             square, total, gamma = self.squares[j - 1], np.zeros(1), 0.0
@@ -90,7 +90,7 @@ class NoiseTree:
         return {"c2": c2, "c3": c3, "c4": c4, "c5": max(0.0, float(c5)), "c6": c6}
 
     def shares(self, constants: dict[str, float], *, printed: bool) -> list[float]:
-        """Give ``t E‖I⁽³⁾‖_A²`` over its bound after each of the rows: above 1 is a violation."""
+        """Return ``t E‖I⁽³⁾‖_A²`` over its bound after each of the rows: above 1 is a violation."""
         given: dict[str, Any] = {"lambda0": float(self.values.min()), **self.rate, **constants}
         delta0 = float(self.squares[0][0])
         found = []
@@ -106,7 +106,7 @@ def _largest_ratio(over: Floats, under: Floats) -> float:
 
 
 def counter_example(c: float = 0.0, a: float = 0.0, rows: int = 10) -> NoiseTree:
-    """Give the gradient ``θ + θ²`` without noise, from 0.1 at a first learning rate of 1."""
+    """Return the gradient ``θ + θ²`` without noise, from 0.1 at a first learning rate of 1."""
     one, rate = np.ones(1), {"gamma0": 1.0, "a": a, "c": c}
     return NoiseTree(one, np.ones((1, 1, 1)), np.zeros(1), 0.1 * one, rate, rows)
 

@@ -37,7 +37,7 @@ class OneFeatureRows(NamedTuple):
         return float(np.max((1.0 - self.p) / self.p))
 
     def squares(self, t: int, delta0: Floats, rate: dict[str, float]) -> tuple[Floats, Floats]:
-        """Give ``E Δ²`` before and after each row: of the start alone, and of the noise alone."""
+        """Return ``E Δ²`` before and after each row: of the start alone, and of the noise alone."""
         start, noise = np.zeros((2, t + 1, len(self.p)))
         start[0] = np.square(delta0)
         gammas, values = rates(t, **rate), self.eigenvalues
@@ -51,14 +51,14 @@ class OneFeatureRows(NamedTuple):
     def distance_constants(
         self, t: int, delta0: Floats, rate: dict[str, float]
     ) -> tuple[float, float]:
-        """Give the smallest ``c2`` and ``c3`` for which `A_DeltaBound` holds from the start on."""
+        """Return the smallest ``c2`` and ``c3`` for which `A_DeltaBound` holds from the start."""
         start, noise = (square @ self.eigenvalues for square in self.squares(t, delta0, rate))
         c2 = float(start[1:].sum() / start[0])
         c3 = float(np.max(np.cumsum(noise[1:]) / np.cumsum(rates(t, **rate)[1:])))
         return c2, c3
 
     def away_noise(self, t: int, delta0: Floats, rate: dict[str, float]) -> float:
-        """Give ``t E‖I⁽²⁾‖_A²``, which `LemmaRegression` bounds."""
+        """Return ``t E‖I⁽²⁾‖_A²``, which `LemmaRegression` bounds."""
         weights = lemma1(t, self.eigenvalues, **rate).exact[1:]
         start, noise = self.squares(t, delta0, rate)
         away = self.M**2 * self.p * (1.0 - self.p) * (start + noise)[:-1]  # E of ξ⁽²⁾ squared
@@ -73,7 +73,7 @@ def average_errors(
     a: float,
     powers: Floats,
 ) -> Floats:
-    """Give ``t E‖θ̄_t - θ*‖_A²`` for several powers ``c`` at once: powers by rows.
+    """Return ``t E‖θ̄_t - θ*‖_A²`` for several powers ``c`` at once: powers by rows.
 
     Examples
     --------

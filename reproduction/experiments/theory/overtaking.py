@@ -64,7 +64,7 @@ def follow(flattest: float, start: float, longest: float) -> Result:
 
 
 def overtakes(result: Result, other: str = "SGD") -> float | None:
-    """Say from which K on the average is better for good; None if that is not within the run."""
+    """Return the K from which the average stays better; None if not within the run."""
     behind = np.flatnonzero(np.array(result["ASGD"]) > np.array(result[other]))
     after = int(behind[-1]) + 1 if len(behind) else 0
     return result["K"][after] if after < len(result["K"]) else None

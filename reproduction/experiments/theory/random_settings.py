@@ -24,7 +24,7 @@ SETTINGS = 24
 
 
 def pieces(scale: float) -> list[Piece]:
-    """Draw as many settings, and run each of them many times."""
+    """Draw settings, and run each of them many times."""
     runs, rows = how_much(scale)
     return [
         Piece(

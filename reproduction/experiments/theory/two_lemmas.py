@@ -121,5 +121,5 @@ def _panel(title: str, rows: list[int], lines: list[list[float]], *, x_log: bool
 
 
 def tables(results: dict[str, Result]) -> list[Table]:
-    """Give none: the figure has its numbers."""
+    """Return no tables: the figure contains the numbers."""
     return []

@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 def noted(log, value, wait_for=None):
-    """Give a value, and note that it was computed; wait for a file first, if one is named."""
+    """Return a value, and note that it was computed; wait for a file first, if one is named."""
     if wait_for is not None and not Path(wait_for).exists():
         Path(log + ".here").write_text(str(os.getpid()))
         _note(log, "waiting")
         while not Path(wait_for).exists():
             time.sleep(0.02)
-        time.sleep(5)  # whoever should have been ended must be by now
+        time.sleep(5)  # a process that should have been ended is ended by now
     _note(log, value)
     return {"value": value}
 

@@ -25,7 +25,7 @@ from reproduction.theory import (
 
 
 def exact_error(A, S, delta0, gamma0, a, c, marks):
-    """Give ``t E‖θ̄_t - θ*‖_A²`` without any noise."""
+    """Return ``t E‖θ̄_t - θ*‖_A²`` without any noise."""
     return linear_errors(marks, A, S, delta0, gamma0, a, c).average * np.array(marks)
 
 
