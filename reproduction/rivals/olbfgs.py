@@ -55,7 +55,8 @@ class OLBFGS(StreamingRival):
         rows to learn from are looked at.
     tau : float or "auto", default="auto"
         The number of mini-batches after which the gain has halved. "auto" tries 10, 100, 1000 and
-        10,000, each for one pass over the first 10,000 rows, and takes the one with the lowest objective there.
+        10,000, each for one pass over the first 10,000 rows, and takes the one with the lowest
+        objective there.
     damping : float or "auto", default="auto"
         "auto" is a thousandth of the mean squared norm of the first mini-batch's rows, so that
         it does not depend on the units of the features. The hinge needs it most: between its
