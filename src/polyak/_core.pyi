@@ -13,8 +13,8 @@ class LineTooLong(ValueError): ...  # noqa: N818  (it says which file)
 PADDING: int
 
 _Names: TypeAlias = tuple[
-    Integers,  # the slots that have a name, in order
-    Integers,  # where each name ends in the text
+    Integers,  # the hash buckets that have a name, in order
+    Integers,  # the end offset of each name in the text
     NDArray[np.uint8],
 ]
 
@@ -27,17 +27,17 @@ class TextBlock:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[Any]
-    label_sets: list[tuple[float, ...]]  # whose numbers targets are, where rows may have several
-    checked: CheckedRows  # indptr, indices and values once more, as the core believes them
+    label_sets: list[tuple[float, ...]]  # multilabel: targets are indices into this list
+    checked: CheckedRows  # the same indptr, indices and values as validated rows
     lines: int
     bad_lines: int
-    first_bad: list[tuple[int, bytes, str]]  # of the first ten: line from zero, text, reason
-    bad_before: Integers  # of every bad line: how many rows stand before it
+    first_bad: list[tuple[int, bytes, str]]  # the first ten: line from zero, text, reason
+    bad_before: Integers  # for every bad line, the number of rows before it
     largest_index: int  # -1 if there is none
     base: int  # -1 if it is not known yet
-    unlabelled: int  # rows left out for want of a label
-    seen: list[bool]  # of VW text: which namespaces that were named it has
-    tags: bytes | None  # of VW text, if asked for: a line a row
+    unlabelled: int  # rows left out because they have no label
+    seen: list[bool]  # VW text: which of the namespaces in the options occur
+    tags: bytes | None  # VW text, if requested: one line per row
 
 class _Text:
     def next(self) -> TextBlock | None: ...
@@ -91,10 +91,10 @@ def score_lines(*rows_matrix_intercept_and_names: Any) -> bytes: ...
 # ---- core/python/bind_records.cpp
 
 _Rows: TypeAlias = tuple[
-    Integers,  # where each begins
-    Integers,  # where it ends
+    Integers,  # the begin offset of each
+    Integers,  # the end offset
     Integers,  # the number of its first line, from zero
-    Integers,  # how many fields or objects it has, -1 where that cannot be told
+    Integers,  # the number of fields or objects, -1 if unknown
 ]
 
 def csv_rows(text: Any, delimiter: str) -> _Rows: ...

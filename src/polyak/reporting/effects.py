@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyak.model.heaviest import heaviest
 from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
 from polyak.rows.label_text import label_text
@@ -27,35 +26,46 @@ class Effect(NamedTuple):
 def effects(model: LinearModel, most: int = MOST_SHOWN) -> tuple[list[Effect], bool]:
     """Return the largest effects in decreasing order, and whether standard deviations are known.
 
-    Where they are not, the effect is the weight itself.
+    Where they are not, the effect is the weight per unit.
+
+    Examples
+    --------
+    >>> from polyak.model.features import FeatureMap
+    >>> features = FeatureMap.hashed(2, {1: "city=Rome"})
+    >>> weights = np.array([[0.0], [-2.0], [1.0]])
+    >>> model = LinearModel(weights, np.zeros(1), "squared_error", features=features)
+    >>> [(one.name, one.effect) for one in effects(model)[0]]
+    [('city=Rome', -2.0), ('feature 2', 1.0)]
     """
-    spreads = {} if model.report is None else model.report.spreads
-    if not any(j < model.n_features for j in spreads):
-        return _by_weight(model, most), False
-    features = np.array([j for j in spreads if j < model.n_features], dtype=np.int64)
-    spread = np.array([spreads[int(j)] for j in features])
-    sizes = model.weights[features].astype(np.float64) * spread[:, None]
+    report = {} if model.report is None else model.report.spreads
+    spreads = {j: spread for j, spread in report.items() if j < model.n_features}
+    units = model.features.units(model.n_features)
+    features = np.array(list(spreads)) if spreads else np.arange(model.n_features)
+    factors = np.array(list(spreads.values())) if spreads else 1.0 / units
+    weights = model.weights[features].astype(np.float64)
+    # Without standard deviations, the stored weights are comparable: columns have been scaled.
+    sizes = np.abs(weights * factors[:, None] if spreads else weights).ravel()
     interval = None if interval_kind(model) is None else weight_interval(model)
-    names, units = model.features.all_names(), model.features.units(model.n_features)
     found = []
-    for place in np.argsort(-np.abs(sizes).ravel(), kind="stable")[:most].tolist():
-        row, output = divmod(place, sizes.shape[1])
-        if sizes[row, output] == 0.0:
+    for place in np.argsort(-sizes, kind="stable")[:most].tolist():
+        if not sizes[place] > 0.0:
             break
-        feature = int(features[row])
-        ends = None
+        row, output = divmod(place, weights.shape[1])
+        feature, factor = int(features[row]), factors[row]
+        limits = None
         if interval is not None:
-            ends = tuple(float(end[feature, output] * spread[row]) for end in interval)
+            low, high = (float(end[feature, output] * factor) for end in interval)
+            limits = low, high
         found.append(
             Effect(
-                names.get(feature) or f"feature {model.features.number(feature)}",
+                model.features.name(feature) or f"feature {model.features.number(feature)}",
                 output_name(model, output),
-                float(sizes[row, output]),
-                None if ends is None else (ends[0], ends[1]),
-                float(model.weights[feature, output] / units[feature]),
+                float(weights[row, output] * factor),
+                limits,
+                float(weights[row, output] / units[feature]),
             )
         )
-    return found, True
+    return sorted(found, key=lambda one: -abs(one.effect)), bool(spreads)
 
 
 def output_name(model: LinearModel, output: int) -> str | None:
@@ -63,17 +73,3 @@ def output_name(model: LinearModel, output: int) -> str | None:
     if model.weights.shape[1] == 1:
         return None
     return f"output {output + 1}" if model.classes is None else label_text(model.classes[output])
-
-
-def _by_weight(model: LinearModel, most: int) -> list[Effect]:
-    found = [
-        Effect(
-            one.name or f"feature {model.features.number(one.feature)}",
-            output_name(model, one.output),
-            one.weight,
-            one.interval,
-            one.weight,
-        )
-        for one in heaviest(model, most)
-    ]
-    return sorted(found, key=lambda one: -abs(one.weight))
