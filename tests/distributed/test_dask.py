@@ -239,7 +239,7 @@ class TestSameBits:
         assert same(on_cluster, run(files, how(), chains=3))
 
     def killed(self, files: list[str], rows_first: int) -> tuple[Any, int]:
-        """Run, and kill one of two workers with SIGKILL once so many rows are learned."""
+        """Run, and kill one of two workers with SIGKILL after this number of rows."""
         kills = 0
 
         def watch(progress: Progress) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def ratio(client: Client, folder: Path, recipe: Recipe, train: Any, test: Any) -> float:
-    """Give the test loss of eight files on two workers over that of one pass over the rows."""
+    """Return the test loss of eight files on two workers relative to one pass over the rows."""
     X, y = train
     paths = []
     for n, some in enumerate(np.array_split(np.arange(len(y)), 8)):

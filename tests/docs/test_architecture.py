@@ -57,6 +57,8 @@ def test_a_batch_takes_the_path_on_the_page(tmp_path):
 def test_the_path_is_short():
     page = (ROOT / "docs/architecture.md").read_text()
     (row,) = re.findall(r"^\| learns it \| .* the core: (.*) \|$", page, re.M)
-    functions = calls_listed("the command") + calls_listed("learns it") + re.findall(r"`[\w:]+`", row)
+    functions = (
+        calls_listed("the command") + calls_listed("learns it") + re.findall(r"`[\w:]+`", row)
+    )
     listed = int(re.search(r"These are (\d+) functions", page)[1])
     assert len(functions) == listed <= 25

@@ -19,7 +19,7 @@ ENDS = {"|", "||", "&&", ";", "&", "(", ")", ">", ">>", "<", "2>", "<<<", "|&", 
 
 
 def lines(text):
-    """Give the commands of a block, a line each, without prompts and what a console answered."""
+    """Yield the commands of a block, without prompts and output."""
     text = text.replace("\\\n", " ")
     prompted = any(line.startswith("$ ") for line in text.splitlines())
     for line in text.splitlines():

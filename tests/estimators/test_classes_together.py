@@ -109,7 +109,7 @@ def test_averaged_sgd_learns_them_together_too() -> None:
     assert ours < 1.02 * theirs
 
 
-def test_whoever_asks_for_it_has_one_against_the_rest() -> None:
+def test_one_against_the_rest_on_request() -> None:
     for how in ({"multi_class": "ovr"}, {"intervals": True}, {"recipe": "paper"}):
         model = ASGDClassifier(random_state=0, **how).fit(X, Y).to_model()
         assert not model.softmax

@@ -20,7 +20,7 @@ TOO_FAST = [
 
 
 def diverge(learn):
-    """Give the numbers of the warning: eta0, the largest squared norm, the safe eta0."""
+    """Return the numbers of the warning: eta0, the largest squared norm, the safe eta0."""
     with pytest.warns(ConvergenceWarning) as caught, pytest.raises(DivergenceError):
         learn()
     (warning,) = (w for w in caught if w.category is ConvergenceWarning)

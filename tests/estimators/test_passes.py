@@ -23,7 +23,7 @@ from reproduction import algorithm1 as reference
 
 
 def targets(estimator, y):
-    """Give what the losses see: -1 and +1, or the numbers themselves."""
+    """Return the targets of the losses: -1 and +1, or the numbers themselves."""
     return np.where(y == y.max(), 1.0, -1.0) if is_classifier(estimator) else y
 
 

@@ -112,7 +112,7 @@ def test_reading_an_estimator_while_it_learns(kind: str, what: str) -> None:
     with reading(check):
         for batch in rest:
             learned(estimator, *batch)
-    # And nobody has kept a model that was overtaken.
+    # And no outdated model has been cached.
     np.testing.assert_array_equal(read(estimator, X), after_each[-1])
 
 
@@ -132,7 +132,7 @@ def test_scoring_while_learning(kind: str) -> None:
 
 
 def test_several_threads_learn() -> None:
-    """In an order that nobody knows, but each batch whole."""
+    """In an unknown order, but each batch as a whole."""
     X, y = problem("classifier")
     estimator = make("classifier")
     first, *rest = batches(X, y)

@@ -30,7 +30,7 @@ def truth_of(design):
 
 
 def mean_of(design, loss, score, x):
-    """Give the mean of the targets, 0 and 1 of classes, from the score and feature 0."""
+    """Return the mean of the targets, 0 and 1 of classes, from the score and feature 0."""
     if design == "rare class":
         return expit(score + RARE)
     if design == "misspecified":
@@ -64,7 +64,7 @@ def units_of(design, d):
 
 
 def best_weights(design, loss):
-    """Give the weights that endless rows would lead to.
+    """Return the weights that infinitely many rows would lead to.
 
     Where the model is not true they are those that minimise the expected loss. Features being
     normal, that depends on two directions alone, the truth's and feature 0's, and so is a sum over
@@ -93,7 +93,7 @@ def learned(loss, X, y):
 
 
 def coverage(design, loss, rows, runs):
-    """Give the share of the best weights that lie within their 95% intervals."""
+    """Return the share of the best weights that lie within their 95% intervals."""
     truth, inside = best_weights(design, loss), []
     for run in range(runs):
         low, high = learned(loss, *draw(design, loss, rows, 1000 + run)).coef_interval()
@@ -105,7 +105,7 @@ def coverage(design, loss, rows, runs):
 
 
 def batch(loss, X, y, tau=0.01):
-    """Give the weights that minimise the penalised loss, and their errors by the sandwich."""
+    """Return the weights that minimise the penalised loss, and their errors by the sandwich."""
     Z = np.column_stack([np.ones(len(X)), X])
     ridge, w = np.full(Z.shape[1], tau), np.zeros(Z.shape[1])
     ridge[0] = 0.0

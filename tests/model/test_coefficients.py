@@ -16,7 +16,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 
 
 def sandwich_by_hand(A: np.ndarray, slopes: np.ndarray, bend: np.ndarray) -> np.ndarray:
-    """Give standard errors: H⁻¹ (Σ g² a aᵀ / (1 - leverage)²) H⁻¹, that of OLS being HC3."""
+    """Return standard errors: H⁻¹ (Σ g² a aᵀ / (1 - leverage)²) H⁻¹, that of OLS being HC3."""
     inverse = np.linalg.inv(A.T @ (A * bend[:, None]))
     leverage = bend * np.einsum("ij,ij->i", A @ inverse, A)
     middle = A.T @ (A * np.square(slopes / (1 - leverage))[:, None])

@@ -25,7 +25,7 @@ from polyak.model.intervals import centres
 
 
 def bounds(runs, weights, errors=4.0):
-    """Give what a share of 95% of so many independent weights may come out as."""
+    """Return the range of the observed share for 95% of this number of independent weights."""
     reach = errors * np.sqrt(0.95 * 0.05 / (runs * weights))
     return 0.95 - reach, 0.95 + reach
 

@@ -37,7 +37,7 @@ def simulate(loss, features, correlation, rows, seed):
 
 
 def coverage(loss, features, correlation, rows, runs):
-    """Give the share of the true weights that lie within their 95% intervals."""
+    """Return the share of the true weights that lie within their 95% intervals."""
     kind = ASGDRegressor if loss == "squared_error" else ASGDClassifier
     model = kind(loss=loss, intervals=True, shuffle=False, recipe="sgd")
     inside = []
@@ -92,7 +92,7 @@ def test_a_classifier(loss, classes):
 
 
 def reach_of(model):
-    """Give the quantile of Student's t, for every output."""
+    """Return the quantile of Student's t, for every output."""
     sandwich = model.to_model().sandwich
     degrees = np.full(len(model.intercept_), 32.0) if sandwich is None else sandwich.degrees
     return student.ppf(0.975, degrees)[:, None]
@@ -181,7 +181,7 @@ def test_one_pass_and_the_same_bits_in_parts():
 
 
 def batch_sandwich(loss, X, y, weights=None):
-    """Give the weights that minimise the loss, the intercept first, and the jackknife's errors."""
+    """Return the weights that minimise the loss, the intercept first, and jackknife errors."""
     Z, counts = np.column_stack([np.ones(len(X)), X]), np.ones(len(X))
     counts = counts if weights is None else weights
     w = np.zeros(Z.shape[1])

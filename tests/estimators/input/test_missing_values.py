@@ -155,7 +155,9 @@ def test_where_none_was_missing_one_is_taken_for_the_mean(kind: str) -> None:
 def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
     X, y = numbers(missing=0.0)
     model = ASGDRegressor(random_state=0).fit(sparse.csr_matrix(X), y)
-    with pytest.raises(ValueError, match="this ASGDRegressor has learned from rows without missing"):
+    with pytest.raises(
+        ValueError, match="this ASGDRegressor has learned from rows without missing"
+    ):
         model.predict([[np.nan] * 5])
     with pytest.raises(ValueError, match="contains infinity"):
         model.predict([[np.inf] * 5])

@@ -25,7 +25,7 @@ QUANTILES = [0.05, 0.5, 0.95]
 
 @cache
 def table(name: str):
-    """Give columns as numbers, a number to predict, and one that is positive, in random order."""
+    """Return columns as numbers, a target, and a positive target, in random order."""
     pandas = pytest.importorskip("pandas")
     path = Path(os.environ["POLYAK_DATA"]) / f"{name}.csv.gz"
     if not path.exists():

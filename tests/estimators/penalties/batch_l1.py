@@ -57,7 +57,7 @@ class Batch:
 
 
 def compare(loss: str, X: Any, y: Any, model: Any, alpha: float, ratio: float) -> Any:
-    """Give a model's objective as a share of the optimum's, and how many zeros agree."""
+    """Return a model's objective as a share of the optimum's, and how many zeros agree."""
     batch = Batch(loss, X, y, alpha, ratio)
     ours = batch.inward(np.ravel(model.coef_).astype(float), float(np.ravel(model.intercept_)[0]))
     best = batch.optimum(ours)

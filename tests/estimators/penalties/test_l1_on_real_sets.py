@@ -41,7 +41,7 @@ def rows_of(name: str) -> tuple[Any, Any]:
 
 @cache
 def housing() -> tuple[Any, Any]:
-    """Give columns of numbers with their squares and crosses, in units of their spreads."""
+    """Return columns of numbers with their squares and crosses, in units of their spreads."""
     pandas = pytest.importorskip("pandas")
     path = Path(os.environ["POLYAK_DATA"]) / "california_housing.csv.gz"
     if not path.exists():
