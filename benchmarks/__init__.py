@@ -1,1 +1,1 @@
-"""polyak beside its peers, timed in one run on one machine: ``python -m benchmarks --help``."""
+"""Benchmarks against other programs, in one run on one machine: ``python -m benchmarks``."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick] [scenario …]``: time, print, keep the figures as JSON."""
+"""``python -m benchmarks [--quick] [scenario …]``: run, print, and store the results as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LATEST = runner.ROOT / "benchmarks" / "results" / "latest.json"
 
 
 def main() -> None:
-    """Run the scenarios the command line names, or all of them."""
+    """Run the scenarios given on the command line, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="scenario", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller and fewer: two minutes")
@@ -29,7 +29,7 @@ def main() -> None:
     if unknown:
         parser.error(f"no scenario {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
 
-    # A pipe has no width of its own; eighty columns would fold every label.
+    # A pipe has no width; the default of eighty columns would wrap every label.
     console = Console(width=None if sys.stdout.isatty() else 150)
     record = {"date": time.strftime("%Y-%m-%d %H:%M:%S"), **machine.describe(), "scenarios": {}}
     kind = record["machine"]
@@ -48,12 +48,14 @@ def main() -> None:
             table.show(contest, results, console)
             contests.append(_as_json(contest, results))
         record["scenarios"][name] = contests
-        LATEST.parent.mkdir(exist_ok=True)  # written after each: a run cut short keeps its figures
+        LATEST.parent.mkdir(
+            exist_ok=True
+        )  # after each scenario, so that an interrupted run keeps its results
         LATEST.write_text(json.dumps(_without_nan(record), indent=1))
 
 
 def _without_nan(value: Any) -> Any:
-    """Put null where a figure is unknown: NaN is not JSON."""
+    """Replace NaN by None: NaN is not JSON."""
     if isinstance(value, dict):
         return {key: _without_nan(entry) for key, entry in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Generated data, made once and kept outside of the repository."""
+"""Generated data, cached outside of the repository."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FOLDER = Path(os.environ.get("POLYAK_BENCH_CACHE", Path(tempfile.gettempdir()) /
 
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the path of a file, which `make` writes if it is not there yet."""
+    """Return the path of a cached file, which `make` writes if it does not exist."""
     path = FOLDER / name
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        # Written beside and moved: a run that is interrupted leaves no half file behind. The
-        # suffix is kept because numpy would otherwise append its own.
+        # Written under another name and renamed, so that an interrupted run leaves no partial file.
+        # The suffix is kept because numpy would otherwise append its own.
         draft = path.with_name(f"draft-{os.getpid()}-{name}")
         make(draft)
         draft.replace(path)
@@ -44,7 +44,7 @@ def documents(n_rows: int, n_features: int = 47_000, nnz: int = 70) -> tuple[Spa
 
 
 def as_scipy(rows: SparseRows) -> Any:
-    """Return the same rows to the peers, without a copy."""
+    """Return the same rows as a scipy matrix, without a copy."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)

@@ -1,4 +1,4 @@
-"""One contestant's process: prepare unseen, work by the clock, be judged, report.
+"""The process of one contestant: prepare untimed, run timed, evaluate, report.
 
 ``python -m benchmarks.contestant module:function '{"argument": 1}'`` calls a function of
 `benchmarks.scenarios`. It returns two functions: the work, which is timed, and the judge, which is
@@ -21,7 +21,7 @@ Job = tuple[Callable[[], object], Callable[[], dict[str, float]]]
 
 
 def main() -> None:
-    """Run the job that the command line names."""
+    """Run the job given on the command line."""
     module, function = sys.argv[1].split(":")
     prepare = getattr(importlib.import_module(module_of(module)), function)
     work, judge = prepare(**json.loads(sys.argv[2]))
@@ -29,7 +29,7 @@ def main() -> None:
     work()
     seconds = time.perf_counter() - start
     report = {"seconds": seconds, **{name: float(value) for name, value in judge().items()}}
-    # A job that could only afford a slice of the rows says by how much to scale its time.
+    # A job that ran on part of the rows reports the factor by which to scale its time.
     report["seconds"] *= report.pop("scale", 1.0)
     if path := os.environ.get("BENCHMARK_REPORT"):
         Path(path).write_text(json.dumps(report))

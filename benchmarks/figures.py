@@ -1,4 +1,4 @@
-"""``python -m benchmarks.figures``: pictures of the last benchmark, for the README and the site.
+"""``python -m benchmarks.figures``: figures of the last benchmark, for the README and the site.
 
 Reads ``benchmarks/results/latest.json`` (or the file named) and draws what the scenarios in it
 allow: loss against time, speed against rows, features, nonzeros and models, memory against rows.
@@ -17,7 +17,7 @@ from benchmarks.__main__ import LATEST
 from benchmarks.runner import ROOT
 
 FOLDER = ROOT / "docs" / "figures"
-# One colour and one mark each, told apart without colour too.
+# One colour and one marker each, distinguishable without colour too.
 STYLES = {
     "ours, auto": ("#0b4fae", "o", "polyak, auto"),
     "ours, paper's recipe": ("#5b9bea", "s", "polyak, the paper's recipe"),
@@ -32,7 +32,7 @@ Scenarios = dict[str, list[Contest]]
 
 
 def main() -> None:
-    """Draw every figure that the results have figures for, and say which those are."""
+    """Draw every figure for which there are results, and print their names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=__doc__)
     parser.add_argument("results", nargs="?", type=Path, default=LATEST)
     parser.add_argument("--output", type=Path, default=FOLDER, help="the folder to draw into")
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def loss_against_time(scenarios: Scenarios) -> Any:
-    """Draw a panel a data set: seconds, and the test loss over that of the batch optimum."""
+    """Draw a panel per data set: test loss relative to the batch optimum against seconds."""
     contests = [contest for contest in scenarios.get("accuracy", []) if _found(contest, BATCH)]
     if not contests:
         return None
@@ -93,7 +93,7 @@ def loss_against_time(scenarios: Scenarios) -> Any:
 
 
 def speed(scenarios: Scenarios) -> Any:
-    """Draw how fast rows are learned against their number, width, nonzeros, and the models."""
+    """Draw the speed against the number of rows, features, nonzeros and models."""
     panels = [
         ("text on a pipe, MB", "MB/s", _growth(scenarios, lambda r: r["figures"]["MB/s"])),
         ("features", "rows/s", _features(scenarios)),
@@ -108,7 +108,7 @@ def speed(scenarios: Scenarios) -> Any:
     for axis, (what, unit, points) in zip(axes.flat, panels, strict=True):
         _line(axis, points)
         axis.set(xscale="log", yscale="log", xlabel=what, ylabel=unit)
-        axis.yaxis.set_major_formatter("")  # every point says its own value
+        axis.yaxis.set_major_formatter("")  # every point is labelled with its value
         axis.yaxis.set_minor_formatter("")
         low, high = min(y for _, y in points), max(y for _, y in points)
         axis.set_ylim(low / 3, high * 3)
@@ -117,7 +117,7 @@ def speed(scenarios: Scenarios) -> Any:
 
 
 def memory(scenarios: Scenarios) -> Any:
-    """Draw the peak memory against the length of what came on a pipe."""
+    """Draw the peak memory against the length of a pipe's text."""
     points = _growth(scenarios, lambda result: result["peak_mb"])
     if len(points) < 2:
         return None
@@ -130,11 +130,11 @@ def memory(scenarios: Scenarios) -> Any:
     return figure
 
 
-# -- what the scenarios say ------------------------------------------------------------------------
+# -- results of the scenarios ----------------------------------------------------------------------
 
 
 def _growth(scenarios: Scenarios, value: Callable[[Any], float]) -> list[tuple[float, float]]:
-    """Read points from the labels "10× rows", and how much one is from the title."""
+    """Parse points from labels such as "10× rows", and the unit from the title."""
     return sorted(
         (float(match[1]) * float(size[1]), value(result))
         for contest in scenarios.get("growth", [])
@@ -190,8 +190,8 @@ def _pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     plt.rcParams |= {
-        "svg.fonttype": "none",  # letters stay letters: small files, the reader's own fonts
-        "svg.hashsalt": "polyak",  # the same results give the same bytes
+        "svg.fonttype": "none",  # text stays text: small files, with the fonts of the reader
+        "svg.hashsalt": "polyak",  # the same results produce the same bytes
         "font.family": "sans-serif",
         "font.size": 9,
         "axes.titlesize": 10,
@@ -214,7 +214,7 @@ def _line(axis: Any, points: list[tuple[float, float]]) -> None:
 
 
 def _plain_numbers(axis: Any) -> None:
-    """Mark both axes by a few plain numbers instead of powers of ten."""
+    """Label both axes with a few plain numbers instead of powers of ten."""
     (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
     low, high = min(low / 1.03, 0.96), max(high * 1.05, 1.06)
     left, right = left / 1.3, right * 1.3
@@ -238,7 +238,7 @@ def _save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     text = path.read_text(encoding="utf-8")
-    # A figure on a dark page needs a ground of its own; lines end without blanks.
+    # A figure on a dark page needs a background; trailing blanks are removed.
     path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", "utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Where and with what a run was made."""
+"""The machine and the versions of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("polyak", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "libline
 
 
 def describe() -> dict[str, object]:
-    """Collect the machine, the versions and the commit."""
+    """Return the machine, the versions and the commit."""
     return {
         "machine": {
             "processor": _processor(),

@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 def tables() -> Iterator[tuple[str, pd.DataFrame]]:
-    """Read the tables of all packages that are there."""
+    """Read the tables of all installed packages."""
     import sklearn.datasets
 
     for name in ("iris", "diabetes", "wine", "breast_cancer"):
@@ -66,10 +66,10 @@ def tables() -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def tasks() -> Iterator[Task]:
-    """Choose a column of each table, by the table's name, and hold a quarter of its rows back."""
+    """Yield each table with a target column chosen by its name, a quarter of the rows held out."""
     for name, table in tables():
         table = table.rename(columns=lambda c: str(c).strip()).dropna(axis=1, how="all")
-        table = table.replace([np.inf, -np.inf], np.nan)  # which the pipeline refuses
+        table = table.replace([np.inf, -np.inf], np.nan)  # the pipeline does not accept infinities
         for column in table.select_dtypes("category"):
             table[column] = table[column].astype(str).where(table[column].notna())
         mixed = any(isinstance(value, list | dict) for value in table.iloc[:1].to_numpy().ravel())
@@ -177,7 +177,7 @@ def constant(task: Task) -> float:
 
 
 def main() -> None:
-    """Go through all tables, and say who misses on which."""
+    """Run all tables, and print which method misses on which."""
     warnings.filterwarnings("ignore")
     near, worse, total = {"fit": 0, "train": 0}, {"fit": 0, "train": 0}, 0
     with tempfile.TemporaryDirectory() as folder:

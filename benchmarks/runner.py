@@ -1,4 +1,4 @@
-"""Runs contestants: each in a process of its own, on pinned cores, turn by turn.
+"""Run contestants: each in its own process, on pinned cores, in turn.
 
 Turn by turn, because a machine drifts: if every contestant runs once before any runs again, a slow
 minute hits all of them alike.
@@ -48,13 +48,13 @@ def job(function: str, **arguments: Any) -> tuple[str, ...]:
 
 
 def in_process(label: str, function: str, **arguments: Any) -> Contestant:
-    """Enter a Python function: imports and data are prepared before the clock starts."""
+    """Return a contestant that runs a Python function; imports and data are prepared untimed."""
     return Contestant(label, job(function, **arguments), reports=True)
 
 
 @dataclass
 class Result:
-    """What the repeats of one contestant gave; seconds are empty if it could not run."""
+    """The results of one contestant's repeats; seconds are empty if it could not run."""
 
     label: str
     seconds: list[float] = field(default_factory=list)
@@ -64,12 +64,12 @@ class Result:
 
     @property
     def best(self) -> float:
-        """The least disturbed run."""
+        """The fastest run."""
         return min(self.seconds, default=float("nan"))
 
     @property
     def median(self) -> float:
-        """The usual run."""
+        """The median run."""
         return statistics.median(self.seconds) if self.seconds else float("nan")
 
 
@@ -93,13 +93,13 @@ class Target:
 
 
 def speedup(ours: str, theirs: str) -> Callable[[Results], float]:
-    """How many times as fast ours is."""
+    """Return a function that computes the speed-up of ours over a peer."""
     return lambda results: results[theirs].best / results[ours].best
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Contestants that do the same work, and what to make of their times."""
+    """Contestants that do the same work, and how to compare their times."""
 
     title: str
     contestants: list[Contestant]
@@ -134,7 +134,7 @@ def run(contest: Contest, tell: Callable[[str], None]) -> Results:
                 results[entry.label] = Result(entry.label, problem=str(error))
                 continue
             result.seconds.append(seconds)
-            result.peak_mb = max(peak_mb, result.peak_mb)  # NaN never wins
+            result.peak_mb = max(peak_mb, result.peak_mb)  # max ignores NaN in this order
             collected[entry.label].append(figures)
     for result in results.values():
         if result.seconds:
@@ -144,7 +144,7 @@ def run(contest: Contest, tell: Callable[[str], None]) -> Results:
 
 
 class ContestantError(Exception):
-    """A contestant that is not installed, or failed; says which in one line."""
+    """A contestant that is not installed, or failed; the message is one line."""
 
 
 def _launch(
@@ -158,7 +158,7 @@ def _launch(
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         report = Path(folder) / "report.json"
         environment = os.environ | {"BENCHMARK_REPORT": str(report)}
-        # Else Python would compile again, at every start, what it had to compile before.
+        # Otherwise Python would compile the same modules again at every start.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if threads:
             environment |= {name: str(cores) for name in THREAD_VARIABLES}
@@ -178,7 +178,7 @@ def _launch(
                 raise ContestantError(f"not installed: {command[0]}") from None
             _, status, usage = os.wait4(process.pid, 0)
             seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has taken it from Popen
+        process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has reaped the process
         if process.returncode:
             output.seek(0)
             last = output.read().decode(errors="replace").strip().splitlines()[-1:]

@@ -1,4 +1,4 @@
-"""Results on the screen: one table a contest, and the promises kept or not below it."""
+"""Results on the screen: one table per contest, followed by its targets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def show(contest: Contest, results: Results, console: Console) -> None:
 
 
 def _number(value: float) -> str:
-    """Four digits, whatever the size."""
+    """Return a number with four digits."""
     if value != value:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

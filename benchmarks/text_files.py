@@ -1,4 +1,4 @@
-"""RCV1-like text files of a wanted size, in svmlight's form and in Vowpal Wabbit's.
+"""RCV1-like text files of a given size, in svmlight and Vowpal Wabbit format.
 
 Printing twenty million numbers one by one takes a minute; here a block of rows becomes one array of
 characters, a line of fixed width for every number, from which the unused places are then dropped.
@@ -19,12 +19,12 @@ BYTES_A_ROW = 1041  # as written below
 DECIMALS = 6
 BLOCK = 10_000
 
-# What stands between a label and the first feature: VW wants the bar of a namespace.
+# The separator between the label and the first feature: VW needs a namespace bar.
 LABEL = {"svm": {-1: b"-1 ", 1: b"1 "}, "vw": {-1: b"-1 | ", 1: b"1 | "}}
 
 
 def train_and_test(megabytes: int, form: str) -> tuple[Path, Path]:
-    """Return a training file of about so many megabytes and a test file; ``svm`` or ``vw``."""
+    """Return a training file of about this size and a test file; ``svm`` or ``vw``."""
     rows = megabytes * 1_000_000 // BYTES_A_ROW
 
     def part(name: str, start: int, stop: int) -> Path:
@@ -46,7 +46,7 @@ def _write(path: Path, X: SparseRows, y: Any, start: int, stop: int, form: str) 
 
 
 def lines(indptr: Any, indices: Any, values: Any, y: Any, form: str) -> bytes:
-    """Print rows of one block; features are counted from one."""
+    """Return the text of one block of rows; feature ids begin at one."""
     digits = len(str(int(indices.max()) + 1))
     label = max(map(len, LABEL[form].values()))
     place = np.r_[0, label, digits, 1, 2, DECIMALS, 1].cumsum()

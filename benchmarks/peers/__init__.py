@@ -1,1 +1,1 @@
-"""Peers that have no command of their own, as the shortest program that does the job."""
+"""Minimal programs for peers that have no command line."""

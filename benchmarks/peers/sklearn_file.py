@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 
 train, alpha, model = sys.argv[1:]
 X, y = load_svmlight_file(train, dtype=np.float32, zero_based=False)
-# Some versions of the loader give 64-bit indices, which the learner then refuses.
+# Some versions of the loader return 64-bit indices, which the learner does not accept.
 X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
 sgd = SGDClassifier(
     loss="squared_hinge", alpha=float(alpha), average=True, max_iter=1, tol=None, shuffle=False

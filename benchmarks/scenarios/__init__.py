@@ -1,4 +1,4 @@
-"""One module a scenario: its contests, and the jobs its contestants run.
+"""One module per scenario: its contests, and the jobs of its contestants.
 
 A module is imported both by the parent, which asks for ``contests(name, quick)``, and by every
 contestant's process, which calls one job. So heavy imports stay inside the jobs.
@@ -31,11 +31,11 @@ NAMES = (
     "cores",
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
-"""Those that say most in two minutes."""
+"""The most informative scenarios within two minutes."""
 
 
 def module_of(scenario: str) -> str:
-    """Name the module of a scenario, in whichever folder it is: that of "text-1gb" is text.py."""
+    """Return the module of a scenario; that of "text-1gb" is text.py."""
     module = scenario.split("-")[0]
     (path,) = Path(__file__).parent.glob(f"*/{module}.py")
     return f"benchmarks.scenarios.{path.parent.name}.{module}"

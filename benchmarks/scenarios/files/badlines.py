@@ -1,4 +1,4 @@
-"""One bad line in a hundred, skipped: what it costs in tables of text, start-up included."""
+"""The cost of skipping one bad line in a hundred of a text table, start-up included."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, Target
 from benchmarks.scenarios.files.commands import MODELS, POLYAK
 
 EVERY = 100
-FIRST = 1000  # rows by which the columns are judged: there a bad cell would make words of numbers
+FIRST = 1000  # the rows from which types are inferred; a bad cell there would make the column text
 NUMBERS = ("a", "b", "c", "d", "e", "f", "g", "h")
 CLEAN, BAD = "clean", "1% bad lines"
 
@@ -86,7 +86,7 @@ def make_files(megabytes: int) -> Job:
 
 
 def _write(path: Path, size: int, form: str, bad: bool) -> None:
-    """Write rows of numbers and two words; the bad lines come in the place of good ones."""
+    """Write rows of numbers and two words; bad lines replace good ones."""
     kinds = SPOILED[form]
     with path.open("w", encoding="latin-1") as file:
         if form == "csv":

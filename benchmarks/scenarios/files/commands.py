@@ -1,4 +1,4 @@
-"""What the file scenarios share: the files, and how we and the peers are called on them."""
+"""What the file scenarios share: the files, and the commands of polyak and the peers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODELS = FOLDER / "models"
 
 
 def files(megabytes: int) -> tuple[Path, Path]:
-    """Return svmlight files to train and test on; beside each lies the same as ``.vw``.
+    """Return svmlight files to train and test on; each has a copy in VW format beside it.
 
     They are made in a process of its own: a child's peak memory starts from its parent's, so the
     parent of the contestants stays small.
@@ -46,10 +46,10 @@ def train_vw(source: Path, model: Path) -> tuple[str, ...]:
 
 
 def predict_ours(model: Path, source: Path, scores: Path) -> tuple[str, ...]:
-    """Score a file, a line a row."""
+    """Score a file, one line per row."""
     return (POLYAK, "predict", str(model), str(source), "--what", "scores", "-o", str(scores))
 
 
 def predict_vw(model: Path, source: Path, scores: Path) -> tuple[str, ...]:
-    """Score a file, a line a row."""
+    """Score a file, one line per row."""
     return (*VW, "--testonly", "-d", str(source), "-i", str(model), "-p", str(scores))

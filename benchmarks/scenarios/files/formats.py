@@ -1,4 +1,4 @@
-"""The same rows from other containers: speed in MB/s of the text they stand for."""
+"""The same rows in other formats: speed in MB/s of the equivalent text."""
 
 from __future__ import annotations
 

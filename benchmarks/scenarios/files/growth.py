@@ -1,4 +1,4 @@
-"""Memory stays flat and time grows in proportion as the rows on a pipe become more."""
+"""Memory stays constant and time grows linearly with the rows on a pipe."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def sklearn(path: str) -> Job:
 
 
 def read(path: str) -> Job:
-    """Read in blocks of the size that our parser takes, so that the cache helps both alike."""
+    """Read in blocks of our parser's size, so that both use the cache alike."""
     buffer = bytearray(1 << 21)
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""How long before anything happens: imports, help, and a tiny file from end to end."""
+"""Start-up: imports, help, and a tiny file from start to end."""
 
 from __future__ import annotations
 

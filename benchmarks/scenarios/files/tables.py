@@ -1,4 +1,4 @@
-"""A table of flights to a model, beside pyarrow that only reads it; in one process, two cores."""
+"""A table of flights to a model, beside reading it with pyarrow; one process, two cores."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _to_parquet(csv: Path, path: Path) -> None:
 
 
 def arrow(path: str) -> Job:
-    """Read all columns as pyarrow does by default, on all cores."""
+    """Read all columns with pyarrow's defaults, on all cores."""
     import pyarrow.csv
     import pyarrow.parquet
 

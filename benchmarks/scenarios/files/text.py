@@ -32,7 +32,7 @@ from benchmarks.scenarios.in_memory.ours import ALPHA
 
 OURS, AUTO = "ours", "ours, auto"
 VW, LIBLINEAR, SKLEARN = "Vowpal Wabbit", "LIBLINEAR", "load_svmlight_file + SGD"
-# Promised at each size in MB: times as fast as VW, LIBLINEAR and scikit-learn.
+# The target speed-up at each size in MB: over VW, LIBLINEAR and scikit-learn.
 PROMISES = {180: (4, 12, 25), 1000: (8, 25, 45)}
 
 
@@ -120,7 +120,7 @@ def judge_liblinear(model: str, test: str) -> Job:
             header = dict(next(file).split(maxsplit=1) for _ in range(5))
             next(file)
             weights = np.loadtxt(file)
-        first = float(header["label"].split()[0])  # weights speak for the first label
+        first = float(header["label"].split()[0])  # positive scores mean the first label
         return _error(first * _scores(weights[:-1], weights[-1], test), test)
 
     return _nothing, judge
@@ -162,7 +162,7 @@ def _error(scores: Any, test: str) -> Figures:
 
 
 def _log_loss(scores: Any, test: str) -> Figures:
-    """Take scores for the logarithms of odds, as those of the logistic loss are."""
+    """Treat scores as log-odds, as those of the logistic loss are."""
     import numpy as np
 
     return {"log-loss": float(np.mean(np.logaddexp(0, -np.asarray(scores) * _labels(test))))}

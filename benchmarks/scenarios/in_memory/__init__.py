@@ -1,1 +1,1 @@
-"""Scenarios of rows that are in memory already: how fast is learning itself, and how good."""
+"""Scenarios of rows in memory: the speed and the quality of learning."""

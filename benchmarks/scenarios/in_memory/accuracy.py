@@ -1,4 +1,4 @@
-"""How good a model is after one pass over each real set, beside the batch optimum.
+"""The test loss after one pass over each real set, relative to the batch optimum.
 
 Every repeat shuffles the rows anew; figures are means over the shuffles. The loss is the logistic
 one for all, because every contestant has it. "Batch" is the best penalty of a decade grid, chosen
@@ -41,7 +41,7 @@ def _contest(data: str, quick: bool) -> Contest:
     optimum: list[float] = []
 
     def against_batch(result: Result) -> Figures:
-        # Batch comes first, so that its loss is known when the others are judged.
+        # Batch comes first, since the others are evaluated relative to its loss.
         if result.label == BATCH:
             optimum.append(result.figures["test loss"])
         return {"loss / batch": result.figures["test loss"] / optimum[0]} if optimum else {}
@@ -106,7 +106,7 @@ def sgd(data: str, seed: str, average: bool) -> Job:
 
 
 def batch(data: str) -> Job:
-    """Fit the whole grid; the best on the test set is the optimum, the mean time its price."""
+    """Fit the whole grid; the best on the test set is the optimum, with the mean time."""
     from sklearn.linear_model import LogisticRegression
 
     X, y, X_test, y_test = _shuffled(data, "0")
@@ -121,7 +121,7 @@ def batch(data: str) -> Job:
 
 
 def vw(data: str, seed: str) -> Job:
-    """Learn from VW's own text form, read as a file: the way its users work."""
+    """Learn from a file in VW's text format, as its users do."""
     import numpy as np
 
     from reproduction.datasets import load
@@ -130,7 +130,7 @@ def vw(data: str, seed: str) -> Job:
     lines = cached(f"{data}.train.vw", lambda path: _write(path, *train)).read_bytes()
     test = cached(f"{data}.test.vw", lambda path: _write(path, X_test, y_test))
     rows = lines.splitlines(keepends=True)
-    folder = tempfile.TemporaryDirectory()  # goes when this process does
+    folder = tempfile.TemporaryDirectory()  # removed when this process ends
     shuffled, model, scores = (Path(folder.name) / name for name in ("train.vw", "model", "scores"))
     order = np.random.default_rng(int(seed)).permutation(len(rows))
     shuffled.write_bytes(b"".join(rows[i] for i in order))

@@ -1,4 +1,4 @@
-"""``fit`` beside scikit-learn's batch solvers, which people would use instead, on two cores.
+"""``fit`` beside scikit-learn's batch solvers, the usual alternative, on two cores.
 
 The work is all of `fit`, from arrays to the model. The small tables, which cross-validation fits by
 the hundred, are learned several times in a row, and the time is that of one fit.

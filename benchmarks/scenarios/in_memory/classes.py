@@ -41,7 +41,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
 
 
 def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Load mnist, or draw so many rows around a thousand centres."""
+    """Load mnist, or generate rows around a thousand centres."""
     import numpy as np
 
     from reproduction.datasets import load
@@ -59,7 +59,7 @@ def _data(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 def ours(data: str, passes: int) -> Job:
     from polyak import ASGDClassifier
 
-    # The recipe is the paper's, whatever the default becomes; loss and penalty are the peer's.
+    # The paper's recipe, independent of the default; the loss and penalty of the peer.
     return _job(
         ASGDClassifier(loss=LOSS, alpha=ALPHA, recipe="paper", max_iter=passes, shuffle=False),
         data,

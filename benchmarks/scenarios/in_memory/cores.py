@@ -1,4 +1,4 @@
-"""What a second core is worth: the models of a bank and the lanes of a race on two threads."""
+"""The gain of a second core: the models of a bank and the lanes of a race on two threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of a row depends on its nonzeros, not on how many features there are."""
+"""The cost of a row depends on its nonzeros, not on the number of features."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def contests(name: str, quick: bool) -> list[Contest]:
             title=f"cost against the number of features, {rows:,} rows of 70 nonzeros, one core",
             contestants=[
                 in_process(NARROW, "features:ours", rows=rows),
-                # Each word moved 1000 places further: as many weights are touched, in a bank
+                # Each index multiplied by 1000: the same number of weights is touched, in a bank
                 # that is a thousand times as long.
                 in_process(SPREAD, "features:ours", rows=rows, stride=1000),
-                # Many more different words: here the cache misses are the data's own.
+                # Many more distinct words: here the cache misses are inherent in the data.
                 in_process(WIDE, "features:ours", rows=rows, vocabulary=10_000_000),
             ],
             reference=NARROW,

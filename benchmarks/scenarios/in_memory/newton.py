@@ -1,4 +1,4 @@
-"""What block Newton steps cost beside averaged SGD alone, and how near one pass comes to batch.
+"""The cost of block Newton steps beside averaged SGD, and one pass against batch.
 
 ``newton-cost`` times the same `fit` with `recipe="auto"` and `recipe="sgd"`, on two cores, and
 ``polyak train`` on text. ``newton-quality`` learns real sets in several orders with both losses,
@@ -222,14 +222,14 @@ def _dense(rows: Any) -> Any:
 
 
 def _moved(X: Any, X_test: Any, rng: Any) -> tuple[Any, Any]:
-    """Let every x become 10^u (x + 10^v its spread)."""
+    """Replace every x by 10^u (x + 10^v times its spread)."""
     u, v = rng.uniform(-3, 3, size=(2, X.shape[1]))
     origin = 10**v * X.std(axis=0)
     return 10**u * (X + origin), 10**u * (X_test + origin)
 
 
 def _read(data: str) -> tuple[Any, Any]:
-    """Read a table as numbers, with medians for what is missing and a column for every word."""
+    """Read a table as numbers, with medians for missing values and dummies for words."""
     import pandas as pd
 
     folder = Path(os.environ["POLYAK_DATA"])

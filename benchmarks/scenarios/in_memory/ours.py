@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from polyak.rows.sparse import Rows
 
 LOSS, ALPHA = "hinge", 1e-4
-"""What SGDClassifier has if nothing is said."""
+"""The default of SGDClassifier."""
 
 
 def bank(rows: Rows, models: int = 1, progressive: bool = False, **options: Any) -> Bank:

@@ -1,4 +1,4 @@
-"""The paper's rivals on our own core: one pass of each beside one pass of ours.
+"""The paper's rivals on our core: one pass of each beside one pass of ours.
 
 The paper says that a pass of ASGD takes about as long as one of the others, oLBFGS aside. So do
 ours, if the comparison is to be about the algorithms and not about who wrote the loops.
@@ -85,7 +85,7 @@ def rival(data: str, rows: int, key: str) -> Job:
 def _job(model: Any, data: str, rows: int) -> Job:
     X, y = _data(data, rows)
     train, labels = X[:rows], y[:rows]
-    model.fit(X[:1000], y[:1000])  # touch the code before the clock
+    model.fit(X[:1000], y[:1000])  # warm up before timing
 
     def judge() -> Figures:
         return {"test error": 1 - model.score(X[rows:], y[rows:])}

@@ -14,7 +14,7 @@ from benchmarks.scenarios.in_memory.ours import ALPHA, LOSS
 
 
 def classifier(average: bool, longest: float | None = None, passes: int = 1) -> Any:
-    """Make a one-pass classifier that differs from ours as little as its options allow."""
+    """Return a one-pass classifier as similar to ours as its options allow."""
     from sklearn.linear_model import SGDClassifier
 
     steps = {"learning_rate": "invscaling", "power_t": 0.25, "eta0": 1 / longest} if longest else {}
@@ -30,7 +30,7 @@ def classifier(average: bool, longest: float | None = None, passes: int = 1) -> 
 
 
 def longest_row(X: Any) -> float:
-    """Measure the largest squared norm of the first 1000 rows, the intercept's 1 counted."""
+    """Return the largest squared norm of the first 1000 rows, intercept included."""
     first = X[:1000]
     squares = first.multiply(first) if hasattr(first, "multiply") else first**2
     return float(squares.sum(axis=1).max()) + 1

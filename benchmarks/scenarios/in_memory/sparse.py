@@ -61,7 +61,7 @@ def ours(rows: int, models: int, progressive: bool = False) -> Job:
     from benchmarks.scenarios.in_memory.ours import bank
 
     X, y = documents(rows + TEST)
-    bank(X, models, progressive).learn(X[:1000], y[:1000])  # touch the code before the clock
+    bank(X, models, progressive).learn(X[:1000], y[:1000])  # warm up before timing
     learner = bank(X, models, progressive)
     train = X[:rows]
 
