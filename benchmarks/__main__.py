@@ -48,9 +48,8 @@ def main() -> None:
             table.show(contest, results, console)
             contests.append(_as_json(contest, results))
         record["scenarios"][name] = contests
-        LATEST.parent.mkdir(
-            exist_ok=True
-        )  # after each scenario, so that an interrupted run keeps its results
+        # Written after each scenario, so that an interrupted run keeps its results.
+        LATEST.parent.mkdir(exist_ok=True)
         LATEST.write_text(json.dumps(_without_nan(record), indent=1))
 
 

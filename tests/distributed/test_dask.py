@@ -194,7 +194,7 @@ class TestEstimators:
             DaskASGDClassifier().fit(X)
         with pytest.raises(ValueError, match="y must be a Dask collection"):
             DaskASGDClassifier().fit(X, table[1])
-        with pytest.raises(ValueError, match="names of files"):
+        with pytest.raises(ValueError, match="nor file names"):
             DaskASGDClassifier().fit(table[0], table[1])
         with pytest.raises(DataError, match=r"label -1.*not among 0, 1.*"):
             DaskASGDClassifier().fit(X, y, classes=[0, 1])

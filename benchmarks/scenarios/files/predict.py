@@ -21,9 +21,7 @@ def contests(name: str, quick: bool) -> list[Contest]:
     train, test = files(1000 if name == "predict-1gb" else 40 if quick else 180)
     ours, vw = MODELS / "predict.polyak", MODELS / "predict.vw"
     for command in train_ours(test, ours), train_vw(test.with_suffix(".vw"), vw):
-        subprocess.run(
-            command, capture_output=True
-        )  # a failure here shows as an absent contestant below
+        subprocess.run(command, capture_output=True)  # a failure shows as an absent contestant
     with open(train, "rb") as file:
         rows = sum(1 for _ in file)
 
