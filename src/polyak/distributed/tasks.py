@@ -41,7 +41,7 @@ KIND, FORMAT = "part", 1
 MOST_TO_SEARCH = 1 << 30
 """The most bytes of JSON that one worker searches for fields before learning begins."""
 SAMPLE_BLOCK = 1 << 16
-SECONDS_BETWEEN_WORDS = 0.5
+SECONDS_BETWEEN_REPORTS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Sample:
     share : float
         The approximate fraction of the shard that was read.
     first_id : int or None
-        Whether its feature ids begin at 0 or 1, where it can be told.
+        Whether its feature ids begin at 0 or 1, if it is known.
     sorted_by_class : bool
         Whether its rows seem to be sorted by class.
     run_counts : RunCounts
@@ -196,14 +196,14 @@ def learn(
     shard: Shard,
     how: How,
     block: Block | None = None,
-    tell: Callable[[int], None] = lambda rows: None,
+    report: Callable[[int], None] = lambda rows: None,
 ) -> bytes:
-    """Learn a shard and return the next state; call ``tell`` regularly with the rows done."""
+    """Learn a shard and return the next state; call ``report`` regularly with the rows done."""
     check_version(how)
     learner, run_counts = unpacked(state)
     assert learner.race is not None
     learner.race.is_part = True
-    told_at = time.monotonic()
+    reported_at = time.monotonic()
     rows = 0
     with _named(shard):
         for batch in _batches(shard, how, block, run_counts):
@@ -213,10 +213,10 @@ def learn(
                 unknown = _unknown_label(learner, batch, rows)
                 raise DataError(unknown or str(error)) from error
             rows += len(batch)
-            if time.monotonic() - told_at > SECONDS_BETWEEN_WORDS:
-                told_at = time.monotonic()
-                tell(rows)
-    tell(rows)
+            if time.monotonic() - reported_at > SECONDS_BETWEEN_REPORTS:
+                reported_at = time.monotonic()
+                report(rows)
+    report(rows)
     return _packed(learner, run_counts)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
-from polyak.estimators.labels import classes_of, codes_of, has_labels, truths
+from polyak.estimators.labels import classes_of, codes_of, has_labels, indicator_matrix
 from polyak.estimators.running_sums import ClassTotals
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
@@ -431,7 +431,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         if self.class_weight is not None:
             raise ValueError("class_weight cannot be used with multilabel targets")
         self._sparse_labels = sparse.issparse(y)
-        return truths(y, None if first else len(self.classes_))
+        return indicator_matrix(y, None if first else len(self.classes_))
 
     def _new_labels(self, seed: int, targets: Floats) -> Run:
         self.classes_ = np.arange(targets.shape[1])

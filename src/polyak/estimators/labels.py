@@ -37,7 +37,7 @@ def has_labels(y: Any) -> bool:
         return str(type_of_target(y)) == "multilabel-indicator"
 
 
-def truths(y: Any, labels: int | None = None) -> Floats:
+def indicator_matrix(y: Any, labels: int | None = None) -> Floats:
     """Return an indicator matrix as a dense array; raise unless it has ``labels`` columns."""
     dense = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     if labels is not None and dense.shape[1] != labels:

@@ -1,1 +1,1 @@
-"""The model: weights, what its features mean, and what can be asked of it."""
+"""The model: weights, feature map, intervals, evaluation and training report."""

@@ -97,10 +97,10 @@ class Check:
             self._bins[row] += np.bincount(place, what.ravel(), BINS)
 
     def _of_each_class(self) -> list[dict[str, float]]:
-        weight, said, true = self._bins
+        weight, predicted, true = self._bins
         there = np.flatnonzero(weight).tolist()
         return [
-            {"rows": weight[i], "predicted": said[i] / weight[i], "true": true[i] / weight[i]}
+            {"rows": weight[i], "predicted": predicted[i] / weight[i], "true": true[i] / weight[i]}
             for i in there
         ]
 

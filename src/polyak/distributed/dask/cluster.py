@@ -85,8 +85,8 @@ def _several_kinds(builds: dict[str, list[str]]) -> str:
     """
     kinds = "; ".join(f"{build}: {', '.join(some)}" for build, some in builds.items())
     return (
-        f"the workers' kernels round differently ({kinds}), so another run may give a model whose "
-        "last bits differ: only machines of one kind give the same bits"
+        f"the workers' kernels round differently ({kinds}), so another run may have a model whose "
+        "last bits differ: results are the same to the last bit only on machines of one kind"
     )
 
 

@@ -314,15 +314,15 @@ def _measure(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
 def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
     worker, last = _worker(), 0
 
-    def tell(rows: int, done: bool = False) -> None:
+    def report(rows: int, done: bool = False) -> None:
         nonlocal last
         last = rows
         if worker is not None:
             worker.log_event(topic, {"task": name, "rows": rows, "done": done})
 
     with _where():
-        learned = tasks.learn(state, shard, how, _partition(block), tell)
-    tell(last, done=True)
+        learned = tasks.learn(state, shard, how, _partition(block), report)
+    report(last, done=True)
     return learned
 
 

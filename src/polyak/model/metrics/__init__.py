@@ -1,1 +1,1 @@
-"""Figures that say how good a model is, each added up row by row."""
+"""Metrics of a model, accumulated in one pass over rows."""

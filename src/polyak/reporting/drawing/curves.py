@@ -46,38 +46,35 @@ def calibration_chart(bins: Reliability, width: int) -> Markup:
     plot.y_axis()
     plot.x_axis("predicted probability")
     rows = list(zip(bins.predicted, bins.positive, bins.total, strict=True))
-    most = max(total for _, _, total in rows)
-    for said, positive, total in rows:
-        spot = f"said {percent(said)}, was {percent(positive / total)} of {number(total)} rows"
-        place = math.floor(min(said, 0.9999) * 20) / 20
-        plot.bar((place + 0.006, 0), (place + 0.044, 0.22 * total / most), "share", spot)
+    texts = [f"predicted {percent(p)}, true {percent(true / total)}" for p, true, total in rows]
+    titles = [f"{text} of {number(bins.total[i])} rows" for i, text in enumerate(texts)]
+    most = max(bins.total)
+    for (predicted, _, total), title in zip(rows, titles, strict=True):
+        place = math.floor(min(predicted, 0.9999) * 20) / 20
+        plot.bar((place + 0.006, 0), (place + 0.044, 0.22 * total / most), "share", title)
     plot.segment((0, 0), (1, 1), "ideal")
-    for said, positive, total in rows:
+    for predicted, positive, total in rows:
         low, high = _wilson(positive, total)
-        plot.segment((said, low), (said, high), "whisker")
-    plot.line([(said, positive / total) for said, positive, total in rows], "main thin")
-    for said, positive, total in rows:
-        spot = f"said {percent(said)}, was {percent(positive / total)} of {number(total)} rows"
-        plot.dot((said, positive / total), "main-dot", 3.2, spot)
-    return plot.draw(
-        "calibration",
-        "Calibration",
-        "; ".join(f"said {percent(s)}, was {percent(p / t)}" for s, p, t in rows[::4]) + ".",
-    )
+        plot.segment((predicted, low), (predicted, high), "whisker")
+    points = [(predicted, positive / total) for predicted, positive, total in rows]
+    plot.line(points, "main thin")
+    for point, title in zip(points, titles, strict=True):
+        plot.dot(point, "main-dot", 3.2, title)
+    return plot.draw("calibration", "Calibration", "; ".join(texts[::4]) + ".")
 
 
 def residuals_chart(points: Sequence[tuple[float, float]], width: int) -> Markup:
     """Draw true values minus predictions against predictions."""
-    residuals = [(said, true - said) for said, true in points]
-    x = padded([said for said, _ in residuals])
+    residuals = [(predicted, true - predicted) for predicted, true in points]
+    x = padded([predicted for predicted, _ in residuals])
     y = padded([0.0, *(miss for _, miss in residuals)])
     plot = Plot(width, 322, (*x, False), (*y, False), top=20)
     plot.y_axis()
     plot.x_axis("prediction")
     plot.segment((x[0], 0), (x[1], 0), "ideal")
-    for (said, miss), (_, true) in zip(residuals, points, strict=True):
-        title = f"predicted {number(said)}, was {number(true)}"
-        plot.dot((said, miss), "point", 2.6, title)
+    for (predicted, miss), (_, true) in zip(residuals, points, strict=True):
+        title = f"predicted {number(predicted)}, true {number(true)}"
+        plot.dot((predicted, miss), "point", 2.6, title)
     far = max(abs(miss) for _, miss in residuals)
     return plot.draw(
         "residuals",
@@ -139,10 +136,10 @@ def _mark_start(plot: Plot, starts: Sequence[int]) -> None:
     if last > first:
         plot.bar((first, bottom), (last, top), "start-band")
     plot.segment((first, bottom), (first, top), "start")
-    said = f"t₀ = {first:,.0f}" + (f" to {last:,.0f}" if last > first else "")
+    label = f"t₀ = {first:,.0f}" + (f" to {last:,.0f}" if last > first else "")
     place = plot.x(first)
     anchor = "start" if place < (plot.left + plot.right) / 2 else "end"
-    plot.write(said, place, plot.top - 10, "start-text", anchor)
+    plot.write(label, place, plot.top - 10, "start-text", anchor)
 
 
 def _wilson(positive: float, total: float) -> tuple[float, float]:
