@@ -338,7 +338,7 @@ class TestBadClusters:
         try:
             with Client(cluster) as client:
                 client.wait_for_workers(3, timeout=60)
-                said = r"an older build on \w+: tcp://[\d.:]+[;)].* only machines of one kind"
+                said = r"an older build on \w+: tcp://[\d.:]+[;)].* only on machines of one kind"
                 with pytest.warns(UserWarning, match=said):
                     check_workers(client)
         finally:

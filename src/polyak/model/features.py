@@ -67,7 +67,7 @@ class FeatureMap:
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:
-            raise ValueError("features are numbered, hashed or of a table, not several of these")
+            raise ValueError("its features are numbered, hashed or of a table, not several of them")
 
     @staticmethod
     def types() -> dict[str, Any]:

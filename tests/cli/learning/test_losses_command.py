@@ -117,7 +117,10 @@ def rows_in(path: Path) -> int:
         (("--loss", "gamma", "--delta", "3"), "--epsilon is for the loss huber or epsilon_insens"),
         (("--loss", "quantile", "--quantile", "2"), "a quantile must be between 0 and 1, not 2"),
         (("--loss", "quantile", "--quantile", "x"), "--quantile takes numbers between 0 and 1"),
-        (("--loss", "quantile", "--quantile", "0.9,0.1"), "several quantiles must rise"),
+        (
+            ("--loss", "quantile", "--quantile", "0.9,0.1"),
+            "several quantiles must be in increasing order",
+        ),
     ],
 )
 def test_parameters_that_cannot_be(how: tuple[str, ...], sentence: str, table: Path) -> None:
