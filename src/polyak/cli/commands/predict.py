@@ -77,14 +77,6 @@ def run(options: Namespace) -> int:
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     begun = begin_reading(options, targets=False)
     format = _format(options)
-    written = 0
-    if format == "lines" and begun is not None:
-        from polyak.cli.straight import predict_straight
-
-        already = predict_straight(options, begun)
-        if already is None:
-            return 0
-        written = already
     from polyak.cli.source import open_for
     from polyak.data.head_start import KEPT_OF_VW
     from polyak.model.linear import LinearModel
@@ -100,8 +92,7 @@ def run(options: Namespace) -> int:
         if options.keep and stream.schema is None and not of_vw:
             raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
         for batch in stream:
-            if stream.rows_read > written or batch.gaps is not None:
-                write(batch)
+            write(batch)
         for line in stream.first_bad_lines:
             say(f"skipped {line}")
         if stream.bad_lines:
