@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commands import fails, polyak
 
-from polyak.data.head_start import SCORED_BYTES
+from polyak.data.text import SCORED_BYTES
 
 LINES = 90_000
 """More than a block of text has, so that some are written before a bad one comes."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
-from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
+from polyak.data.text import BLOCK_BYTES, LONGEST_LINE
 from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
 from polyak.storage.name_limits import MOST_NAMES

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.data.find import names_files, read_once_only
-from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
@@ -36,14 +35,8 @@ if TYPE_CHECKING:
     from polyak.training.checkpoint import CheckpointFolder
 
 
-def train(
-    job: Job,
-    watch: Callable[[Progress], None] = lambda progress: None,
-    begun: HeadStart | None = None,
-) -> Outcome:
+def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -> Outcome:
     """Do a job, and call ``watch`` after every batch.
-
-    What was ``begun`` to be read of its source is gone on with.
 
     Ctrl-C ends it between two batches, with the model learned so far and a last checkpoint; what is
     learned in memory ends at once, without. The checkpoints of a complete run are for the caller to
@@ -63,14 +56,14 @@ def train(
         job = replace(job, reading=replace(job.reading, random_order=True))
     began = time.monotonic()
     with Interrupts() as interrupts:
-        run = TrainingLoop(job, watch, interrupts, begun)
+        run = TrainingLoop(job, watch, interrupts)
         with run.folder_held():
             try:
                 if job.order == "auto" and not run.has_begun():
                     # Imported only here, since the rows of a stream come as they are, and sooner.
                     from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
 
-                    taken = take_in(job, run.hand_over()) if can_be_taken_in(job) else None
+                    taken = take_in(job) if can_be_taken_in(job) else None
                     if taken is not None:
                         return learn_taken_in(job, taken, watch, began)
                 run.all_passes()
@@ -95,17 +88,10 @@ def _folder(path: str) -> CheckpointFolder:
 class TrainingLoop:
     """A job while it is being done."""
 
-    def __init__(
-        self,
-        job: Job,
-        watch: Callable[[Progress], None],
-        interrupts: Interrupts,
-        begun: HeadStart | None,
-    ) -> None:
+    def __init__(self, job: Job, watch: Callable[[Progress], None], interrupts: Interrupts) -> None:
         self._job = job
         self._watch = watch
         self._interrupts = interrupts
-        self._begun = begun
         self._began = self._saved = time.monotonic()
         self._rows_saved = 0
         self._passes = job.passes or 1
@@ -129,11 +115,6 @@ class TrainingLoop:
     def has_begun(self) -> bool:
         """Tell whether there is a checkpoint to go on from."""
         return self._folder is not None and self._folder.has_any()
-
-    def hand_over(self) -> HeadStart | None:
-        """Let another read on what has been begun."""
-        begun, self._begun = self._begun, None
-        return begun
 
     def all_passes(self) -> None:
         """Read the source as many times as the job says, going on where a checkpoint stands."""
@@ -179,7 +160,6 @@ class TrainingLoop:
             seed=self._seed(),
             schema=self._schema,
             warn_if_sorted=False,  # the learner sees to it
-            begun=self.hand_over(),
         )
 
     def _one_pass(self, stream: Stream) -> None:

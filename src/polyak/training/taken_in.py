@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.find import names_files, read_once_only
-from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
@@ -61,9 +60,9 @@ def can_be_taken_in(job: Job) -> bool:
     return read_once_only(job.source) is None
 
 
-def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
+def take_in(job: Job) -> TakenIn | None:
     """Read all rows, unless they are more than there is memory for."""
-    stream = _open(job, begun)
+    stream = _open(job)
     schema = stream.schema
     if (stream.bytes_total or 0) > TIMES_AS_LARGE * job.memory:
         stream.close()
@@ -81,16 +80,16 @@ def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
         return taken
     matrix = plain.matrix(taken.data.rows)
     if matrix is None:  # a value is missing
-        stream = _open(job, None)
+        stream = _open(job)
         stream.read_as(schema, np.float64)
         return _read(job, stream)
     taken.data, taken.plain = taken.data._replace(rows=matrix), plain
     return taken
 
 
-def _open(job: Job, begun: HeadStart | None) -> Stream:
+def _open(job: Job) -> Stream:
     reading = replace(job.reading, warn_if_sorted=False, random_order=False)
-    return open_stream(job.source, reading, begun=begun)
+    return open_stream(job.source, reading)
 
 
 def _read(job: Job, stream: Stream) -> TakenIn | None:
@@ -219,7 +218,7 @@ def _labels(job: Job, targets: NDArray[Any], name: str) -> NDArray[Any]:
 def _named(job: Job, error: RowError, stream: Stream) -> str:
     """Say of which file and line a row is, which takes reading up to it once more."""
     before = 0
-    with _open(job, None) as again:
+    with _open(job) as again:
         for batch in again:
             if error.row < before + len(batch):
                 own = RowError(error.row - before, error.what)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyak._core import print_svmlight
-from polyak.data import head_start
+from polyak.data import text as text_reading
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.write.convert import convert, open_source
@@ -320,7 +320,7 @@ class TestNumbersInText:
             ends = np.array([0, len(numbers)])
             text = print_svmlight(ends, np.arange(len(numbers)), numbers, np.array(doubles[:1]))
             wide = numbers.dtype == np.float64
-            block = head_start.svmlight_text((), 1, 0, float64=wide, base=1).parse(text)
+            block = text_reading.svmlight_text((), 1, 0, float64=wide, base=1).parse(text)
             assert struct.pack("d", block.targets[0]) == struct.pack("d", doubles[0])
             assert block.values.tobytes() == numbers.tobytes()
             assert block.indices.tolist() == list(range(len(numbers)))

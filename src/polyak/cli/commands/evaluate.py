@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, add_source
-from polyak.cli.reading import begin_reading
-from polyak.data.head_start import HeadStart
 
 if TYPE_CHECKING:
     from polyak.errors import RowError
@@ -41,13 +39,12 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Do it."""
-    begun = begin_reading(options)
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel
 
     options.keep = [options.by] if options.by else []
     measured = Measured(LinearModel.load(options.model))
-    figures = measured.read(options.source, options, begun)
+    figures = measured.read(options.source, options)
     if options.json:
         print_figures(figures | measured.tables(), True)
         return 0
@@ -89,14 +86,12 @@ class Measured:
         self._classes = metrics_of(model)
         self._groups: dict[str, Evaluation] = {}
 
-    def read(
-        self, source: Any, options: Namespace, begun: HeadStart | None = None
-    ) -> dict[str, Any]:
+    def read(self, source: Any, options: Namespace) -> dict[str, Any]:
         """Take all rows of a source, and give what is one number each."""
         from polyak.cli.source import open_for
         from polyak.errors import DataError, RowError
 
-        with open_for(self._model, source, options, begun=begun) as stream:
+        with open_for(self._model, source, options) as stream:
             if getattr(options, "keep", None) and stream.schema is None:
                 raise ValueError(f"{stream.format} rows have no columns: --by needs a table")
             for batch in stream:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model, add_source
 from polyak.cli.outputs import check_outputs
-from polyak.cli.reading import begin_reading
 from polyak.data.formats.registry import PREDICTED, suffixes_of
-from polyak.data.head_start import SCORED_BYTES
+from polyak.data.text import SCORED_BYTES
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
@@ -75,17 +74,16 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Do it."""
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    begun = begin_reading(options, targets=False)
     format = _format(options)
     from polyak.cli.source import open_for
-    from polyak.data.head_start import KEPT_OF_VW
+    from polyak.data.text import KEPT_OF_VW
     from polyak.model.linear import LinearModel
     from polyak.training.interrupts import Interrupts
 
     model = LinearModel.load(options.model)
     with (
         Interrupts(),  # so that a file that is not complete is taken away
-        open_for(model, options.source, options, targets=False, gaps=True, begun=begun) as stream,
+        open_for(model, options.source, options, targets=False, gaps=True) as stream,
         _written(model, options, format) as write,
     ):
         of_vw = stream.format == "vw" and options.keep in KEPT_OF_VW

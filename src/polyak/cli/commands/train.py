@@ -23,8 +23,7 @@ from polyak.cli.options.engine import add_engine
 from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
 from polyak.cli.options.penalty import add_penalty, penalty_of
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
-from polyak.cli.reading import begin_reading
-from polyak.data.head_start import BLOCK_BYTES, HeadStart
+from polyak.data.text import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook
@@ -181,7 +180,6 @@ def _add_order(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Do it."""
     _check_files(options)
-    begun = None if options.engine else begin_reading(options)  # an engine's workers read
     from polyak.cli.task import look_at_source
     from polyak.storage.container import check_writable
 
@@ -203,7 +201,7 @@ def run(options: Namespace) -> int:
                 pass
         look = look_at_source(options)  # once all is known to make sense: it may wait for rows
         job = _job(options)
-        return _finish(job, _train(job, options, begun), options, look)
+        return _finish(job, _train(job, options), options, look)
 
 
 def _check_files(options: Namespace) -> None:
@@ -258,7 +256,7 @@ def _job(options: Namespace) -> Job:
         raise UsageError(str(error)) from error
 
 
-def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
+def _train(job: Job, options: Namespace) -> Outcome:
     if options.engine:
         from polyak.cli.distributed import train as train_on_cluster
 
@@ -278,7 +276,7 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
         shown(progress)
 
     try:
-        return train(job, watch, begun)
+        return train(job, watch)
     finally:
         shown.close()
 

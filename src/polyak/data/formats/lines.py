@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import LineTooLong, TextBlock
-from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
+from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
@@ -37,8 +37,6 @@ class LineReader:
     format: str
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
-    begun: HeadStart | None = None
-    """What somebody has begun to read already."""
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         self.name = name_of_all(files)
@@ -134,7 +132,6 @@ class LineReader:
 
     def _blocks(self, at: Position) -> Generator[TextBlock]:
         """Have blocks parsed ahead, from a position on."""
-        begun, self.begun = self.begun, None
         file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
         bytes_before = sum(file.size or 0 for file in self._files[:file])
         # The core is given names as UTF-8, which not every name of a file is.
@@ -143,8 +140,7 @@ class LineReader:
             for file in self._files
         )
         text = self._text(at, tuple(file.name for file in self._files) if plain else ())
-        reader = begun and begun.taken_over(text, file, offset)
-        reader = reader or text.read(file, offset, bytes_before)
+        reader = text.read(file, offset, bytes_before)
         with self._naming(reader):
             if plain:
                 yield from self._read_by_the_core(reader)
@@ -254,8 +250,6 @@ class LineReader:
         """Parse the lines of every window in its own order, some at a time."""
         from polyak.data.sources.line_pieces import LinePieces
 
-        if self.begun is not None:
-            self.begun.end()
         every = LinePieces(self._files, self._options.longest_line)
         at = cursor.position
         if at.get("base") == UNKNOWN_BASE:

@@ -22,11 +22,11 @@ from typing import Any
 
 from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
-from polyak.data.head_start import KEPT_OF_VW, Text, vw_text
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Window
 from polyak.data.sources.files import File, Pipe
+from polyak.data.text import KEPT_OF_VW, Text, vw_text
 from polyak.errors import DataError
 from polyak.model.features import Hashing
 from polyak.optional_imports import pyarrow

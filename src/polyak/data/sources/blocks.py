@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyak.data.head_start import LONGEST_LINE
 from polyak.data.sources.files import File, Opened, Pipe
+from polyak.data.text import LONGEST_LINE
 from polyak.errors import DataError
 
 
