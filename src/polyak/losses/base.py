@@ -48,8 +48,6 @@ class Loss:
     """Whether learning begins with the best constant of the first rows as the intercept."""
     parameter: ClassVar[str | None] = None
     """What its parameter is called, if it has one."""
-    elsewhere: ClassVar[dict[str, str]] = {}
-    """What it is called in scikit-learn, LIBLINEAR and VW, as far as they have it."""
 
     curvature: float = 1.0
     """A bound on the second derivative; by convention 1 where there is none."""

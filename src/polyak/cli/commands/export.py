@@ -8,7 +8,7 @@ from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model
 from polyak.cli.outputs import check_outputs
 
-FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
+FORMATS = ("onnx", "skops", "csv", "tsv", "txt")
 
 
 EXAMPLE = """\
