@@ -13,7 +13,6 @@ COMMANDS = {
     "convert": "convert data to Parquet, npz or svmlight",
     "export": "write a model for other programs: ONNX, scikit-learn, a table",
     "report": "write an HTML page about a model and how it was learned",
-    "completion": "print a script for completion in a shell",
 }
 
 
