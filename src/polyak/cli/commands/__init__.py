@@ -10,7 +10,7 @@ COMMANDS = {
     "predict": "predict labels, scores or probabilities, one line per row",
     "evaluate": "compare the predictions of a model with known targets",
     "inspect": "show a model: its settings and its largest weights",
-    "convert": "convert data to Parquet, npz or svmlight",
+    "convert": "convert data to npz or svmlight, tables to Parquet",
     "export": "write a model for other programs: ONNX, scikit-learn, a table",
     "report": "write an HTML page about a model and how it was learned",
 }

@@ -55,9 +55,11 @@ def run(options: Namespace) -> int:
     from polyak.training.interrupts import Interrupts
 
     try:
-        format_of(options.output)
+        format = format_of(options.output)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    if options.model is not None and format == "parquet":
+        raise UsageError("--for writes features, not columns: name a .npz or .svm file")
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     with Interrupts():  # so that a file that is not complete is taken away
         check_writable(options.output)

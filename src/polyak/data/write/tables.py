@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polyak.data.stream import Stream
 from polyak.data.tables.inference import find_written
 from polyak.data.tables.source import Piece
 from polyak.data.tables.written import Plain, without_missing
+from polyak.data.write.prediction_tables import table_sink
 from polyak.errors import DataError
 from polyak.model.dialect import TRUTHS
 from polyak.rows.batch import Batch
@@ -24,6 +26,21 @@ from polyak.rows.batch import Batch
 def open_columns(files: Sequence[File | Pipe], format: str, options: ReadOptions) -> Stream:
     """Open tables as batches that have no features, and all columns in ``Batch.kept``."""
     return Stream(ColumnReader(files, format, options), warn_if_sorted=False)
+
+
+@contextmanager
+def parquet_writer(
+    stream: Stream, path: str, unlabelled: bool = False
+) -> Iterator[Callable[[Batch], None]]:
+    """Open a Parquet file for the columns of a table; yields the function that writes a batch."""
+    with table_sink(path, "parquet") as sink:
+
+        def write(batch: Batch) -> None:
+            if batch.kept is None:
+                raise DataError(f"{stream.name} has no columns, which Parquet needs: write .npz")
+            sink(batch.kept)
+
+        yield write
 
 
 class ColumnReader:
