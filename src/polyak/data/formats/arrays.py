@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import Rows, SparseRows, as_rows
+
+if TYPE_CHECKING:
+    from polyak.data.tables.reader import TableReader
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
@@ -27,20 +30,48 @@ ROWS_TO_TELL = 1000
 """How many first rows of an array tell whether values are missing: as many as schemas look at."""
 
 
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
+    return rows_or_table(reader, options)
+
+
+def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
+
+    Rows whose width is given are no table, since a table has more features than columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
+        return reader
+    from polyak.data.formats.array_tables import open_array_table
+
+    return open_array_table(reader, options)
+
+
 class ArrayFile:
-    """What a file that holds arrays is told of the reading; one in memory need not know."""
+    """The file that holds the arrays, which `ArrayReader` tells how far it has read."""
 
     def begin(self) -> None:
-        """Say that reading begins."""
+        """Note that reading begins."""
 
     def before_batch(self, last: bool) -> None:
-        """Say that a batch is to be read, and whether it is the last; refuse what is damaged."""
+        """Raise DataError if the file is damaged, before each batch is read."""
 
     def after_batch(self) -> None:
-        """Say that the rows so far are no longer needed."""
+        """Note that the rows read so far are no longer needed."""
 
     def end(self) -> None:
-        """Say that reading has ended, perhaps early."""
+        """Note that reading has ended, perhaps early."""
 
 
 class ArrayReader:
@@ -151,10 +182,8 @@ class ArrayReader:
             self.file.end()
 
     def can_read_pieces(self) -> bool:
-        """Say whether the arrays can be read from the middle on: those that are packed cannot."""
-        sparse = isinstance(self._rows, SparseRows)
-        rows = [self._rows.indptr, self._rows.indices] if sparse else [self._rows]  # type: ignore[union-attr]
-        return not any(hasattr(a, "whole") for a in (*rows, self._targets, self._weights))
+        """Whether rows can be read from the middle on, which is so for all arrays."""
+        return True
 
     def pieces(self) -> Pieces:
         """Cut the rows into spans."""
@@ -231,12 +260,10 @@ class ArrayReader:
         return values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
     def _one_each(self, numbers: Any, what: str) -> Any:
-        """Give one number a row, or None: an array, or one that is unpacked as it is read."""
+        """Return an array of one number per row, or None."""
         if numbers is None:
             return None
-        array: Any = numbers if hasattr(numbers, "whole") else np.asarray(numbers)
-        if array.ndim != 1 and hasattr(array, "whole"):
-            array = array.whole()
+        array = np.asarray(numbers)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.shape != (len(self._rows),):
