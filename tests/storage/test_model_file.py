@@ -30,7 +30,7 @@ from polyak.model.training_report import (
 )
 from polyak.rows.sparse import dense_as_sparse
 from polyak.storage.container import read_file, write_file
-from polyak.storage.model_file import FORMAT, KIND, LABELS_FORMAT
+from polyak.storage.model_file import FORMAT, KIND
 from polyak.storage.sandwich import Sandwich
 
 RANDOM = np.random.default_rng(0)
@@ -215,7 +215,7 @@ class TestRefused:
     def test_newer(self, tmp_path: Path) -> None:
         MODELS["two classes"].save(tmp_path / "m")
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
-        write_file(tmp_path / "m", page | {"format": LABELS_FORMAT + 1}, arrays)
+        write_file(tmp_path / "m", page | {"format": FORMAT + 1}, arrays)
         self.refused(tmp_path / "m", "a newer polyak can read it")
 
     def test_cut_short(self, tmp_path: Path) -> None:

@@ -19,10 +19,19 @@ from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.storage.container import read_file, write_file
-from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
+from polyak.training.checkpoint import (
+    FORMAT,
+    KIND,
+    NEWEST,
+    PREVIOUS,
+    Checkpoint,
+    CheckpointFolder,
+    RunCounts,
+)
 from polyak.training.job import Job
 from polyak.training.loop import clear_checkpoints, train
 
+COUNTS = RunCounts(1, 3, 4000, 0.5, 1, (("a.svm", 7, "1 x", "no number"),))
 OPTIONS = {"alpha": "auto", "passes": 1}
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(3000, 10))
@@ -37,7 +46,7 @@ def learner(rows: int, **recipe: Any) -> Learner:
 
 def save(folder: Path, rows: int, **recipe: Any) -> None:
     CheckpointFolder(folder).save(
-        Checkpoint(learner(rows, **recipe), "data", OPTIONS, {"rows": rows}, 0, {"bad_lines": 2})
+        Checkpoint(learner(rows, **recipe), "data", OPTIONS, {"rows": rows}, 0, COUNTS)
     )
 
 
@@ -47,7 +56,7 @@ def test_round_trip(tmp_path: Path, rows: int) -> None:
     found = CheckpointFolder(tmp_path / "new folder").load("data", OPTIONS)
     assert found is not None
     assert found.position == {"rows": rows}
-    assert found.counts == {"bad_lines": 2}
+    assert found.counts == COUNTS
     assert found.learner.rows_seen == rows
     for going_on in (found.learner, whole := learner(rows)):
         going_on.learn(X[rows:], Y[rows:])
@@ -63,7 +72,7 @@ def test_classes_that_are_learned_together_go_on(tmp_path: Path, rows: int) -> N
         made.learn(X[:rows], labels[:rows])
         return made
 
-    CheckpointFolder(tmp_path).save(Checkpoint(fresh(), "data", OPTIONS, {"rows": rows}, 0, {}))
+    CheckpointFolder(tmp_path).save(Checkpoint(fresh(), "data", OPTIONS, {"rows": rows}, 0, COUNTS))
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)
     assert found is not None
     for going_on in (found.learner, whole := fresh()):
@@ -82,7 +91,7 @@ def test_early_rows_that_are_watched_go_with_it(tmp_path: Path, words: bool) -> 
         Recipe(loss="log_loss" if words else "squared_error"), watch=OrderWatch("shuffle")
     )
     made.learn(csr_matrix(X[:1500]) if words else X[:1500], y[:1500])
-    CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, {}))
+    CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, COUNTS))
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)
     assert found is not None
     for one in (made, found.learner):

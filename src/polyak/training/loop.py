@@ -216,23 +216,21 @@ class TrainingLoop:
         if found is None:
             return False
         self._learner = found.learner
-        self._without_target = int(found.counts.get("without_target", 0))
+        self._without_target = found.counts.without_target
         self._position, self._passes_done = found.position, found.passes_done
-        self._first_id = found.counts.get("first_id")
+        self._first_id = found.counts.first_id
         self._names = found.names
         rows = found.learner.rows_seen
         self.progress = Progress(
             self._learner,
             rows=rows,
             rows_before=rows,
-            bytes_read=found.counts.get("bytes_read", 0),
-            bytes_before=found.counts.get("bytes_read", 0),
-            share=found.counts.get("share"),
-            share_before=found.counts.get("share") or 0.0,
-            bad_lines=found.counts.get("bad_lines", 0),
-            first_bad_lines=tuple(
-                BadLine(*line) for line in found.counts.get("first_bad_lines", ())
-            ),
+            bytes_read=found.counts.bytes_read,
+            bytes_before=found.counts.bytes_read,
+            share=found.counts.share,
+            share_before=found.counts.share or 0.0,
+            bad_lines=found.counts.bad_lines,
+            first_bad_lines=tuple(BadLine(*line) for line in found.counts.first_bad_lines),
         )
         return True
 
@@ -252,17 +250,17 @@ class TrainingLoop:
         """
         if self._folder is None or not self._learner.rows_seen:
             return
-        from polyak.training.checkpoint import Checkpoint
+        from polyak.training.checkpoint import Checkpoint, RunCounts
 
         progress = self.progress
-        counts = {
-            "first_id": self._first_id,
-            "without_target": self._without_target,
-            "bytes_read": progress.bytes_read,
-            "share": progress.share,
-            "bad_lines": progress.bad_lines,
-            "first_bad_lines": [list(line) for line in progress.first_bad_lines],
-        }
+        counts = RunCounts(
+            self._first_id,
+            self._without_target,
+            progress.bytes_read,
+            progress.share,
+            progress.bad_lines,
+            tuple(tuple(line) for line in progress.first_bad_lines),
+        )
         checkpoint = Checkpoint(
             self._learner,
             self._data,
