@@ -32,7 +32,7 @@ def _seeds(folder: Path) -> None:
     """Begin with real files: models sparse and dense, and their bytes cut."""
     folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(0)
-    learner = Learner(Recipe(loss="squared_hinge"))
+    learner = Learner(Recipe(loss="squared_hinge", recipe="paper"))
     rows = rng.normal(size=(1200, 3))
     learner.learn(rows, np.where(rows[:, 0] > 0, "yes", "no"))
     learner.model().save(folder / "dense")

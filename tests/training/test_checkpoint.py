@@ -39,7 +39,7 @@ Y = np.where(X[:, 0] > 0, "up", "down")
 
 
 def learner(rows: int, **recipe: Any) -> Learner:
-    made = Learner(Recipe(**recipe))
+    made = Learner(Recipe(**{"loss": "squared_hinge", "recipe": "paper"} | recipe))
     made.learn(X[:rows], Y[:rows])
     return made
 
@@ -88,7 +88,8 @@ def test_early_rows_that_are_watched_go_with_it(tmp_path: Path, words: bool) -> 
     score = X[:, 0] + np.linspace(-3, 3, len(X))
     y = np.where(score > 0, "up", "down") if words else score
     made = Learner(
-        Recipe(loss="log_loss" if words else "squared_error"), watch=OrderWatch("shuffle")
+        Recipe(loss="log_loss" if words else "squared_error", recipe="paper"),
+        watch=OrderWatch("shuffle"),
     )
     made.learn(csr_matrix(X[:1500]) if words else X[:1500], y[:1500])
     CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, COUNTS))
@@ -193,8 +194,8 @@ class TestRefused:
 
 class TestTraining:
     def test_goes_on_where_it_was_interrupted(self, tmp_path: Path) -> None:
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_rows=1)
-        whole = train(Job(source=(X, Y))).model
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_rows=1, order="as-is")
+        whole = train(Job(source=(X, Y), order="as-is")).model
 
         def stop(progress: Any) -> None:
             if progress.rows > 2000:
@@ -214,10 +215,10 @@ class TestTraining:
         assert train(job).progress.rows_before == 0
 
     def test_every_so_many_seconds(self, tmp_path: Path) -> None:
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=1000)
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=1000, order="as-is")
         assert train(job).progress.checkpoints == 1  # the one in the end
         clear_checkpoints(job)
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=0)
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=0, order="as-is")
         assert train(job).progress.checkpoints == 3
 
 

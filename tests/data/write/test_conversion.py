@@ -33,7 +33,12 @@ def converted(source: Any, path: Path, **options: Any) -> str:
 
 
 def learned(source: Any, recipe: Recipe | None = None, **reading: Any) -> LinearModel:
-    job = Job(source=source, recipe=recipe or Recipe(), reading=ReadOptions(**reading))
+    job = Job(
+        source=source,
+        recipe=recipe or Recipe(loss="squared_hinge", recipe="paper"),
+        reading=ReadOptions(**reading),
+        order="as-is",
+    )
     model = train(job).model
     assert model is not None
     return model
@@ -85,7 +90,7 @@ class TestTheSameModel:
         source = tmp_path / "rows.svm"
         source.write_text(svmlight_text(first_id))
         path = converted(str(source), tmp_path / f"converted.{output}", block_bytes=9000)
-        recipe = Recipe(loss="squared_error")
+        recipe = Recipe(loss="squared_error", recipe="paper")
         direct = learned(str(source), recipe=recipe)
         apart = [] if output != "svm" else ["first_id"]  # the text we write begins at 1
         assert_same_model(learned(path, recipe=recipe), direct, *apart)
@@ -152,7 +157,7 @@ class TestTables:
         reading = ReadOptions(columns=Columns(categorical=("code",)))
         with open_source(source, path, reading) as stream:
             convert(stream, path)
-        how: dict[str, Any] = {"columns": columns, "recipe": Recipe(loss=loss)}
+        how: dict[str, Any] = {"columns": columns, "recipe": Recipe(loss=loss, recipe="paper")}
         direct, model = learned(source, **how), learned(path, **how)
         assert_same_model(model, direct, "schema")
         # What is read as words is written as words, and the schema knows: 007 is not 7.
@@ -163,7 +168,7 @@ class TestTables:
         assert model.features.schema == replace(schema, columns=tuple(columns))
 
     def test_npz_has_the_features(self, tmp_path: Path, source: str) -> None:
-        path, recipe = str(tmp_path / "rows.npz"), Recipe(loss="squared_error")
+        path, recipe = str(tmp_path / "rows.npz"), Recipe(loss="squared_error", recipe="paper")
         with open_source(source, path, ReadOptions(columns=self.columns())) as stream:
             convert(stream, path)
             assert stream.rows_without_target == 50

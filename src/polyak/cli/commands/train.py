@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import STOPPED, UsageError, say
@@ -21,7 +22,7 @@ from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
 from polyak.cli.options.engine import add_engine
 from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
-from polyak.cli.options.penalty import add_penalty, penalty_of
+from polyak.cli.options.penalty import add_penalty
 from polyak.cli.outputs import check_folder_is_no_source, check_outputs
 from polyak.data.text import BLOCK_BYTES
 
@@ -34,6 +35,13 @@ EXAMPLE = """\
 example:
   polyak train flights.csv --target delay -m flights.polyak --report flights.html
 """
+
+
+RECIPE_OPTIONS = (
+    *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+)
+"""The options that have the name of a field of `Recipe`."""
 
 
 def parser() -> Parser:
@@ -63,7 +71,6 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--recipe",
         choices=("auto", "sgd", "paper"),
-        default="auto",
         metavar="NAME",
         help="auto (tries several methods), sgd (averaged SGD only), or paper (as in the paper)",
     )
@@ -72,48 +79,42 @@ def _add_learning(parser: Parser) -> None:
         action="store_true",
         help="compute standard errors and confidence intervals",
     )
-    how.add_argument(
-        "--seed", type=not_negative, default=0, metavar="N", help="random seed (default: 0)"
-    )
+    how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))
 
 
 def _add_settings(how: Any) -> None:
-    for name, what in {
-        "--alpha": "strength of the penalty",
-        "--eta0": "initial learning rate",
-        "--decay": "how fast the learning rate falls: a",
-        "--power": "exponent of the learning rate: c",
-    }.items():
-        how.add_argument(name, type=number_or_auto, default="auto", metavar="X|auto", help=what)
+    for name, field, what in (
+        ("--alpha", "alpha", "strength of the penalty"),
+        ("--eta0", "eta0", "initial learning rate"),
+        ("--decay", "decay", "how fast the learning rate falls: a"),
+        ("--power", "power_t", "exponent of the learning rate: c"),
+    ):
+        how.add_argument(name, dest=field, type=number_or_auto, metavar="X|auto", help=what)
     how.add_argument(
         "--average",
         type=averaging,
-        default="auto",
         metavar="auto|off|ROWS",
         help="average the iterates: from when it helps, never, or after this many rows",
     )
     how.add_argument(
         "--step",
         choices=("auto", "explicit", "implicit"),
-        default="auto",
         help="implicit steps never overshoot",
     )
     how.add_argument(
         "--precondition",
         type=number_or_auto,
-        default="auto",
         metavar="P|auto",
         help="scale the steps of each feature by its mean square to the power -P",
     )
     how.add_argument(
         "--multi-class",
         choices=("auto", "ovr"),
-        default="auto",
         help="auto: log_loss learns several classes together; ovr: one model against the rest each",
     )
     how.add_argument(
-        "--no-intercept", dest="intercept", action="store_false", help="do not fit an intercept"
+        "--no-intercept", dest="fit_intercept", action="store_false", help="do not fit an intercept"
     )
 
 
@@ -138,14 +139,12 @@ def _add_order(parser: Parser) -> None:
     data.add_argument(
         "--order",
         choices=("auto", "as-is"),
-        default="auto",
         help="auto: rows of files in random order; as-is: in the order of the file, for data "
         "that changes over time (default: auto)",
     )
     data.add_argument(
         "--memory",
         type=size,
-        default="256M",
         metavar="SIZE",
         help="load the rows of files into memory if they need no more than this (default: 256M)",
     )
@@ -222,30 +221,25 @@ def _job(options: Namespace) -> Job:
     from polyak.learn.recipes import Recipe
     from polyak.training.job import Job
 
+    def given(names: Iterable[str]) -> dict[str, Any]:
+        """Return the options that were given, so that `Recipe` and `Job` hold all defaults."""
+        found = {name: getattr(options, name) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
+
+    if options.engine:
+        options.order = "as-is"
     every_rows, every_seconds = options.checkpoint_every
     try:
         return Job(
             source=options.source,
             recipe=Recipe(
                 loss=chosen_loss(options),
-                recipe=options.recipe,
-                alpha=options.alpha,
-                eta0=options.eta0,
-                decay=options.decay,
-                power_t=options.power,
-                average=options.average,
-                step=options.step,
-                precondition=options.precondition,
-                fit_intercept=options.intercept,
-                intervals=options.intervals,
-                seed=options.seed,
-                multi_class=options.multi_class,
-                **penalty_of(options),
+                positive=options.non_negative,
+                **given(RECIPE_OPTIONS),
             ),
             classes=classes_of(options),
             passes=options.passes,
-            order="as-is" if options.engine else options.order,
-            memory=options.memory,
+            **given(("order", "memory")),
             reading=read_options(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,

@@ -52,9 +52,9 @@ def add_loss_parameters(parser: Parser) -> None:
 
 def chosen_loss(options: Namespace) -> str:
     """Write the loss down, with its parameter; refuse one that another loss has."""
-    from polyak.losses import LOSSES, get_loss, loss_text
+    from polyak.losses import DEFAULT_LOSS, LOSSES, get_loss, loss_text
 
-    name = get_loss(options.loss or "log_loss").name
+    name = get_loss(options.loss or DEFAULT_LOSS).name
     given = {"epsilon": options.epsilon, "quantile": options.quantile}
     for parameter, value in given.items():
         if value not in (None, "auto") and LOSSES[name].parameter != parameter:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from argparse import Namespace
-from typing import Any
 
 from polyak.cli.options.arguments import Parser
 
@@ -15,13 +13,11 @@ def add_penalty(parser: Parser) -> None:
     how.add_argument(
         "--penalty",
         choices=("l2", "l1", "elasticnet", "none"),
-        default="l2",
         help="l1 and elasticnet make weights exactly zero; none: no penalty (default: l2)",
     )
     how.add_argument(
         "--l1-ratio",
         type=_share,
-        default=0.5,
         metavar="R",
         help="share of L1 in the penalty elasticnet (default: 0.5)",
     )
@@ -35,15 +31,6 @@ def add_penalty(parser: Parser) -> None:
         action="store_true",
         help="exports of the model have only the features whose weights are not zero",
     )
-
-
-def penalty_of(options: Namespace) -> dict[str, Any]:
-    """Give what a recipe says of it."""
-    return {
-        "penalty": options.penalty,
-        "l1_ratio": options.l1_ratio,
-        "positive": options.non_negative,
-    }
 
 
 def _share(text: str) -> float:
