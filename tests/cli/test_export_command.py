@@ -27,7 +27,8 @@ def test_without_a_name_it_is_the_models(model_file: Path, tmp_path: Path) -> No
 
 def test_refusals(model_file: Path, tmp_path: Path) -> None:
     assert "--to onnx|skops|" in fails("export", model_file, code=2)
-    assert "does not tell the format" in fails("export", model_file, tmp_path / "m.pmml")
+    said = fails("export", model_file, tmp_path / "m.pmml")
+    assert "from its suffix (.onnx, .skops, .csv, .tsv, .txt); pass --to" in said
     assert "cannot be written" in fails("export", model_file, tmp_path / "no" / "m.onnx")
     assert "is not a polyak model" in fails("export", write(tmp_path / "x", "hm"), "-")
     assert "is the model itself" in fails("export", model_file, model_file, "--to", "csv", code=2)

@@ -27,7 +27,7 @@ def test_takes_a_file_and_an_estimator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["m.pmml", "m", "m.gz"])
 def test_an_unknown_ending(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"does not tell the format by its end \(.onnx, .skops"):
+    with pytest.raises(ValueError, match=r"from its suffix \(.onnx, .skops"):
         export(MODEL, tmp_path / name)
     with pytest.raises(ValueError, match="no export to 'pmml'; there are onnx"):
         export(MODEL, tmp_path / name, to="pmml")

@@ -105,7 +105,7 @@ def test_a_flipped_bit_in_a_member_is_found_by_its_checksum(
     data = bytearray(path.read_bytes())
     data[member.header_offset + member.compress_size - 100] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataError, match=r"d\.npz is not a sound \.npz file: its member X: ") as got:
+    with pytest.raises(DataError, match=r"d\.npz is not a valid \.npz file: its member X: ") as got:
         read_all(path, batch_rows=64)
     if save is np.savez_compressed:
         assert got.value.__cause__ is not None

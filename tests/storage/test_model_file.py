@@ -230,7 +230,7 @@ class TestRefused:
         ("changes", "words"),
         [
             ({"loss": "cubic"}, "cubic"),
-            ({"loss": ["log_loss"]}, "not a sound model"),
+            ({"loss": ["log_loss"]}, "not a valid model"),
             ({"loss": "squared_error"}, "do not fit each other"),
             ({"classes": None}, "do not fit each other"),
             ({"classes": {"type": "<U3", "values": ["a", "b", "c"]}}, "3 classes but 1 outputs"),
@@ -238,7 +238,7 @@ class TestRefused:
             ({"classes": {"type": "V8", "values": [1, 2]}}, "cannot be of type"),
             ({"features": {"count": 7}}, "20 weights for 7 features"),
             ({"features": {"count": -1}}, "features"),
-            ({"features": {}}, "not a sound model"),
+            ({"features": {}}, "not a valid model"),
             ({"features": {"count": 20, "first_id": 2}}, "first_id is 2, not a whole number from"),
             ({"features": {"count": 20, "first_id": 1, "bits": 5}}, "not several of them"),
             ({"features": {"count": 20, "names": {"x": "y"}}}, "'x' where a number should be"),
@@ -283,7 +283,7 @@ class TestRefused:
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
         kept = {name: a for name, a in (arrays | changes).items() if a is not None}
         write_file(tmp_path / "m", page, kept)
-        self.refused(tmp_path / "m", "is not a sound model")
+        self.refused(tmp_path / "m", "is not a valid model")
 
     @pytest.mark.parametrize(
         ("count", "words"),

@@ -50,7 +50,7 @@ def ending_in_a_sentence(debug: bool) -> Iterator[None]:
         raise
     except BaseException as error:
         _let_go_of_output()
-        if isinstance(error, BrokenPipeError):  # whoever read our output has left, and knows
+        if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
             sys.exit(FAILED)
         if debug:
             raise

@@ -6,7 +6,7 @@ import gc
 
 
 def collect_rarely() -> None:
-    """Tell Python to look for cycles of objects less often than each time there are 700 more.
+    """Let the garbage collector look for cycles less often than after every 700 new objects.
 
     Importing makes tens of thousands of objects, all of which stay. Looking through them again and
     again took 5 of the 140 ms that a small file takes.

@@ -31,7 +31,7 @@ def winner(report: TrainingReport) -> dict[str, Any] | None:
 
 
 def winner_words(report: TrainingReport) -> dict[str, str]:
-    """Say which candidate won, and against how many.
+    """Return which candidate won, and among how many candidates.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def candidates_table(report: TrainingReport) -> tuple[list[str], list[list[str]]
 
 
 def _settings_cells(one: CandidateReport) -> list[str]:
-    """Give a candidate's method and settings; what its method does not have is a dash."""
+    """Return a candidate's method and settings; a dash for what its method does not have."""
     if one.constant:
         return ["constant", *["-"] * 5]
     if one.schedule is None:

@@ -1,4 +1,4 @@
-"""Models for other programs: one module a format, and one door."""
+"""Models for other programs: one module per format, and `export`, their entry point."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
 
 
 def format_of(path: str) -> str:
-    """Tell the format from the end of a file's name.
+    """Infer the format from the suffix of a file's name.
 
     Examples
     --------
@@ -75,5 +75,5 @@ def format_of(path: str) -> str:
         return "txt"
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise ValueError(f"{path} does not tell the format by its end ({known}); say which")
+        raise ValueError(f"cannot infer the format of {path} from its suffix ({known}); pass to=")
     return SUFFIXES[suffix]

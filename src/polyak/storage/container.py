@@ -133,7 +133,7 @@ def _checksum(page: Page, arrays: Arrays) -> str:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put a file in place by renaming it there once it is safely on the disk."""
+    """Write a file and rename it into place once it is safely on the disk."""
     target = os.path.realpath(path)  # a link stays, what it points to is replaced
     with writing(path):
         if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
@@ -182,7 +182,7 @@ def _standard_output() -> Iterator[BinaryIO]:
 
 
 def part_of(target: str) -> str:
-    """Name a file beside the target, for what is not complete, as nobody else will."""
+    """Return a unique name beside the target, for a file that is not complete yet."""
     return f"{target}.{os.urandom(4).hex()}.part"
 
 
@@ -209,7 +209,7 @@ def write_synced(path: str, data: bytes) -> None:
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an OSError say which file could not be written, and why, in one sentence."""
+    """Turn an OSError into one sentence with the file and the reason."""
     try:
         yield
     except OSError as error:

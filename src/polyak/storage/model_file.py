@@ -78,7 +78,7 @@ def load_model(
         return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         # The checksum was right, so someone wrote this on purpose.
-        raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
+        raise ModelFileError(f"{os.fspath(path)} is not a valid model: {error}") from error
 
 
 def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:

@@ -227,4 +227,4 @@ def _checkpoint(
         raise
     except Exception as error:
         # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from error
+        raise ModelFileError(f"{path} is not a valid checkpoint: {error}") from error

@@ -60,12 +60,16 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
         with run.folder_held():
             try:
                 if job.order == "auto" and not run.has_begun():
-                    # Imported only here, since the rows of a stream come as they are, and sooner.
-                    from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
+                    # Imported here, so that streams, which do not need it, start sooner.
+                    from polyak.training.load_in_memory import (
+                        can_be_loaded,
+                        learn_loaded,
+                        load_in_memory,
+                    )
 
-                    taken = take_in(job) if can_be_taken_in(job) else None
-                    if taken is not None:
-                        return learn_taken_in(job, taken, watch, began)
+                    loaded = load_in_memory(job) if can_be_loaded(job) else None
+                    if loaded is not None:
+                        return learn_loaded(job, loaded, watch, began)
                 run.all_passes()
             except KeyboardInterrupt:
                 run.save()
@@ -109,15 +113,15 @@ class TrainingLoop:
         self.progress = Progress(self._learner)
 
     def folder_held(self) -> AbstractContextManager[None]:
-        """Have the folder of the checkpoints, or learn before the first row that one cannot."""
+        """Lock the folder of the checkpoints, before the first row is read."""
         return nullcontext() if self._folder is None else self._folder.held()
 
     def has_begun(self) -> bool:
-        """Tell whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return self._folder is not None and self._folder.has_any()
 
     def all_passes(self) -> None:
-        """Read the source as many times as the job says, going on where a checkpoint stands."""
+        """Read the source in all passes, resuming from a checkpoint."""
         stream = self._open()
         self._hashing = stream.hashing
         self._take_schema(stream)
@@ -194,7 +198,7 @@ class TrainingLoop:
             progress.first_bad_lines = stream.first_bad_lines
 
     def _known_names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, before an interruption too."""
+        """Return the names of hashed features seen so far, also before an interruption."""
         return self._names if self._stream is None else self._names.together(self._stream.names())
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
@@ -281,7 +285,7 @@ class TrainingLoop:
     # -- the end -------------------------------------------------------------------------------
 
     def model(self) -> LinearModel | None:
-        """Give the model as it stands, with what is known about its data."""
+        """Return the current model, with what is known about its data."""
         if not self._learner.rows_seen:
             return None
         names = self._known_names()
@@ -296,8 +300,8 @@ class TrainingLoop:
 
 
 def _advice(job: Job) -> str:
-    """Say what to do about rows whose order matters, if it is not the point."""
-    buffer = "shuffle_buffer=100000 or as many rows as memory allows"
+    """Return advice for rows whose order matters, if it should not."""
+    buffer = "shuffle_buffer=100000 or as large as memory allows"
     if names_files(job.source) and read_once_only(job.source) is None:
         return f"unless that is the point, learn them with order='auto', or read them with {buffer}"
     return f"unless that is the point, read them with {buffer}"

@@ -61,7 +61,7 @@ def run(options: Namespace) -> int:
     if options.model is not None and format == "parquet":
         raise UsageError("--for writes features, not columns: name a .npz or .svm file")
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    with Interrupts():  # so that a file that is not complete is taken away
+    with Interrupts():  # removes an incomplete file
         check_writable(options.output)
         with counting(quiet=options.quiet or options.json) as watch:
             if options.model is not None:
@@ -110,7 +110,7 @@ def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> S
 
 
 def _targets(batch: Batch, model: LinearModel, path: str) -> Any:
-    """Give the targets of a batch; in text, classes that are words go by their place.
+    """Return the targets of a batch; in text, classes that are words are numbered.
 
     Files of converted rows have no room for several labels a row.
     """

@@ -110,7 +110,7 @@ class Measured:
         return figures | skipped
 
     def tables(self) -> dict[str, Any]:
-        """Give what is more than one number: confusion, calibration, groups."""
+        """Return the figures that are tables: confusion, calibration, groups."""
         found: dict[str, Any] = {}
         if self._classes is not None:
             found["confusion"] = self._classes.confusion()
@@ -159,7 +159,7 @@ class Measured:
 
 
 def _named(error: RowError, batch: Batch, rows: int) -> str:
-    """Say of which file and line a row is; there are so many rows up to the batch's last."""
+    """Return the message with a row's file and line; ``rows`` is the number of the batch's last."""
     if batch.where is None:
         return f"row {rows - len(batch) + error.row + 1}{error.what}"
     file, number, unit = batch.where(error.row)

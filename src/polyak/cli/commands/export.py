@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
         output = f"{options.model.removesuffix('.polyak')}.{options.to}"
     to = options.to or format_of(output)
     check_outputs({"export": output}, {"model": options.model})
-    with Interrupts():  # so that a file that is not complete is taken away
+    with Interrupts():  # removes an incomplete file
         if output != "-":
             check_writable(output)
         remarks = export(options.model, output, to)

@@ -82,7 +82,7 @@ def run(options: Namespace) -> int:
 
     model = LinearModel.load(options.model)
     with (
-        Interrupts(),  # so that a file that is not complete is taken away
+        Interrupts(),  # removes an incomplete file
         open_for(model, options.source, options, targets=False, gaps=True) as stream,
         _written(model, options, format) as write,
     ):
@@ -100,7 +100,7 @@ def run(options: Namespace) -> int:
 
 
 def _format(options: Namespace) -> str:
-    """Tell what to write: lines of text, or which table."""
+    """Return the format to write: "lines" of text, or that of a table."""
     from polyak.data.write.written_file import table_format
 
     try:
@@ -119,7 +119,7 @@ def _format(options: Namespace) -> str:
 
 
 def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any, Any]] | None:
-    """Give what finds the ends of intervals, if they are asked for."""
+    """Return the function that computes the ends of intervals, if they are asked for."""
     if not options.intervals:
         return None
     from polyak.model.intervals import (
@@ -142,7 +142,7 @@ def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any
 def _written(
     model: LinearModel, options: Namespace, format: str
 ) -> Iterator[Callable[[Batch], None]]:
-    """Open what is written, and give what writes a batch."""
+    """Open the output; yields the function that writes a batch."""
     from polyak.storage.container import check_writable
 
     if options.output != "-":

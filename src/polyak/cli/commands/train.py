@@ -124,7 +124,7 @@ def _add_data(parser: Parser) -> None:
         "--passes",
         type=positive,
         metavar="N",
-        help="passes over the data (default: 1; in memory as many as help)",
+        help="passes over the data (default: 1; in memory, until more do not help)",
     )
     data.add_argument(
         "--checkpoint",
@@ -276,7 +276,7 @@ def _train(job: Job, options: Namespace) -> Outcome:
 
 
 def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | None) -> int:
-    """Write the model, say what was learned, and give the exit code."""
+    """Write the model, print what was learned, and return the exit code."""
     from polyak.cli.output import print_figures
     from polyak.model.in_use import sparsified
     from polyak.training.loop import clear_checkpoints

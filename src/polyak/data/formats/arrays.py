@@ -27,7 +27,7 @@ PIECE_BYTES = 1 << 17
 
 
 ROWS_TO_TELL = 1000
-"""How many first rows of an array tell whether values are missing: as many as schemas look at."""
+"""First rows of an array that show whether values are missing; schemas look at the same."""
 
 
 def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
@@ -143,7 +143,7 @@ class ArrayReader:
         return bool(np.isnan(first).any())
 
     def fingerprint(self) -> str:
-        """Tell this data from other data: the shape, the first rows and the last."""
+        """Return a text that identifies this data: its shape, first rows and last rows."""
         import hashlib
 
         n = len(self._rows)
@@ -159,7 +159,7 @@ class ArrayReader:
         return digest.hexdigest()[:32]
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         if start is None:
             return Cursor(self._place | {"rows": 0})
         if start.get("format") != self.format or start["rows"] > len(self._rows):
@@ -192,7 +192,7 @@ class ArrayReader:
         return Pieces.apart([(at, min(at + step, n)) for at in range(0, n, step)], PIECE_BYTES)
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return about how many rows ``size`` bytes hold."""
         rows, n = self._rows, max(len(self._rows), 1)
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))

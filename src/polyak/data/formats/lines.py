@@ -49,7 +49,7 @@ class LineReader:
         self._seen = FeatureNames.of({})
 
     def names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, if they were to be remembered."""
+        """Return the names of hashed features seen so far, if they were to be collected."""
         if self._reader is None:
             return self._seen
         return self._seen.together(FeatureNames(*self._reader.names()))
@@ -64,11 +64,11 @@ class LineReader:
             self._seen, self._reader = self.names(), None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a text that identifies this data."""
         return fingerprint(self._files)
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         if start is None:
             position = {"format": self.format, "rows": 0, "file": 0, "offset": 0, "lines": 0}
             return Cursor(position | self.first)
@@ -117,7 +117,7 @@ class LineReader:
         return file.name, lines + self._line_of(row, each, last | here), "line"
 
     def _line_of(self, row: int, lines: list[bytes], at: Position) -> int:
-        """Say on which of some lines, from one, a row stands."""
+        """Return which of some lines, counted from 1, holds a row."""
         before, behind = 0, len(lines)  # the row is among the first `behind` lines
         while behind - before > 1:
             middle = (before + behind) // 2
@@ -233,7 +233,7 @@ class LineReader:
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:
-        """Say whether the files can be read from any byte on."""
+        """Whether the files can be read from any byte on."""
         from polyak.data.sources.line_pieces import are_plain
 
         return are_plain(self._files)
@@ -282,7 +282,7 @@ class LineReader:
             every.close()
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return about how many rows ``size`` bytes hold."""
         from polyak.data.sources.line_pieces import lines_in
 
         return lines_in(self._files, size)

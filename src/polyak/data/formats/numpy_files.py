@@ -40,7 +40,7 @@ def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader 
         mapped = _Mapped(path)
         X = mapped.array()
     except Exception as error:  # damaged bytes raise errors of many types in NumPy
-        raise DataError(f"{path} is not a sound .npy file: {error}") from error
+        raise DataError(f"{path} is not a valid .npy file: {error}") from error
     return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
 
 
@@ -127,7 +127,7 @@ class _Archive:
         try:
             self._archive = zipfile.ZipFile(path)
         except Exception as error:  # damaged bytes raise errors of many types in zipfile
-            raise DataError(f"{path} is not a sound .npz file: {error}") from error
+            raise DataError(f"{path} is not a valid .npz file: {error}") from error
         self._members = {
             member.filename.removesuffix(".npy"): member for member in self._archive.infolist()
         }
@@ -167,7 +167,7 @@ class _Archive:
 
     def damaged(self, name: str, error: object) -> DataError:
         """Return the error for a damaged array."""
-        return DataError(f"{self.path} is not a sound .npz file: its member {name}: {error}")
+        return DataError(f"{self.path} is not a valid .npz file: its member {name}: {error}")
 
     def stored(self) -> list[tuple[str, int, int, int]]:
         """Return name, begin, size and checksum of each member that is not compressed."""
@@ -278,11 +278,11 @@ def _sparse(archive: _Archive) -> Any:
         try:
             return as_rows(load_npz(archive.path))
         except Exception as error:  # damaged bytes raise errors of many types in scipy
-            raise DataError(f"{archive.path} is not a sound .npz file: {error}") from error
+            raise DataError(f"{archive.path} is not a valid .npz file: {error}") from error
     parts = {name: archive.array(name) for name in ("indptr", "indices", "data", "shape")}
     for name, part in parts.items():
         if part is None:
-            raise DataError(f"{archive.path} is not a sound .npz file: it has no {name}")
+            raise DataError(f"{archive.path} is not a valid .npz file: it has no {name}")
         if part.ndim != 1 or part.dtype.kind not in ("iufb" if name == "data" else "iu"):
             raise archive.damaged(name, f"it holds {part.dtype} of shape {part.shape}")
     indptr, indices, data, shape = parts.values()
@@ -299,7 +299,7 @@ def _load_targets(y: Any) -> Any:
     try:
         return np.load(y, mmap_mode="r")
     except Exception as error:  # damaged bytes raise errors of many types in NumPy
-        raise DataError(f"{os.fspath(y)} is not a sound .npy file: {error}") from error
+        raise DataError(f"{os.fspath(y)} is not a valid .npy file: {error}") from error
 
 
 def _only(files: Sequence[File | Pipe]) -> str:

@@ -32,7 +32,7 @@ class Format(NamedTuple):
     is_table : bool
         Whether it has columns with names.
     writer, written : str
-        What writes rows as such a file, and what is then in it; nothing if nobody does.
+        What writes rows as such a file, and what is then in it; empty if there is none.
     sink : str
         What writes tables of predictions.
     """
@@ -84,7 +84,7 @@ PREDICTED = {name: format for name, format in FORMATS.items() if format.sink}
 
 
 def format_named(path: str) -> str | None:
-    """Tell a format from a file's name, that of a compression aside; None if it does not show.
+    """Infer a format from a file's name without the suffix of a compression, or return None.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def load(named: str) -> Any:
 def format_of(files: Sequence[File | Pipe]) -> str:
     """Name the format of files from their names, or from how the first of the others begins.
 
-    Only of the first: the next may be a pipe that nobody writes to before this one is read.
+    Only of the first: the next may be a pipe that is not written to before this one is read.
     """
     names = [format_named(file.name) for file in files]
     found = {name for name in names if name is not None}
@@ -137,7 +137,7 @@ def format_of(files: Sequence[File | Pipe]) -> str:
 
 
 def _format_within(file: Any) -> str | None:
-    """Tell the format of a file, or of the one in an archive, whose name does not."""
+    """Infer the format of a file, or of the one in an archive, from its first bytes."""
     from polyak.data.formats.sniff import format_within
     from polyak.data.sources.first_bytes import first_bytes
 

@@ -17,7 +17,7 @@ _VW = re.compile(rb"[^|]*(^|\s)('\S+)?\|", re.DOTALL)
 
 
 def format_within(head: bytes) -> str | None:
-    r"""Tell a format from a file's first bytes; None if they do not show it.
+    r"""Infer a format from a file's first bytes; None if they do not show it.
 
     Examples
     --------

@@ -32,11 +32,11 @@ from polyak.model.features import Hashing
 from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
-from polyak.storage.name_limits import names_to_see
+from polyak.storage.feature_names import names_to_see
 
 
 def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
-    """Give the slot of a feature of VW text: its index in a model.
+    """Return the slot of a feature of VW text: its index in a model.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class VwReader(LineReader):
 
 
 def _tags(block: TextBlock) -> Any:
-    """Give the tags of rows as a column; a row without one has an empty tag."""
+    """Return the tags of rows as a column; a row without one has an empty tag."""
     pa = pyarrow()
     assert block.tags is not None
     tags = block.tags.decode(errors="replace").split("\n")[:-1]

@@ -32,7 +32,7 @@ def compression_of(name: str, head: bytes) -> str | None:
 
 
 def suffix_of(name: str) -> str:
-    """Give the suffix of a file's name in small letters; to import pathlib takes 4 ms.
+    """Return the suffix of a file's name in lower case; importing pathlib takes 4 ms.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def open_member(file: BinaryIO, name: str, member: str | None) -> BinaryIO:
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{name} is not a sound zip archive: {str(error).lower()}") from error
+        raise DataError(f"{name} is not a valid zip archive: {str(error).lower()}") from error
 
 
 def chosen_member(archive: Any, name: str, member: str | None) -> str:

@@ -11,7 +11,7 @@ ENOUGH = 1 << 14
 
 
 def first_bytes(file: Any, enough: int = ENOUGH) -> bytes:
-    """Give the first bytes of a file; those of a pipe will be read again."""
+    """Return the first bytes of a file; those of a pipe will be read again."""
     if getattr(file, "is_regular", False):
         opened = file.open()
         buffer = memoryview(bytearray(enough))

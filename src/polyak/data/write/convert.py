@@ -17,7 +17,7 @@ from polyak.rows.batch import Batch
 
 
 def format_of(path: str) -> str:
-    """Tell from a file's name what is to be written.
+    """Infer the format to write from a file's name.
 
     Examples
     --------

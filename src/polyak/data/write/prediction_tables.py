@@ -33,7 +33,7 @@ ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 def table_maker(
     model: LinearModel, what: What, bounds: Callable[[Any], tuple[Any, Any]] | None = None
 ) -> Callable[[Any, Any], Any]:
-    """Give a function from rows, and the columns kept of them or None, to a record batch.
+    """Return a function from rows, and the columns kept of them or None, to a record batch.
 
     ``bounds`` gives the ends of the intervals of rows, a column a value.
 

@@ -31,13 +31,13 @@ def with_empty_lines(lines: bytes, gaps: NDArray[np.int64] | None) -> bytes:
 
 
 def label_lists(model: LinearModel, rows: Any) -> list[str]:
-    """Give the labels of each row with commas between them, as text files have several."""
+    """Return the labels of each row, separated by commas as in text files."""
     words = np.array([label_text(label) for label in np.asarray(model.classes)], dtype=object)
     return [",".join(words[there]) for there in model.scores(rows) > 0]
 
 
 def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
-    r"""Give a function from rows to lines: labels (or values), scores, or probabilities.
+    r"""Return a function from rows to lines: labels (or values), scores, or probabilities.
 
     Several numbers a row are separated by spaces, in the order of the classes.
 

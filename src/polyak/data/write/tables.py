@@ -66,11 +66,11 @@ class ColumnReader:
         self._schema: Any = None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a text that identifies this data."""
         return self._source.fingerprint()
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         return Cursor({"format": self.format, "rows": 0})
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
@@ -92,7 +92,7 @@ class ColumnReader:
         return piece, table, sorted(bad, key=lambda line: line.line)
 
     def _alike(self, table: Any, piece: Piece) -> Any:
-        """Give every batch the types of the first."""
+        """Return the batch with the column types of the first batch."""
         self._schema = table.schema if self._schema is None else self._schema
         for mine, first in zip(table.schema, self._schema, strict=True):
             if mine.type != first.type:
