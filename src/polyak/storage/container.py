@@ -125,7 +125,7 @@ def _checksum(page: Page, arrays: Arrays) -> str:
     crc = zlib.crc32(text.encode(errors="backslashreplace"))
     for name, array in sorted(arrays.items()):
         crc = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), crc)
-        crc = zlib.crc32(array, crc)
+        crc = zlib.crc32(array.data, crc)
     return f"{crc:08x}"
 
 

@@ -263,7 +263,7 @@ class TrainingLoop:
             progress.bytes_read,
             progress.share,
             progress.bad_lines,
-            tuple(tuple(line) for line in progress.first_bad_lines),
+            tuple((bad.file, bad.line, bad.text, bad.reason) for bad in progress.first_bad_lines),
         )
         checkpoint = Checkpoint(
             self._learner,
