@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         expect_no_frames()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    if words[:1] == ["--debug"]:  # before the command it is for any; behind, commands know it
+    if words[:1] == ["--debug"]:  # after a command, its own parser reads it
         words = words[1:]
     with ending_in_a_sentence(debug):
         if words and words[0] in COMMANDS:

@@ -1,4 +1,4 @@
-"""Sources for a model that exists: read as the rows that it learned from were."""
+"""Open sources for an existing model, read as its training rows were."""
 
 from __future__ import annotations
 

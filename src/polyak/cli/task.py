@@ -1,4 +1,4 @@
-"""What there is to learn: classes or numbers, as the first targets show."""
+"""Choose between classification and regression by the first targets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def look_at_source(options: Namespace) -> TableLook | None:
     try:
         source: Any = options.source
         if read_once_only(source) is not None:
-            options.source = find_files(source)  # what was read of them is read again
+            options.source = find_files(source)  # their first bytes are kept and read again
             source = beginning(options.source[0])
         reading = read_options(options)
         with _opened(source, reading) as stream:

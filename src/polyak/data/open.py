@@ -1,4 +1,4 @@
-"""Rows from wherever they lie, a batch at a time, in bounded memory."""
+"""The entry point for reading: any source as a stream of batches, in bounded memory."""
 
 from __future__ import annotations
 

@@ -190,17 +190,9 @@ class ReadOptions:
 
     def what_counts(self) -> dict[str, Any]:
         """Return the options that change the rows of the same data, as JSON holds them."""
-        names = ("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer")
-        said = {
-            "dialect": self.dialect.said(),
-            "member": self.member,
-            # Not there if not wanted, as in checkpoints of before there was a choice.
-            "random_order": self.random_order,
-            "multilabel": self.multilabel,
-        }
-        said = {name: value for name, value in said.items() if value}
-        mine = {name: getattr(self, name) for name in names}
-        columns = asdict(self.columns)
-        if self.columns.exposure is None:
-            del columns["exposure"]
-        return mine | {"columns": columns} | said
+        names = (
+            *("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer"),
+            *("member", "random_order", "multilabel"),
+        )
+        own = {name: getattr(self, name) for name in names}
+        return own | {"columns": asdict(self.columns), "dialect": self.dialect.said()}

@@ -97,7 +97,7 @@ class Mixed(NamedTuple):
 
 @runtime_checkable
 class InPieces(Protocol):
-    """What a reader provides that can read in any order."""
+    """The protocol of a reader that can read in any order."""
 
     def can_read_pieces(self) -> bool:
         """Whether these files can be read in pieces."""
@@ -196,7 +196,7 @@ class RandomOrder:
         return here._replace(position=start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         at = cursor.position
         window, done, batches = at["window"], at["window_batches"], 0
         before = self._reader.begin(at["before"])
@@ -236,7 +236,7 @@ def mixed_windows(
         try:
             for window in windows:
                 yield window, list(islice(read, len(window.pieces)))
-            next(read, None)  # which finds fault with the whole, if there is any
+            next(read, None)  # raises the errors that show only at the end
         finally:
             read.close()
 

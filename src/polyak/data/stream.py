@@ -26,7 +26,7 @@ class NoRowsError(DataError):
 
 
 class Reader(Protocol):
-    """What a format provides; `Stream` adds what all formats share."""
+    """The protocol of a format's reader; `Stream` adds what all formats share."""
 
     format: str
     name: str

@@ -1,4 +1,4 @@
-"""What is exported: a model, and what is known of its features."""
+"""The input of an export: a model, and what is known about its features."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ExportInput:
 
 
 def export_input_of(source: Any) -> ExportInput:
-    """Take a model, a model file or a fitted estimator."""
+    """Return the input for a model, a model file or a fitted estimator."""
     model = LinearModel.of(source)
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")

@@ -229,7 +229,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if not os.access(target if os.path.exists(target) else folder, os.W_OK):
             raise OSError(errno.EACCES, "permission denied")
         if os.path.isfile(target) or not os.path.exists(target):
-            # Permissions do not tell everything, and some users have all: a page, to try.
+            # Permissions do not show everything (a full disk, the root user): write a page to try.
             part = part_of(target)
             try:
                 write_synced(part, bytes(4096))

@@ -1,4 +1,4 @@
-"""What features are called, by their index: three arrays, since there may be very many of them."""
+"""Names of features by their index, as three arrays, since there may be very many."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class FolderLock:
                 os.write(descriptor, str(os.getpid()).encode())
                 self._descriptor = descriptor
                 return True
-            os.close(descriptor)  # its holder took it away in between
+            os.close(descriptor)  # its holder removed it in between
 
     def release(self) -> None:
         """Release the lock."""
@@ -60,7 +60,7 @@ if sys.platform == "win32":  # pragma: no cover - tested on other systems
         import msvcrt
 
         try:
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond what others may want to read
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the text that others read
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
             os.lseek(descriptor, 0, os.SEEK_SET)
         except OSError:

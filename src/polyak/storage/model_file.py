@@ -68,7 +68,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(
     path: str | os.PathLike[str], features: type[Any], report: type[Any]
 ) -> dict[str, Any]:
-    """Read from a file what a `LinearModel` is made of, by the names of its fields.
+    """Return the fields of a `LinearModel` that was saved to a file.
 
     What is said of its features and of its training is made into the dataclasses given.
     `ModelFileError` says in one sentence why a file cannot be read.

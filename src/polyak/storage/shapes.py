@@ -1,4 +1,4 @@
-"""What a page of JSON has to look like: described in a few words, and checked whole.
+"""Descriptions of valid JSON pages, and their validation.
 
 A file's checksum shows that it is undamaged, not that its content makes sense. A description
 here is a function of a value and of what to call it; it raises `ValueError`, in a sentence, for

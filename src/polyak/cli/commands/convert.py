@@ -30,7 +30,7 @@ EPILOG = "\n".join(
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser("convert", "Convert data to a file that can be read fast.", epilog=EPILOG)
     add_source(parser)
     parser.add_argument("output", metavar="FILE", help=f"file to write: {suffixes_of(WRITTEN)}")
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.cli.output import print_figures
     from polyak.cli.progress.counting import counting
     from polyak.data.write.convert import convert, format_of
@@ -102,7 +102,7 @@ def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> S
         try:
             stream = write(targets=True)
         except DataError:
-            pass  # the source has no targets; if it was something else, it will be told now
+            pass  # without targets; any other error is raised below
         else:
             if not stream.rows_without_target:
                 return stream

@@ -22,7 +22,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "evaluate", "Compare the predictions of a model with known targets.", epilog=EXAMPLE
     )
@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel
 
@@ -87,7 +87,7 @@ class Measured:
         self._groups: dict[str, Evaluation] = {}
 
     def read(self, source: Any, options: Namespace) -> dict[str, Any]:
-        """Take all rows of a source, and give what is one number each."""
+        """Read all rows of a source, and return the figures that are one number each."""
         from polyak.cli.source import open_for
         from polyak.errors import DataError, RowError
 

@@ -18,7 +18,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "export",
         "Write a model for other programs, or its weights as a table.",
@@ -36,7 +36,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.exports import export, format_of
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts

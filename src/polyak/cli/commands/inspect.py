@@ -23,7 +23,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "inspect", "Show a model: its settings and its largest weights.", epilog=EXAMPLE
     )
@@ -53,7 +53,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.cli.output import print_figures, print_json, print_table
     from polyak.cli.race import candidates_table
     from polyak.model.coefficients import coefficients

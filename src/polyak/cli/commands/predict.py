@@ -25,7 +25,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "predict", "Predict labels, scores or probabilities, one line per row.", epilog=EXAMPLE
     )
@@ -72,7 +72,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
     format = _format(options)
     from polyak.cli.source import open_for

@@ -45,7 +45,7 @@ RECIPE_OPTIONS = (
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser("train", "Learn a linear model from files, tables or streams.", epilog=EXAMPLE)
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="model file to write")
     parser.add_argument(
@@ -177,7 +177,7 @@ def _add_order(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     _check_files(options)
     from polyak.cli.task import look_at_source
     from polyak.storage.container import check_writable

@@ -6,7 +6,7 @@ from polyak.cli.options.arguments import Parser, positive
 
 
 def add_engine(parser: Parser) -> None:
-    """Add them."""
+    """Add the options."""
     engine = parser.add_rare_group("several machines or processes")
     engine.add_argument("--engine", choices=("dask",), help="learn on the workers of a cluster")
     engine.add_argument(

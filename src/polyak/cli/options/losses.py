@@ -51,7 +51,7 @@ def add_loss_parameters(parser: Parser) -> None:
 
 
 def chosen_loss(options: Namespace) -> str:
-    """Write the loss down, with its parameter; refuse one that another loss has."""
+    """Return the loss as text with its parameter; raise ValueError for another loss's parameter."""
     from polyak.losses import DEFAULT_LOSS, LOSSES, get_loss, loss_text
 
     name = get_loss(options.loss or DEFAULT_LOSS).name

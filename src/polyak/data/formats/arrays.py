@@ -136,7 +136,7 @@ class ArrayReader:
         return self._cursor(start["rows"])
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         n = len(self._rows)
         self.file.begin()
         try:
@@ -167,7 +167,7 @@ class ArrayReader:
         return max(1, size * n // (8 * max(stored, 1)))
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other."""
+        """Yield the rows of windows, one window after the other."""
         return mixed_windows(self._read_spans, windows, cursor, self._threads)
 
     def _read_spans(
@@ -216,7 +216,7 @@ class ArrayReader:
             _aligned(values, self._float(values)),
             self._width,
         )
-        # A damaged file must not lead the core astray.
+        # The core trusts these; a damaged file must not make it read out of bounds.
         if np.any(np.diff(rows.indptr) < 0) or len(rows.indices) != last - first:
             raise DataError(f"{self.name} is damaged: its indptr does not fit its indices")
         if len(indices) and not (indices.min() >= 0 and indices.max() < self._width):
@@ -243,12 +243,12 @@ class ArrayReader:
 
 
 def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
-    # What is mapped from the middle of a file may begin at any byte.
+    # An array mapped from the middle of a file may begin at any byte.
     return np.require(array, dtype or array.dtype.newbyteorder("="), ["ALIGNED", "C_CONTIGUOUS"])
 
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:
-    """Refuse what cannot be learned from; ``begin`` is the number of the first row."""
+    """Raise DataError for rows that cannot be learned from; ``begin`` is the first row's number."""
     rows = batch.rows
     if isinstance(rows, SparseRows):
         bad = _first_not_finite(rows.values)
@@ -280,7 +280,7 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
 
 def _first_not_finite(numbers: NDArray[Any]) -> int | None:
     with np.errstate(over="ignore", invalid="ignore"):
-        # One sum instead of a test for each; it may be infinite without any of them being so.
+        # One sum is faster than a test of each value; it may overflow though all are finite.
         if np.isfinite(np.sum(numbers)):
             return None
         finite = np.isfinite(numbers)

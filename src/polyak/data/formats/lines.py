@@ -1,4 +1,4 @@
-"""Rows that stand one a line: what the readers of all such text share."""
+"""Text with one row per line: what the readers of all such formats share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LineReader:
         self._files = files
         self._options = options
         self._float64 = _is_float64(options.dtype)
-        self._reader: TextReader | None = None  # that of the core, while it reads
+        self._reader: TextReader | None = None  # of the core, while it reads
         self._seen = FeatureNames.of({})
 
     def names(self) -> FeatureNames:
@@ -77,7 +77,7 @@ class LineReader:
         return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         blocks = self._blocks(cursor.position)
         while True:
             try:
@@ -134,7 +134,7 @@ class LineReader:
         """Have blocks parsed ahead, from a position on."""
         file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
         bytes_before = sum(file.size or 0 for file in self._files[:file])
-        # The core is given names as UTF-8, which not every name of a file is.
+        # The core takes names as UTF-8, and not every file name is valid UTF-8.
         plain = all(
             isinstance(file, File) and file.is_plain() and is_utf8(file.name)
             for file in self._files

@@ -1,4 +1,4 @@
-"""The formats there are: their names and suffixes, who opens and who writes them.
+"""The registry of formats: their names and suffixes, and the functions that open and write them.
 
 A new one is an entry here and a module of its own. Openers and writers are named, and imported when
 they are asked for: so reading one format never waits for the libraries of another, and what a
@@ -146,7 +146,7 @@ def _format_within(file: Any) -> str | None:
 
 
 def _refuse_columns(format: str, options: ReadOptions) -> None:
-    """Refuse what would do nothing: rows without columns have none to choose from."""
+    """Raise DataError for options about columns, which these rows do not have."""
     columns = options.columns
     names = (
         *("target", "positive", "weight", "exposure"),
@@ -160,7 +160,7 @@ def _refuse_columns(format: str, options: ReadOptions) -> None:
 
 
 def _refuse_dialect(format: str, options: ReadOptions) -> None:
-    """Refuse to be told how text is written where there is none like it."""
+    """Raise DataError for options about text that the format does not have."""
     used = {"csv": _CSV, "tsv": _CSV, "jsonl": ("encoding", "missing", "dates")}
     for name in _said(options):
         if name not in used.get(format, ("missing", "dates")):

@@ -1,4 +1,4 @@
-"""The format of a file whose name does not tell: from how it begins."""
+"""The format of a file by its first bytes, where its name does not show it."""
 
 from __future__ import annotations
 

@@ -77,14 +77,14 @@ class VwReader(LineReader):
             self.first["unseen"] = self._named
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         last = cursor
         for batch, last in super().read(cursor):
             yield batch, last
         self._check_end(last)
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other."""
+        """Yield the rows of windows, one window after the other."""
         for mixed in super().read_windows(windows, cursor):
             cursor = mixed.cursor
             yield mixed

@@ -27,6 +27,6 @@ def first_bytes(file: Any, enough: int = ENOUGH) -> bytes:
     try:
         while len(found) < enough and (more := stream.read(1024)):
             found += more
-    except Exception:  # cut short, as it is bound to be, or damaged, as the reading will tell
+    except Exception:  # it is cut short here; damage is reported when it is read
         return found
     return found

@@ -50,7 +50,9 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     b'0.5 0.5\n'
     """
     if what == "proba":
-        model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
+        model.proba_from_scores(
+            np.zeros((1, len(model.intercept)))
+        )  # raises at once if it has none
         return lambda rows: print_lines(model.predict_proba(rows))
     if what == "scores":
         return _scored(model, None)

@@ -54,12 +54,12 @@ class ColumnReader:
         self.n_features: int | None = 0
         self._threads = options.number_of_threads()
         sample = self._source.sample()
-        # What is to be read as words must not be taken for numbers on the way: 007 is not 7.
+        # Columns to be read as words must not become numbers on the way: 007 is not 7.
         words = dict.fromkeys((*options.columns.categorical, *options.columns.text), "string")
         text = self._source if format in ("csv", "tsv") else None
         self._missing = options.dialect.missing
         written = find_written(sample, options.columns, options.dialect, self.name, text)
-        # Truths stay words, which are found in every format: the target may be one of them.
+        # Booleans stay words, since the target may be one of them.
         written = {name: how for name, how in written.items() if how not in TRUTHS}
         self._plain = Plain(written, options.skip_bad_lines)
         self._source.plan(words | dict.fromkeys(written, "string"), sample.column_names)
@@ -74,7 +74,7 @@ class ColumnReader:
         return Cursor({"format": self.format, "rows": 0})
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         pieces = self._source.pieces({})
         for piece, table, bad in ordered_map(self._parse, pieces, self._threads):
             rows, all_bad = cursor.rows + len(table), (*cursor.first_bad_lines, *bad)[:10]
