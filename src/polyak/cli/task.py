@@ -120,7 +120,7 @@ def _opened(source: Any, reading: ReadOptions) -> Stream:
 
 def beginning(file: Any) -> Any:
     """Return the first whole lines of a pipe as a file of their own."""
-    from polyak.data.sources.first_bytes import first_bytes
+    from polyak.data.sources.compression import first_bytes
 
     text = first_bytes(file, 1 << 16)
     head = io.BytesIO(text[: text.rfind(b"\n") + 1] or text)

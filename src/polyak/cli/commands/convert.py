@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_json, add_source
 from polyak.cli.options.columns import add_columns, read_options
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
 
 if TYPE_CHECKING:

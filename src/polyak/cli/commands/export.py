@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 
 FORMATS = ("onnx", "skops", "csv", "tsv", "txt")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model, add_source
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 from polyak.data.formats.registry import PREDICTED, suffixes_of
 from polyak.data.text import SCORED_BYTES
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_model, add_reading
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook

@@ -20,10 +20,14 @@ from polyak.cli.options.arguments import (
 )
 from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
-from polyak.cli.options.engine import add_engine
-from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
-from polyak.cli.options.penalty import add_penalty
-from polyak.cli.outputs import check_folder_is_no_source, check_outputs
+from polyak.cli.options.learning import (
+    add_engine,
+    add_loss,
+    add_loss_parameters,
+    add_penalty,
+    chosen_loss,
+)
+from polyak.cli.overwriting import check_folder_is_no_source, check_outputs
 from polyak.data.text import BLOCK_BYTES
 
 if TYPE_CHECKING:

@@ -139,7 +139,7 @@ def format_of(files: Sequence[File | Pipe]) -> str:
 def _format_within(file: Any) -> str | None:
     """Infer the format of a file, or of the one in an archive, from its first bytes."""
     from polyak.data.formats.sniff import format_within
-    from polyak.data.sources.first_bytes import first_bytes
+    from polyak.data.sources.compression import first_bytes
 
     member = getattr(file, "member_name", lambda: None)()
     return (member and format_named(member)) or format_within(first_bytes(file))

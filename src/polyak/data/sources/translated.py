@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from polyak._core import json_objects
+from polyak.data.sources.compression import first_bytes
 from polyak.data.sources.files import File, Opened, Pipe, read_past
-from polyak.data.sources.first_bytes import first_bytes
 from polyak.errors import DataError
 
 Translate = Callable[[bytes, bool], bytes]

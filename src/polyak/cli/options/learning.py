@@ -1,12 +1,13 @@
-"""Which loss to learn with, and its parameter."""
+"""The options of `train` about learning: the loss, the penalty, and several machines."""
 
 from __future__ import annotations
 
+import argparse
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from polyak.cli.options.arguments import Parser, number_or_auto
+from polyak.cli.options.arguments import Parser, number_or_auto, positive
 
 
 class LossNames:
@@ -68,3 +69,60 @@ def chosen_loss(options: Namespace) -> str:
                 f"--quantile takes numbers between 0 and 1, not {options.quantile!r}"
             ) from error
     return loss_text(name, **given)
+
+
+def add_penalty(parser: Parser) -> None:
+    """Add the options for the penalty and the sign of the weights."""
+    how = parser.add_rare_group("penalty")
+    how.add_argument(
+        "--penalty",
+        choices=("l2", "l1", "elasticnet", "none"),
+        help="l1 and elasticnet make weights exactly zero; none: no penalty (default: l2)",
+    )
+    how.add_argument(
+        "--l1-ratio",
+        type=_share,
+        metavar="R",
+        help="share of L1 in the penalty elasticnet (default: 0.5)",
+    )
+    how.add_argument(
+        "--non-negative",
+        action="store_true",
+        help="let no weight be below zero",
+    )
+    how.add_argument(
+        "--sparsify",
+        action="store_true",
+        help="exports of the model have only the features whose weights are not zero",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return share
+
+
+def add_engine(parser: Parser) -> None:
+    """Add the options for several machines or processes."""
+    engine = parser.add_rare_group("several machines or processes")
+    engine.add_argument("--engine", choices=("dask",), help="learn on the workers of a cluster")
+    engine.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of the cluster, such as tcp://host:8786"
+    )
+    engine.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="number of local workers to start (default: one per processor)",
+    )
+    engine.add_argument(
+        "--rounds",
+        type=positive,
+        metavar="N",
+        help="how often the workers' models are averaged (default: chosen from the data)",
+    )
