@@ -97,7 +97,7 @@ asan: .venv-asan/.installed
 tsan: .venv-tsan/.installed
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="suppressions=fuzz/tsan.txt exitcode=66" \
 	  .venv-tsan/bin/python -m pytest -p no:cacheprovider --capture=no tests/core/bank/test_threads.py \
-	  tests/estimators/test_while_learning.py tests/data/test_readahead.py tests/data/test_head_start.py
+	  tests/estimators/test_while_learning.py tests/data/test_readahead.py tests/data/test_text_files.py
 .venv-tsan/.installed: $(CORE)
 	test -d .venv-tsan || python3 -m venv .venv-tsan
 	.venv-tsan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,3 +19,12 @@ def _commands_hear_signals() -> None:
     """Let commands hear Ctrl-C even if the tests run in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """Return the folder with the real data sets."""
+    folder = os.environ.get("POLYAK_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("POLYAK_DATA does not name a folder with the real data sets")
+    return Path(folder)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -34,11 +33,3 @@ def sgd_model_file(folder: Path, train_file: Path) -> Path:
     path = folder / "sgd.polyak"
     polyak("train", train_file, "--model", path, "-q", "--recipe", "sgd")
     return path
-
-
-@pytest.fixture
-def real_data() -> Path:
-    folder = os.environ.get("POLYAK_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("POLYAK_DATA does not name a folder with the real data sets")
-    return Path(folder)

@@ -55,8 +55,3 @@ def test_help_is_in_plain_words(command):
     rare = "--help-all" in help_of(command, "--help")
     shown = re.sub(r"\s+", " ", help_of(command, "--help-all" if rare else "--help"))
     assert [words for words in QUAINT if re.search(rf"\b{words}\b", shown)] == []
-
-
-def test_completion_knows_the_options_that_help_does_not_show():
-    for shell in ("bash", "zsh", "fish"):
-        assert "delimiter" in polyak("completion", shell).stdout

@@ -1,9 +1,8 @@
-"""``polyak predict``, ``evaluate``, ``inspect``, ``demo`` and ``completion``."""
+"""``polyak predict``, ``evaluate``, ``inspect`` and ``--debug``."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -145,24 +144,6 @@ class TestInspect:
         model.save(tmp_path / "m")
         last = polyak("inspect", tmp_path / "m").stdout.splitlines()[-2:]
         assert [line.split() for line in last] == [["1", "b", "-3"], ["1", "a", "+1"]]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
-def test_completion(shell: str, tmp_path: Path) -> None:
-    script = polyak("completion", shell).stdout
-    assert "checkpoint-every" in script
-    if shell in ("bash", "zsh", "fish") and shutil.which(shell):
-        subprocess.run([shell, "-n"], input=script, text=True, check=True)
-    if shell == "bash" and shutil.which("bash"):
-        ask = script
-        for words in ("polyak train --los", 'polyak train --loss ""', "polyak pre"):
-            last = len(words.split()) - 1
-            ask += f"\nCOMP_WORDS=({words}) COMP_CWORD={last}; _shtab_polyak"
-            ask += '; echo "${COMPREPLY[@]}"'
-        done = subprocess.run(["bash"], input=ask, text=True, capture_output=True, check=True)
-        option, losses, command = done.stdout.split("\n")[:3]
-        assert (option, command) == ("--loss", "predict")
-        assert {"log_loss", "squared_error", "quantile"} <= set(losses.split())
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])

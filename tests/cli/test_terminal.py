@@ -55,10 +55,6 @@ def test_inspect(model_file: Path) -> None:
     assert re.search(r"feature +weight", shown)
 
 
-def test_completion() -> None:
-    assert "-F _shtab_polyak polyak" in on_terminal("completion", "bash")
-
-
 def test_an_error_is_one_sentence(tmp_path: Path) -> None:
     shown = on_terminal("train", tmp_path / "none.svm", "--model", tmp_path / "m", code=1)
     assert shown.strip() == (

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.cli.commands.train import _job, parser
 from polyak.data.open import open_stream
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import Rate
+from polyak.training.job import MEMORY, Job
 
 
 @pytest.mark.parametrize("recipe", ["paper", "auto"])
@@ -288,3 +291,14 @@ def test_only_a_process_of_its_own_collects_rarely(train_file: Path, tmp_path: P
             [sys.executable, "-c", f"{code}{call}"], check=True, capture_output=True, text=True
         )
         assert done.stdout.splitlines()[-1] == as_it_was
+
+
+def test_defaults_are_those_of_python() -> None:
+    """The command, the estimators and `Job` learn alike unless an option says otherwise."""
+    job = _job(parser().parse_args(["rows.svm", "-m", "m"]))
+    assert job.recipe == Recipe()
+    assert (job.order, job.memory, job.passes) == (Job(source="x").order, MEMORY, None)
+    for estimator in (ASGDClassifier, ASGDRegressor):
+        for name, value in estimator().get_params().items():
+            if name in Recipe.__slots__ and not (name == "loss" and estimator is ASGDRegressor):
+                assert value == getattr(Recipe(), name), (estimator, name)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyak._core import PADDING, line_places, take_spans
-from polyak.data.head_start import svmlight_text
+from polyak.data.text import svmlight_text
 
 TEXT = b"1 1:1\n\n-1 2:2 3:3\r\n1 # nothing\n"
 

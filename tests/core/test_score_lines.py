@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyak._core import print_lines, score_lines, score_rows
-from polyak.data.head_start import svmlight_text
+from polyak.data.text import svmlight_text
 
 RANDOM = np.random.default_rng(0)
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +20,3 @@ def write(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write
-
-
-@pytest.fixture
-def real_data() -> Path:
-    folder = os.environ.get("POLYAK_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("POLYAK_DATA does not name a folder with the real data sets")
-    return Path(folder)

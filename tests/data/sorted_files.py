@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polyak.data.open import open_stream
-
 pa = pytest.importorskip("pyarrow")
 ROWS = 3000
 
@@ -102,14 +100,6 @@ def packed(path: Path) -> Path:
     return path
 
 
-def row_file(path: Path) -> Path:
-    from polyak.data.write.convert import convert
-
-    with open_stream(svmlight(path.with_suffix(".svm")), warn_if_sorted=False) as stream:
-        convert(stream, str(path))
-    return path
-
-
 def zipped(path: Path) -> Path:
     path.write_bytes(gzip.compress(svmlight(path.with_suffix(".svm")).read_bytes()))
     return path
@@ -127,7 +117,6 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "a.npy": npy,
     "a.npz": npz,
     "packed.npz": packed,
-    "rows.parquet": row_file,
     "a.svm.gz": zipped,
 }
 every_file = pytest.mark.parametrize("name", FILES)
@@ -135,7 +124,7 @@ every_file = pytest.mark.parametrize("name", FILES)
 
 def made(name: str, folder: Path) -> tuple[Path, dict[str, Any]]:
     path = FILES[name](folder / name)
-    is_table = name not in ("a.svm", "a.vw", "a.npy", "a.npz", "packed.npz", "rows.parquet")
+    is_table = name not in ("a.svm", "a.vw", "a.npy", "a.npz", "packed.npz")
     choices: dict[str, Any] = {"target": "target"} if is_table and "svm" not in name else {}
     if name == "a.npy":
         choices["y"] = arrays()[1]

@@ -21,7 +21,7 @@ from polyak.rows.sparse import SparseRows
 from polyak.training.job import Job
 from polyak.training.loop import train
 
-RECIPE = Recipe(recipe="paper")
+RECIPE = Recipe(recipe="paper", loss="squared_hinge")
 
 
 def make_bank(**more):
@@ -92,7 +92,7 @@ def test_relying_on_it_changes_nothing(text, tmp_path):
     path = tmp_path / f"rows.{name}"
     path.write_text(lines)
     reading = ReadOptions(format=name, block_bytes=1 << 14)
-    job = Job(source=str(path), recipe=RECIPE, reading=reading)
+    job = Job(source=str(path), recipe=RECIPE, reading=reading, order="as-is")
     trained = train(job).model
     learner = Learner(RECIPE)
     for batch in batches(text):
@@ -203,7 +203,7 @@ def test_arrays_are_looked_through_in_training_too():
     y = np.where(np.random.default_rng(0).random(3000) < 0.5, 1, -1)
     X.data[-1] = np.inf
     with pytest.raises(ValueError, match="row 2999: a value is not finite"):
-        train(Job(source=(X, y), recipe=RECIPE))
+        train(Job(source=(X, y), recipe=RECIPE, order="as-is"))
 
 
 def test_targets_and_weights_are_checked_even_of_rows_that_are_believed():

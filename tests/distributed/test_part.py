@@ -68,7 +68,7 @@ class TestTasks:
         """Without a race, a chain of shards learns what one pass over the rows does."""
         result = run(files[:1], how(recipe="paper"), chains=1, rounds=1)
         X, y = rows(40_000, 0)
-        whole = Learner(Recipe(loss="log_loss"))
+        whole = Learner(Recipe(loss="log_loss", recipe="paper"))
         whole.learn(X[:30_000], y[:30_000])
         test = rows(20_000, 1)
         assert result.learner.rows_seen == 30_000

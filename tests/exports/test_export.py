@@ -27,7 +27,7 @@ def test_takes_a_file_and_an_estimator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["m.pmml", "m", "m.gz"])
 def test_an_unknown_ending(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"does not tell the format by its end \(.onnx, .skops"):
+    with pytest.raises(ValueError, match=r"from its suffix \(.onnx, .skops"):
         export(MODEL, tmp_path / name)
     with pytest.raises(ValueError, match="no export to 'pmml'; there are onnx"):
         export(MODEL, tmp_path / name, to="pmml")
@@ -56,16 +56,15 @@ def test_a_model_of_one_class(tmp_path: Path) -> None:
         export(model, tmp_path / "m.csv")
 
 
-def test_text_exports_import_neither_onnx_nor_scikit_learn(tmp_path: Path) -> None:
+def test_a_table_imports_neither_onnx_nor_scikit_learn(tmp_path: Path) -> None:
     MODEL.save(tmp_path / "m.polyak")
     program = (
         "import sys; from polyak.exports import export; export(sys.argv[1], sys.argv[2]);"
         "print(*{'onnx', 'sklearn', 'skops', 'pyarrow', 'scipy'} & sys.modules.keys())"
     )
-    for name in ("m.csv", "m.liblinear"):
-        command = [sys.executable, "-c", program, tmp_path / "m.polyak", tmp_path / name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == ""
+    command = [sys.executable, "-c", program, tmp_path / "m.polyak", tmp_path / "m.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("format", ["onnx", "skops"])

@@ -51,12 +51,3 @@ def test_a_skops_file_predicts_the_same(loss: str, tmp_path: Path):
 def test_scikit_learn_has_no_several_quantiles():
     with pytest.raises(ValueError, match="no model of several quantiles that do not cross"):
         to_sklearn(SEVERAL)
-
-
-def test_liblinear_is_told_what_it_does_not_know(tmp_path: Path):
-    said = export(ONE["huber(1.5)"], tmp_path / "m.liblinear")
-    assert said == ["LIBLINEAR has no huber: it predicts the same, as L2R_L2LOSS_SVR"]
-    assert export(ONE["epsilon_insensitive(0.1)"], tmp_path / "m.liblinear") == []
-    assert "L2R_L1LOSS_SVR_DUAL" in (tmp_path / "m.liblinear").read_text()
-    with pytest.raises(ValueError, match="LIBLINEAR has no log link, which the loss poisson needs"):
-        export(ONE["poisson"], tmp_path / "m.liblinear")

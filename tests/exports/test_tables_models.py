@@ -161,7 +161,7 @@ def test_the_table_of_weights_is_per_unit(tmp_path: Path) -> None:
     assert weights["age"] == float(made.weights[0, 0]) / 12.0
 
 
-@pytest.mark.parametrize("format", ["onnx", "skops", "liblinear"])
+@pytest.mark.parametrize("format", ["onnx", "skops"])
 def test_hashed_models_take_rows_and_say_so(format: str, tmp_path: Path) -> None:
     made = model(HASHED, "log_loss", np.array([0, 1]), 1)
     assert any(

@@ -83,7 +83,7 @@ def test_one_class_is_refused(model):
 
 
 def test_one_class_in_the_learner():
-    learner = Learner(Recipe(recipe="auto"))
+    learner = Learner(Recipe(recipe="auto", loss="squared_hinge"))
     with pytest.raises(DataError, match="first 1000 rows are all of class 1"):
         learner.learn(np.ones((1000, 2)), np.ones(1000))
 

@@ -150,7 +150,10 @@ def test_learners_with_different_centres_can_be_merged(from_one):
 
 def test_what_nothing_could_undo_is_not_shifted():
     X, y = years(2000)
-    for recipe in (Recipe(recipe="paper"), Recipe(recipe="sgd", fit_intercept=False)):
+    for recipe in (
+        Recipe(recipe="paper", loss="squared_hinge"),
+        Recipe(recipe="sgd", fit_intercept=False, loss="squared_hinge"),
+    ):
         learner = Learner(recipe)
         learner.learn(X, y > 0)
         assert learner.race is not None

@@ -118,10 +118,10 @@ def test_what_is_said_of_it_counts_rows_whatever_the_batches() -> None:
 def test_a_row_of_weight_zero_is_not_there() -> None:
     X, y, *_ = problem(6, 3, 2, since=3000)
     weights = np.where(y == 2, 0.0, 1.0)
-    learner = Learner(Recipe(loss="log_loss"))
+    learner = Learner(Recipe(loss="log_loss", recipe="paper"))
     learner.learn(X, y, weights)
     there = weights > 0
-    other = Learner(Recipe(loss="log_loss"))
+    other = Learner(Recipe(loss="log_loss", recipe="paper"))
     other.learn(X[there], y[there], weights[there])
     np.testing.assert_array_equal(learner.model().weights, other.model().weights)
     assert learner.classes is not None
@@ -146,7 +146,7 @@ def test_after_an_error_it_is_as_before_the_batch() -> None:
 
 def test_classes_that_were_given_stay_as_they_are() -> None:
     X, y, *_ = problem(8, 3, 2, since=2000)
-    learner = Learner(Recipe(loss="log_loss"), classes=np.array([0, 1]))
+    learner = Learner(Recipe(loss="log_loss", recipe="paper"), classes=np.array([0, 1]))
     with pytest.raises(RowError, match="has the label 2, which is not among 0, 1"):
         learner.learn(X, y)
 

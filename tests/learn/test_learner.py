@@ -39,12 +39,12 @@ def problem(kind: str, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 RECIPES = {
-    "two": Recipe(),
+    "two": Recipe(loss="squared_hinge", recipe="paper"),
     "dense": Recipe(loss="log_loss", recipe="auto"),
-    "names": Recipe(recipe="auto"),
+    "names": Recipe(recipe="auto", loss="squared_hinge"),
     "values": Recipe(loss="squared_error", recipe="auto"),
-    "outputs": Recipe(loss="squared_error", average=100),
-    "weighted": Recipe(loss="hinge", precondition=0.5, step="implicit"),
+    "outputs": Recipe(loss="squared_error", average=100, recipe="paper"),
+    "weighted": Recipe(loss="hinge", precondition=0.5, step="implicit", recipe="paper"),
 }
 
 
@@ -100,7 +100,7 @@ class TestAgain:
     @pytest.mark.parametrize("recipe", ["paper", "auto"])
     def test_known_rows_teach_but_prove_nothing(self, recipe: str) -> None:
         X, y, _ = problem("two")
-        learner = Learner(Recipe(recipe=recipe))
+        learner = Learner(Recipe(recipe=recipe, loss="squared_hinge"))
         learner.learn(X, y)
         before = learner.report()
         for _ in range(3):
@@ -238,9 +238,11 @@ def test_two_classes_are_told_apart_in_any_order_and_type(classes, dtype):
     X = rng.normal(size=(3000, 3))
     which = (X[:, 0] > 0).astype(int)
     labels = np.array(classes, dtype=dtype)[which]
-    learner = Learner(Recipe(), classes=np.array(classes))
+    learner = Learner(Recipe(loss="squared_hinge", recipe="paper"), classes=np.array(classes))
     learner.learn(X, labels)
-    as_words = Learner(Recipe(), classes=np.array(["first", "second"]))
+    as_words = Learner(
+        Recipe(loss="squared_hinge", recipe="paper"), classes=np.array(["first", "second"])
+    )
     as_words.learn(X, np.array(["first", "second"])[which])
     np.testing.assert_array_equal(learner.model().weights, as_words.model().weights)
     for stranger in (3, np.nan) if dtype is not int else (3,):

@@ -61,15 +61,15 @@ def test_numbers_too_large_to_be_squared_give_no_answer():
 def test_a_learner_keeps_it_through_everything():
     X = rows_of(3000, np.geomspace(1.0, 1e-2, 12))
     y = np.where(X @ np.ones(12) > 0, 1, -1)
-    whole = Learner(Recipe())
+    whole = Learner(Recipe(loss="squared_hinge", recipe="paper"))
     whole.learn(X, y)
-    split = Learner(Recipe())
+    split = Learner(Recipe(loss="squared_hinge", recipe="paper"))
     for part in np.array_split(np.arange(3000), 17):
         split.learn(sp.csr_matrix(X[part]), y[part])
         split = Learner.from_state(*split.state())
     needed = whole.model().report.rows_needed
     assert needed.rows > 1
     assert split.model().report.rows_needed == needed
-    late = Learner(Recipe())
+    late = Learner(Recipe(loss="squared_hinge", recipe="paper"))
     late.merge([whole])
     assert late.model().report.rows_needed == needed

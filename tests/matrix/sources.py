@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 from collections.abc import Callable
@@ -18,9 +17,6 @@ import pyarrow as pa
 import zstandard
 from pyarrow import feather, parquet
 from scipy import sparse
-
-from polyak.data.open import open_stream
-from polyak.data.write.convert import convert
 
 ROWS = 5000
 CITIES = ("Rome", "Oslo", "Lima", "Cairo", "Quito")
@@ -156,16 +152,10 @@ def _arrow(path: Path, some: tuple[Row, ...], packing: str) -> None:
     feather.write_feather(table, path, chunksize=400, compression=packing or "uncompressed")
 
 
-def _row_parquet(path: Path, some: tuple[Row, ...], packing: str) -> None:
-    with open_stream(io.BytesIO(_svmlight(some)), warn_if_sorted=False) as stream:
-        convert(stream, str(path))
-
-
 BINARY: dict[str, tuple[Callable[[Path, tuple[Row, ...], str], None], tuple[str, ...]]] = {
     "npz": (_npz, ("", "deflate")),
     "parquet": (_parquet, ("", "zstd")),
     "arrow": (_arrow, ("", "lz4")),
-    "rows.parquet": (_row_parquet, ("",)),
 }
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 

@@ -52,7 +52,7 @@ def reference(
 
 def is_promised(source: Source, way: str) -> bool:
     """Tell whether the way leads to the same file: rows made of a table forget its columns."""
-    return not (source.is_table and way == "converted-npz")
+    return way != ("converted-npz" if source.is_table else "converted-parquet")
 
 
 def keeps_names(source: Source, way: str) -> bool:

@@ -52,7 +52,7 @@ def model_of_table(path, target: str):
     frame["kind"] = SEVERAL[frame[["a", "b", "c"]].to_numpy().argmax(axis=1)]
     frame.loc[::5, "c"] = np.nan
     frame.drop(columns="price" if target == "kind" else "kind").to_csv(path, index=False)
-    recipe = Recipe(loss="log_loss" if target == "kind" else "squared_error")
+    recipe = Recipe(loss="log_loss" if target == "kind" else "squared_error", recipe="paper")
     reading = ReadOptions(columns=Columns(target=target))
     job = Job(source=str(path), recipe=recipe, reading=reading, order="auto", check=True)
     return train(job).model

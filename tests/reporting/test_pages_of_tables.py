@@ -119,7 +119,7 @@ def test_columns_are_listed_as_they_were_read(price_page):
 
 
 def test_a_model_that_was_not_looked_at_lists_its_columns_too(folder):
-    outcome = train(Job(source=str(folder / "flowers.csv"), reading=reading("kind")))
+    outcome = train(Job(source=str(folder / "flowers.csv"), reading=reading("kind"), order="as-is"))
     text = text_of(section(polyak.report(outcome.model), "Columns"))
     assert "a number b number c number kind target" in text
 
@@ -164,7 +164,7 @@ def test_the_confusion_matrix_counts_rows_predicted_before_they_were_learned(kin
 
 def test_what_is_compared_for_the_page_leaves_the_model_as_it_is(folder):
     for table, target in (("houses.csv", "price"), ("flowers.csv", "kind")):
-        recipe = Recipe(loss="squared_error" if target == "price" else "log_loss")
+        recipe = Recipe(loss="squared_error" if target == "price" else "log_loss", recipe="paper")
         how = {"source": str(folder / table), "reading": reading(target), "order": "auto"}
         how["recipe"] = recipe
         plain, checked = (train(Job(**how, check=check)).model for check in (False, True))
@@ -297,7 +297,10 @@ def test_a_page_is_small_and_needs_nothing_else(price_page, kind_page, bought_pa
 
 def test_spreads_survive_a_checkpoint(tmp_path):
     X = np.random.default_rng(0).normal(size=(3000, 5)) * [1, 2, 3, 4, 5]
-    whole, half = Learner(Recipe(loss="squared_error")), Learner(Recipe(loss="squared_error"))
+    whole, half = (
+        Learner(Recipe(loss="squared_error", recipe="paper")),
+        Learner(Recipe(loss="squared_error", recipe="paper")),
+    )
     whole.learn(X, X.sum(axis=1))
     half.learn(X[:1500], X[:1500].sum(axis=1))
     half = Learner.from_state(*half.state())

@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from polyak.storage.container import Arrays, Page, unpack
 
 NEWEST = 99
@@ -72,10 +74,10 @@ def rewritten(data: bytes, kind: str, count: int) -> Iterator[tuple[Page, Arrays
         if others and chance.random() < 0.3:
             name = chance.choice(sorted(others))
             array = others[name]
+            with np.errstate(invalid="ignore"):  # of values that are not finite
+                odd = (array.astype("int64"), array * 0 - 1)
             others[name] = chance.choice(
-                (array[:-1], array[..., :1], array.ravel(), array.astype("int64"), array * 0 - 1)
-                if array.ndim
-                else (array,)
+                (array[:-1], array[..., :1], array.ravel(), *odd) if array.ndim else (array,)
             )
             if chance.random() < 0.2:
                 del others[name]

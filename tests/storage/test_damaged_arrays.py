@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import resource
-import struct
 import subprocess
 import sys
 import warnings
@@ -106,7 +105,7 @@ def test_a_flipped_bit_in_a_member_is_found_by_its_checksum(
     data = bytearray(path.read_bytes())
     data[member.header_offset + member.compress_size - 100] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataError, match=r"d\.npz is not a sound \.npz file: its member X: ") as got:
+    with pytest.raises(DataError, match=r"d\.npz is not a valid \.npz file: its member X: ") as got:
         read_all(path, batch_rows=64)
     if save is np.savez_compressed:
         assert got.value.__cause__ is not None
@@ -172,44 +171,13 @@ def run_with_memory(code: str, *arguments: str, room: int) -> subprocess.Complet
     )
 
 
-@pytest.mark.slow
-def test_compressed_rows_are_unpacked_as_they_are_read(tmp_path: Path) -> None:
-    # 1.6 GB of zeros and of fives in 4 MB of file, read with the memory of a few batches.
-    path = tmp_path / "d.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value, width in ("X", 0.0, 200), ("y", 5.0, 0):
-            header = io.BytesIO()
-            shape = (1_000_000, width) if width else (1_000_000,)
-            np.lib.format.write_array_header_1_0(
-                header, {"descr": "<f8", "fortran_order": False, "shape": shape}
-            )
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                member.write(header.getvalue())
-                block = struct.pack("<d", value) * 10_000 * max(width, 1)
-                for _ in range(100):
-                    member.write(block)
-    code = (
-        "import sys, resource; from polyak.data.open import open_stream\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "stream = open_stream(sys.argv[1]); rows = len(next(stream)); before = peak()\n"
-        "for batch in stream: rows += len(batch)\n"
-        "assert set(batch.targets) == {5.0}\n"
-        "print(rows, peak() - before)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    rows, grown = map(int, done.stdout.split())
-    assert rows == 1_000_000
-    assert grown * (1 if sys.platform == "darwin" else 1024) < 60e6
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the memory there is")
 @pytest.mark.slow
-def test_columns_that_do_not_fit_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
+def test_compressed_arrays_that_do_not_fit_are_refused(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "d.npz"
-    np.savez_compressed(path, X=np.zeros((10_000_000, 40), order="F"), y=np.zeros(1))
+    np.savez_compressed(path, X=np.zeros((10_000_000, 40)), y=np.zeros(1))
     code = (
         "import sys; from polyak.data.open import open_stream\n"
         "try: open_stream(sys.argv[1])\n"

@@ -30,7 +30,7 @@ from polyak.model.training_report import (
 )
 from polyak.rows.sparse import dense_as_sparse
 from polyak.storage.container import read_file, write_file
-from polyak.storage.model_file import FORMAT, KIND, LABELS_FORMAT
+from polyak.storage.model_file import FORMAT, KIND
 from polyak.storage.sandwich import Sandwich
 
 RANDOM = np.random.default_rng(0)
@@ -215,7 +215,7 @@ class TestRefused:
     def test_newer(self, tmp_path: Path) -> None:
         MODELS["two classes"].save(tmp_path / "m")
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
-        write_file(tmp_path / "m", page | {"format": LABELS_FORMAT + 1}, arrays)
+        write_file(tmp_path / "m", page | {"format": FORMAT + 1}, arrays)
         self.refused(tmp_path / "m", "a newer polyak can read it")
 
     def test_cut_short(self, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ class TestRefused:
         ("changes", "words"),
         [
             ({"loss": "cubic"}, "cubic"),
-            ({"loss": ["log_loss"]}, "not a sound model"),
+            ({"loss": ["log_loss"]}, "not a valid model"),
             ({"loss": "squared_error"}, "do not fit each other"),
             ({"classes": None}, "do not fit each other"),
             ({"classes": {"type": "<U3", "values": ["a", "b", "c"]}}, "3 classes but 1 outputs"),
@@ -238,7 +238,7 @@ class TestRefused:
             ({"classes": {"type": "V8", "values": [1, 2]}}, "cannot be of type"),
             ({"features": {"count": 7}}, "20 weights for 7 features"),
             ({"features": {"count": -1}}, "features"),
-            ({"features": {}}, "not a sound model"),
+            ({"features": {}}, "not a valid model"),
             ({"features": {"count": 20, "first_id": 2}}, "first_id is 2, not a whole number from"),
             ({"features": {"count": 20, "first_id": 1, "bits": 5}}, "not several of them"),
             ({"features": {"count": 20, "names": {"x": "y"}}}, "'x' where a number should be"),
@@ -283,7 +283,7 @@ class TestRefused:
         page, arrays = read_file(tmp_path / "m", KIND, FORMAT)
         kept = {name: a for name, a in (arrays | changes).items() if a is not None}
         write_file(tmp_path / "m", page, kept)
-        self.refused(tmp_path / "m", "is not a sound model")
+        self.refused(tmp_path / "m", "is not a valid model")
 
     @pytest.mark.parametrize(
         ("count", "words"),

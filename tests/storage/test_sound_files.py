@@ -45,14 +45,14 @@ def table(folder: Path) -> Path:
 def job(kind: str, folder: Path) -> Job:
     from polyak.data.options import Columns, ReadOptions
 
-    more: dict[str, Any] = {"checkpoint": str(folder), "every_rows": 1}
+    more: dict[str, Any] = {"checkpoint": str(folder), "every_rows": 1, "order": "as-is"}
     log = Recipe(loss="log_loss", recipe="auto", alpha=1e-5, decay=0.1)
     if kind == "two classes":
-        return Job(source=(X, UP), recipe=Recipe(), **more)
+        return Job(source=(X, UP), recipe=Recipe(loss="squared_hinge", recipe="paper"), **more)
     if kind == "three classes":
         return Job(source=(X, THREE), recipe=log, classes=np.array(["a", "b", "c"]), **more)
     if kind == "numbers":
-        paper = Recipe(loss="squared_error", average=100)
+        paper = Recipe(loss="squared_error", average=100, recipe="paper")
         six = ReadOptions(n_features=6)
         return Job(source=(X, X @ np.arange(6.0)), recipe=paper, reading=six, **more)
     if kind == "newton, three classes":
@@ -62,7 +62,11 @@ def job(kind: str, folder: Path) -> Job:
         newton = Recipe(loss="squared_error", recipe="auto")
         return Job(source=(X, X @ np.arange(6.0)), recipe=newton, **more)
     if kind == "intervals":
-        return Job(source=(X, UP), recipe=Recipe(recipe="auto", intervals=True), **more)
+        return Job(
+            source=(X, UP),
+            recipe=Recipe(recipe="auto", intervals=True, loss="squared_hinge"),
+            **more,
+        )
     if kind == "first rows":
         return Job(source=(X[:300], UP[:300]), recipe=log, **more)
     if kind == "sparse first rows":

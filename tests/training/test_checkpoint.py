@@ -19,10 +19,19 @@ from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.storage.container import read_file, write_file
-from polyak.training.checkpoint import FORMAT, KIND, NEWEST, PREVIOUS, Checkpoint, CheckpointFolder
+from polyak.training.checkpoint import (
+    FORMAT,
+    KIND,
+    NEWEST,
+    PREVIOUS,
+    Checkpoint,
+    CheckpointFolder,
+    RunCounts,
+)
 from polyak.training.job import Job
 from polyak.training.loop import clear_checkpoints, train
 
+COUNTS = RunCounts(1, 3, 4000, 0.5, 1, (("a.svm", 7, "1 x", "no number"),))
 OPTIONS = {"alpha": "auto", "passes": 1}
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(3000, 10))
@@ -30,14 +39,14 @@ Y = np.where(X[:, 0] > 0, "up", "down")
 
 
 def learner(rows: int, **recipe: Any) -> Learner:
-    made = Learner(Recipe(**recipe))
+    made = Learner(Recipe(**{"loss": "squared_hinge", "recipe": "paper"} | recipe))
     made.learn(X[:rows], Y[:rows])
     return made
 
 
 def save(folder: Path, rows: int, **recipe: Any) -> None:
     CheckpointFolder(folder).save(
-        Checkpoint(learner(rows, **recipe), "data", OPTIONS, {"rows": rows}, 0, {"bad_lines": 2})
+        Checkpoint(learner(rows, **recipe), "data", OPTIONS, {"rows": rows}, 0, COUNTS)
     )
 
 
@@ -47,7 +56,7 @@ def test_round_trip(tmp_path: Path, rows: int) -> None:
     found = CheckpointFolder(tmp_path / "new folder").load("data", OPTIONS)
     assert found is not None
     assert found.position == {"rows": rows}
-    assert found.counts == {"bad_lines": 2}
+    assert found.counts == COUNTS
     assert found.learner.rows_seen == rows
     for going_on in (found.learner, whole := learner(rows)):
         going_on.learn(X[rows:], Y[rows:])
@@ -63,7 +72,7 @@ def test_classes_that_are_learned_together_go_on(tmp_path: Path, rows: int) -> N
         made.learn(X[:rows], labels[:rows])
         return made
 
-    CheckpointFolder(tmp_path).save(Checkpoint(fresh(), "data", OPTIONS, {"rows": rows}, 0, {}))
+    CheckpointFolder(tmp_path).save(Checkpoint(fresh(), "data", OPTIONS, {"rows": rows}, 0, COUNTS))
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)
     assert found is not None
     for going_on in (found.learner, whole := fresh()):
@@ -79,10 +88,11 @@ def test_early_rows_that_are_watched_go_with_it(tmp_path: Path, words: bool) -> 
     score = X[:, 0] + np.linspace(-3, 3, len(X))
     y = np.where(score > 0, "up", "down") if words else score
     made = Learner(
-        Recipe(loss="log_loss" if words else "squared_error"), watch=OrderWatch("shuffle")
+        Recipe(loss="log_loss" if words else "squared_error", recipe="paper"),
+        watch=OrderWatch("shuffle"),
     )
     made.learn(csr_matrix(X[:1500]) if words else X[:1500], y[:1500])
-    CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, {}))
+    CheckpointFolder(tmp_path).save(Checkpoint(made, "data", OPTIONS, {"rows": 1500}, 0, COUNTS))
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)
     assert found is not None
     for one in (made, found.learner):
@@ -184,8 +194,8 @@ class TestRefused:
 
 class TestTraining:
     def test_goes_on_where_it_was_interrupted(self, tmp_path: Path) -> None:
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_rows=1)
-        whole = train(Job(source=(X, Y))).model
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_rows=1, order="as-is")
+        whole = train(Job(source=(X, Y), order="as-is")).model
 
         def stop(progress: Any) -> None:
             if progress.rows > 2000:
@@ -205,10 +215,10 @@ class TestTraining:
         assert train(job).progress.rows_before == 0
 
     def test_every_so_many_seconds(self, tmp_path: Path) -> None:
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=1000)
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=1000, order="as-is")
         assert train(job).progress.checkpoints == 1  # the one in the end
         clear_checkpoints(job)
-        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=0)
+        job = Job(source=(X, Y), checkpoint=str(tmp_path), every_seconds=0, order="as-is")
         assert train(job).progress.checkpoints == 3
 
 

@@ -59,7 +59,14 @@ def test_a_file_sorted_by_class_is_learned_as_a_shuffled_one(
         path = tmp_path / f"{name}.svm"
         path.write_text("\n".join(order) + "\n")
         reading = ReadOptions(random_order=name == "sorted")
-        outcome = train(Job(source=str(path), recipe=Recipe(loss="log_loss"), reading=reading))
+        outcome = train(
+            Job(
+                source=str(path),
+                recipe=Recipe(loss="log_loss", recipe="paper"),
+                reading=reading,
+                order="as-is",
+            )
+        )
         assert outcome.model is not None
         evaluation = Evaluation(outcome.model)
         with open_stream(held_out, n_features=8) as stream:
@@ -78,6 +85,7 @@ def run(source: Path, model: Path, checkpoints: Path | None) -> None:
             reading=ReadOptions(random_order=True),
             checkpoint=None if checkpoints is None else str(checkpoints),
             every_rows=50,
+            order="as-is",
         )
     )
     assert outcome.model is not None

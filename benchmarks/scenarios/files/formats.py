@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.cache import cached
 from benchmarks.contestant import Job
 from benchmarks.runner import ROOT, Contest, Contestant, Figures, Result, job
-from benchmarks.scenarios.files.commands import MODELS, POLYAK, files, train_ours, train_vw
+from benchmarks.scenarios.files.commands import MODELS, files, train_ours, train_vw
 
 OURS = "ours, gz"
 
@@ -30,7 +30,6 @@ def contests(name: str, quick: bool) -> list[Contest]:
         "ours, text": train,
         OURS: beside(".svm.gz"),
         "ours, npz": beside(".npz"),
-        "ours, Parquet": beside(".parquet"),
     }
     return [
         Contest(
@@ -69,13 +68,9 @@ def make_files(train: str) -> Job:
         with np.load(path) as parts:
             np.savez(path, **parts, y=y)
 
-    def convert(path: Path) -> None:
-        subprocess.run([POLYAK, "convert", train, str(path), "--quiet"], check=True)
-
     def work() -> None:
         cached(f"{text.stem}.svm.gz", lambda path: compress(text, path))
         cached(f"{text.stem}.vw.gz", lambda path: compress(text.with_suffix(".vw"), path))
         cached(f"{text.stem}.npz", arrays)
-        cached(f"{text.stem}.parquet", convert)
 
     return work, dict

@@ -95,7 +95,7 @@ def _outcome(result: Result) -> Outcome:
 
 
 def words(progress: Progress) -> str:
-    """Say how far a distributed run has come.
+    """Return a line with the progress of a distributed run.
 
     Examples
     --------

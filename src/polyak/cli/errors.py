@@ -1,4 +1,4 @@
-"""What goes wrong, in one sentence, and the exit code that goes with it."""
+"""Errors as one sentence, and their exit codes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
 
 class UsageError(Exception):
-    """The arguments make no sense; the message says which and why."""
+    """The arguments are not valid; the message names them and the reason."""
 
 
 _parser: ArgumentParser | None = None
 
 
 def advise_options_of(parser: ArgumentParser) -> None:
-    """Let messages advise the options of this command."""
+    """Let messages name the options of this command."""
     global _parser
     _parser = parser
 
@@ -50,7 +50,7 @@ def ending_in_a_sentence(debug: bool) -> Iterator[None]:
         raise
     except BaseException as error:
         _let_go_of_output()
-        if isinstance(error, BrokenPipeError):  # whoever read our output has left, and knows
+        if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
             sys.exit(FAILED)
         if debug:
             raise

@@ -1,4 +1,4 @@
-"""Results on the screen or for machines."""
+"""Print results for people or as JSON."""
 
 from __future__ import annotations
 

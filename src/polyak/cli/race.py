@@ -32,7 +32,7 @@ def winner(report: TrainingReport) -> dict[str, Any] | None:
 
 
 def winner_words(report: TrainingReport) -> dict[str, str]:
-    """Say which candidate won, and against how many.
+    """Return which candidate won, and among how many candidates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sources for a model that exists: read as the rows that it learned from were."""
+"""Open sources for an existing model, read as its training rows were."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from polyak.cli.options.columns import read_options
-from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
 from polyak.data.stream import Stream
@@ -23,14 +22,12 @@ def open_for(
     *,
     targets: bool = True,
     gaps: bool = False,
-    begun: HeadStart | None = None,
 ) -> Stream:
     """Open a source whose features mean what they meant in training.
 
     A file need not show whether its ids begin at 0 or 1, so the model remembers; and what a
     table's columns mean, and into how many slots names were hashed. Without ``targets`` no row is
-    left out for want of one; with ``gaps`` batches say where bad lines stood; what was ``begun`` is
-    gone on with.
+    left out for want of one; with ``gaps`` batches say where bad lines stood.
     """
     features = model.features
     reading = read_options(options)
@@ -50,7 +47,6 @@ def open_for(
         n_features=None,  # that of the training set, where a test follows it
         shuffle_buffer=0,
         warn_if_sorted=False,
-        begun=begun,
     )
     if stream.hashing is not None and stream.hashing != hashing:
         stream.close()

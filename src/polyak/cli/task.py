@@ -1,4 +1,4 @@
-"""What there is to learn: classes or numbers, as the first targets show."""
+"""Choose between classification and regression by the first targets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 
 def task_of(targets: NDArray[Any]) -> Task:
-    """Tell classes from numbers: words, booleans and few whole numbers are classes.
+    """Choose the loss: words, booleans and few different whole numbers are classes.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def task_of(targets: NDArray[Any]) -> Task:
 
 
 def look_at_source(options: Namespace) -> TableLook | None:
-    """Say how a table's columns are read, and choose the loss that the target asks for.
+    """Print how a table's columns are read, and choose the loss that fits the target.
 
-    Gives what there was to say of a table. Where the source cannot be read, whoever reads all of
-    it will say why.
+    Return the summary of the columns of a table. A source that cannot be read is no error here:
+    training reads all of it, and raises the error.
     """
     silent = options.quiet or options.json
     if options.loss is not None and silent and not options.report:
@@ -82,7 +82,7 @@ def look_at_source(options: Namespace) -> TableLook | None:
     try:
         source: Any = options.source
         if read_once_only(source) is not None:
-            options.source = find_files(source)  # what was read of them is read again
+            options.source = find_files(source)  # their first bytes are kept and read again
             source = beginning(options.source[0])
         reading = read_options(options)
         with _opened(source, reading) as stream:
@@ -119,10 +119,10 @@ def _opened(source: Any, reading: ReadOptions) -> Stream:
 
 
 def beginning(file: Any) -> Any:
-    """Give the first whole lines of what can be read once, as a file of their own."""
-    from polyak.data.sources.first_bytes import first_bytes
+    """Return the first whole lines of a pipe as a file of their own."""
+    from polyak.data.sources.compression import first_bytes
 
     text = first_bytes(file, 1 << 16)
-    begun = io.BytesIO(text[: text.rfind(b"\n") + 1] or text)
-    begun.name = file.name
-    return begun
+    head = io.BytesIO(text[: text.rfind(b"\n") + 1] or text)
+    head.name = file.name
+    return head

@@ -16,7 +16,7 @@ WORDS = {"interactions": many(many(word(), least=2)), "drop": many(word())}
 
 
 def origin_of(stream: Stream) -> dict[str, Any]:
-    """Say where the ids of a source began, and how its names were hashed.
+    """Return where the ids of a source began, and how its names were hashed.
 
     Where ids begin may show only in the first batch, so that has to be read before.
     """
@@ -30,7 +30,7 @@ def origin_of(stream: Stream) -> dict[str, Any]:
 
 
 def hashing_of(origin: dict[str, Any]) -> Hashing | None:
-    """Say how names were hashed, where the rows are made of such."""
+    """Return how names were hashed, if the rows were made of names."""
     if "hashed_bits" not in origin:
         return None
     crossed = tuple(tuple(names) for names in origin.get("interactions", ()))
@@ -38,12 +38,12 @@ def hashing_of(origin: dict[str, Any]) -> Hashing | None:
 
 
 def to_text(origin: dict[str, Any]) -> str:
-    """Spell an origin for a file."""
+    """Return an origin as text for a file."""
     return json.dumps(origin)
 
 
 def from_text(text: str | bytes) -> dict[str, Any]:
-    """Undo `to_text`; what is not such a text raises ValueError.
+    """Undo `to_text`; raise ValueError for any other text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows from wherever they lie, a batch at a time, in bounded memory."""
+"""The entry point for reading: any source as a stream of batches, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from polyak.data.find import find_files, names_files
 from polyak.data.formats.registry import open_files
-from polyak.data.head_start import HeadStart
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.random_order import in_random_order
@@ -21,7 +20,6 @@ def open_stream(
     target: str | None = None,
     start: Position | None = None,
     seed: int = 0,
-    begun: HeadStart | None = None,
     **choices: Any,
 ) -> Stream:
     r"""Open files or arrays as a stream of batches; a DataError names the file and the line.
@@ -42,8 +40,6 @@ def open_stream(
         The ``position`` of an earlier stream of the same source and options, to go on from there.
     seed : int
         Begins the shuffling.
-    begun : HeadStart, optional
-        What has been read of the source already: gone on with, if it was begun as it is opened.
     **choices
         Options by their names, such as ``format="vw"``, where they are not as in ``options``.
 
@@ -59,19 +55,16 @@ def open_stream(
     options = replace(options or ReadOptions(), **choices)
     if target is not None:
         options = replace(options, columns=replace(options.columns, target=target))
-    reader, buffer = _open(source, options, begun), options.shuffle_buffer
+    reader, buffer = _open(source, options), options.shuffle_buffer
     if options.random_order:
         reader, buffer = in_random_order(reader, options)
     warn = options.warn_if_sorted
     return Stream(reader, shuffle_buffer=buffer, seed=seed, start=start, warn_if_sorted=warn)
 
 
-def _open(source: Any, options: ReadOptions, begun: HeadStart | None) -> Reader:
+def _open(source: Any, options: ReadOptions) -> Reader:
     if names_files(source):
-        reader = open_files(find_files(source), options)
-        if begun is not None:
-            _hand_over(begun, reader)
-        return reader
+        return open_files(find_files(source), options)
     from polyak.data.tables.frames import columns_of, is_frame, open_frame
 
     if is_frame(source):
@@ -83,12 +76,3 @@ def _open(source: Any, options: ReadOptions, begun: HeadStart | None) -> Reader:
     from polyak.data.formats.open_arrays import open_arrays
 
     return open_arrays(source, options)
-
-
-def _hand_over(begun: HeadStart, reader: Reader) -> None:
-    from polyak.data.formats.lines import LineReader
-
-    if isinstance(reader, LineReader):
-        reader.begun = begun
-    else:
-        begun.end()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import DTypeLike
 
-from polyak.data.head_start import BLOCK_BYTES, LONGEST_LINE
+from polyak.data.text import BLOCK_BYTES, LONGEST_LINE
 from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
-from polyak.storage.name_limits import MOST_NAMES
+from polyak.storage.feature_names import MOST_NAMES
 
 if TYPE_CHECKING:
     from polyak.model.features import Hashing
@@ -89,7 +89,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How to read: made once, and passed whole to whoever opens a source.
+    """How to read: made once, and passed whole to all that open a source.
 
     Attributes
     ----------
@@ -134,11 +134,11 @@ class ReadOptions:
     gaps : bool
         Say in ``Batch.gaps`` where such lines stood, be it in a batch without rows.
     threads : int, optional
-        How many threads read and parse ahead; by default as many as there are processors, up to
+        How many threads read and parse ahead; by default the number of processors, up to
         four. With 0, what asks for a batch reads it itself. The batches are the same for any
         number.
     shuffle_buffer : int
-        Shuffle rows within a buffer of as many; for files that are sorted.
+        Shuffle rows within a buffer of this size; for files that are sorted.
     random_order : bool
         Read pieces from all over the files in a random order, and shuffle the rows of many pieces
         together; for files that are sorted and do not fit into memory. What cannot be read in
@@ -183,24 +183,16 @@ class ReadOptions:
         return number_of_threads(self.threads)
 
     def whole_dialect(self) -> Dialect:
-        """Give what was said about text: here, and else to whoever found the schema."""
+        """Return the dialect of text: that given here, else that of the schema."""
         if self.schema is None:
             return self.dialect
         return replace(self.schema.dialect, **self.dialect.said())
 
     def what_counts(self) -> dict[str, Any]:
-        """Give what changes the rows of the same data, as JSON holds it: not how fast they come."""
-        names = ("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer")
-        said = {
-            "dialect": self.dialect.said(),
-            "member": self.member,
-            # Not there if not wanted, as in checkpoints of before there was a choice.
-            "random_order": self.random_order,
-            "multilabel": self.multilabel,
-        }
-        said = {name: value for name, value in said.items() if value}
-        mine = {name: getattr(self, name) for name in names}
-        columns = asdict(self.columns)
-        if self.columns.exposure is None:
-            del columns["exposure"]
-        return mine | {"columns": columns} | said
+        """Return the options that change the rows of the same data, as JSON holds them."""
+        names = (
+            *("format", "n_features", "zero_based", "skip_bad_lines", "shuffle_buffer"),
+            *("member", "random_order", "multilabel"),
+        )
+        own = {name: getattr(self, name) for name in names}
+        return own | {"columns": asdict(self.columns), "dialect": self.dialect.said()}

@@ -32,7 +32,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def at(cls, position: Position) -> Self:
-        """Stand where an earlier reading did, and know what it had counted."""
+        """Return the cursor of an earlier position, with its counts."""
         read, bad = position.get("bytes_read", 0), position.get("bad_lines", 0)
         first = tuple(BadLine(*line) for line in position.get("first_bad_lines", ()))
         return cls(position, position["rows"], read, bad, first)

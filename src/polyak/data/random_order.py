@@ -63,13 +63,13 @@ class Pieces:
     def apart(
         cls, pieces: Sequence[Any], size: int, head: Sequence[Any] = (), *, is_table: bool = False
     ) -> Pieces:
-        """Have pieces of so many bytes that have nothing to do with each other."""
+        """Return pieces of ``size`` bytes that are independent of each other."""
         in_window = max(1, (TABLE_WINDOW_BYTES if is_table else WINDOW_BYTES) // size)
         return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head)
 
     @classmethod
     def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:
-        """Have units of pieces of so many bytes, of which so many are read at the same time."""
+        """Return units of pieces, some of which are read at the same time."""
         borders = np.cumsum([0, *map(len, units)])
         every = list(chain.from_iterable(units))
         return cls(every, borders, max(strata, TABLE_WINDOW_BYTES // size), strata)
@@ -83,7 +83,7 @@ class Window(NamedTuple):
     seed: int
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Give the order of its rows, or lines."""
+        """Return the order of its rows, or lines."""
         return random_permutation(n, np.random.PCG64([self.seed, self.number]))
 
 
@@ -97,10 +97,10 @@ class Mixed(NamedTuple):
 
 @runtime_checkable
 class InPieces(Protocol):
-    """What a reader provides that can read in any order."""
+    """The protocol of a reader that can read in any order."""
 
     def can_read_pieces(self) -> bool:
-        """Say whether these files can be read so."""
+        """Whether these files can be read in pieces."""
 
     def pieces(self) -> Pieces:
         """Cut the source into pieces, in the same way every time."""
@@ -110,7 +110,7 @@ class InPieces(Protocol):
 
 
 def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
-    """Give a reader of the same rows in a random order; or how many rows of it to shuffle.
+    """Return a reader of the same rows in random order, and the size of the shuffle buffer.
 
     What cannot be read in pieces, nor says how many of its rows fit into a window, such as a pipe,
     comes as it is.
@@ -153,7 +153,7 @@ class Windows(Sequence[Window]):
 
 
 def _deal(pieces: Pieces, seed: int) -> list[array[int]]:
-    """Give the numbers of the pieces of every window."""
+    """Return the numbers of the pieces of every window."""
     borders = pieces.borders
     number_of_units = len(borders) - 1
     strata = max(1, min(number_of_units, pieces.strata))
@@ -182,7 +182,7 @@ class RandomOrder:
         return getattr(self._reader, name)
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         if start is None:
             begin: Cursor = self._reader.begin(None)
             return self._at(begin, 0, 0, begin)
@@ -196,7 +196,7 @@ class RandomOrder:
         return here._replace(position=start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         at = cursor.position
         window, done, batches = at["window"], at["window_batches"], 0
         before = self._reader.begin(at["before"])
@@ -236,7 +236,7 @@ def mixed_windows(
         try:
             for window in windows:
                 yield window, list(islice(read, len(window.pieces)))
-            next(read, None)  # which finds fault with the whole, if there is any
+            next(read, None)  # raises the errors that show only at the end
         finally:
             read.close()
 

@@ -80,7 +80,7 @@ def _permuted(batches: list[Batch], random: np.random.PCG64) -> Batch:
 
 
 def random_permutation(n: int, random: np.random.PCG64) -> NDArray[np.int64]:
-    """Give the first numbers in a random order."""
+    """Return the first numbers in random order."""
     # Sorting raw random numbers: unlike Generator.permutation, the same in every NumPy.
     return np.argsort(random.random_raw(n))
 
@@ -107,7 +107,7 @@ def joined(batches: list[Batch], order: NDArray[np.int64]) -> Batch:
 
 
 def part_of(batch: Batch, begin: int, end: int) -> Batch:
-    """Give some rows of a batch, without copying any."""
+    """Return some rows of a batch, without copying."""
     part, where = slice(begin, end), batch.where
     return Batch(
         batch.rows[part],
@@ -119,7 +119,7 @@ def part_of(batch: Batch, begin: int, end: int) -> Batch:
 
 
 def _all_weights(batches: list[Batch]) -> list[NDArray[Any] | None]:
-    """Give the weights of all rows, should some have any: those without count once."""
+    """Return the weights of all rows, if any has one; the others have weight 1."""
     if all(batch.weights is None for batch in batches):
         return []
     return [np.ones(len(b)) if b.weights is None else b.weights for b in batches]

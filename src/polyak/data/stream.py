@@ -26,7 +26,7 @@ class NoRowsError(DataError):
 
 
 class Reader(Protocol):
-    """What a format provides; `Stream` adds what all formats share."""
+    """The protocol of a format's reader; `Stream` adds what all formats share."""
 
     format: str
     name: str
@@ -34,10 +34,10 @@ class Reader(Protocol):
     n_features: int | None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a text that identifies this data."""
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins: at the source's beginning, or at a position."""
+        """Return the cursor of the source's beginning, or of a position."""
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Read on from a cursor; a batch may be empty."""
@@ -98,7 +98,7 @@ class Stream:
     def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
         """Begin elsewhere, as long as no batch was asked for.
 
-        Whoever has to look at a source to know where to go on must not open it again to do so: a
+        To look at a source before it is known where to resume, do not open it twice: a
         pipe would have moved on.
         """
         reader, size = self._reader, self._shuffle_buffer
@@ -152,7 +152,7 @@ class Stream:
 
     @property
     def fingerprint(self) -> str:
-        """Tells this data from other data: sizes and first bytes, neither names nor dates."""
+        """What identifies this data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
 
     def read_as(self, schema: Schema, dtype: DTypeLike) -> None:
@@ -166,7 +166,7 @@ class Stream:
         return None if look is None else look()
 
     def names(self) -> FeatureNames:
-        """Give the names of hashed features, by their index, if they were to be remembered."""
+        """Return the names of hashed features, by their index, if they were to be collected."""
         names = getattr(self._reader, "names", None)
         return FeatureNames.of({}) if names is None else names()
 
@@ -188,7 +188,7 @@ class Stream:
         return batch
 
     def _left_out(self) -> str:
-        """Say what there is instead of rows."""
+        """Return the error for a source without rows."""
         left_out = []
         if self.rows_without_target:
             left_out.append(f"{self.rows_without_target} without a target")
@@ -217,7 +217,7 @@ class Stream:
                 warnings.warn(
                     f"the rows of {self._reader.name} seem to be sorted by class, and one pass "
                     "over sorted rows learns poorly: shuffle the file, or read it with "
-                    "shuffle_buffer=100000 or as many rows as memory allows",
+                    "shuffle_buffer=100000 or as large as memory allows",
                     UserWarning,
                     stacklevel=3,
                 )

@@ -43,8 +43,7 @@ from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
 from polyak.rows.sparse import as_rows
-from polyak.storage.feature_names import FeatureNames
-from polyak.storage.name_limits import MOST_NAMES
+from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import Known
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
 

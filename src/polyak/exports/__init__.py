@@ -1,4 +1,4 @@
-"""Models for other programs: one module a format, and one door."""
+"""Models for other programs: one module per format, and `export`, their entry point."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from polyak.exports.export_input import export_input_of
 FORMATS = {
     "onnx": "an ONNX graph: labels, probabilities and scores from dense rows",
     "skops": "a scikit-learn estimator in a file that runs no code when it is loaded",
-    "liblinear": "LIBLINEAR's model format",
     "csv": "a table of the weights, one line per feature and class, for other programs",
     "tsv": "the same, with tabs",
     "txt": "the same, to look at",
 }
-SUFFIXES = {f".{name}": name for name in FORMATS} | {".model": "liblinear"}
+SUFFIXES = {f".{name}": name for name in FORMATS}
 TABLES = ("csv", "tsv", "txt")
 _HOMES = {"skops": "sklearn_estimator"}
 
@@ -30,30 +29,24 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
     source : LinearModel, fitted estimator, or the path of a model file
     path : path
         The file to write; ``-`` is standard output, for the formats that are text.
-    to : {"onnx", "skops", "liblinear", "csv", "tsv", "txt"}, optional
+    to : {"onnx", "skops", "csv", "tsv", "txt"}, optional
         The format, if the file's name does not tell.
 
     Returns
     -------
     list of str
-        What a user of the file has to know, in sentences: what the format cannot hold, how
-        features and labels are numbered. Often there is nothing to say.
+        What a user of the file has to know, in sentences. Often there is nothing.
 
     Examples
     --------
     >>> import numpy as np
     >>> from polyak import LinearModel
     >>> model = LinearModel(np.array([[0.5]]), np.zeros(1), "log_loss", np.array(["no", "yes"]))
-    >>> export(model, "-", to="liblinear")
-    solver_type L2R_LR
-    nr_class 2
-    label 1 0
-    nr_feature 1
-    bias 1
-    w
-    0.5
-    0
-    ["LIBLINEAR's labels are whole numbers: 0 is no, 1 is yes"]
+    >>> export(model, "-", to="csv")
+    feature,weight
+    intercept,0.0
+    0,0.5
+    []
     """
     name = os.fspath(path)
     format = to or format_of(name)
@@ -70,17 +63,17 @@ def export(source: Any, path: str | os.PathLike[str], to: str | None = None) -> 
 
 
 def format_of(path: str) -> str:
-    """Tell the format from the end of a file's name.
+    """Infer the format from the suffix of a file's name.
 
     Examples
     --------
-    >>> format_of("clicks.onnx"), format_of("clicks.model"), format_of("-")
-    ('onnx', 'liblinear', 'txt')
+    >>> format_of("clicks.onnx"), format_of("-")
+    ('onnx', 'txt')
     """
     suffix = PurePath(path).suffix.lower()
     if path == "-":
         return "txt"
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise ValueError(f"{path} does not tell the format by its end ({known}); say which")
+        raise ValueError(f"cannot infer the format of {path} from its suffix ({known}); pass to=")
     return SUFFIXES[suffix]

@@ -1,4 +1,4 @@
-"""What is exported: a model, and what is known of its features."""
+"""The input of an export: a model, and what is known about its features."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ExportInput:
         return self.schema if plain else None
 
     def in_use(self) -> ExportInput:
-        """Give the same with the features in use alone, where words are hashed into many slots."""
+        """Return the same with only the features in use, where names are hashed into slots."""
         used = features_in_use(self.model)
         if used is None:
             return self
@@ -74,7 +74,7 @@ class ExportInput:
         return ExportInput(model, known or None, self.schema)
 
     def about_rows(self) -> list[str]:
-        """Say that another program has to be given rows of features rather than columns."""
+        """Return the remark that other programs need rows of features rather than columns."""
         kept_only = self.model.features.kept_only
         if self.schema is None and self.model.features.bits is None and not kept_only:
             return []
@@ -87,7 +87,7 @@ class ExportInput:
 
 
 def export_input_of(source: Any) -> ExportInput:
-    """Take a model, a model file or a fitted estimator."""
+    """Return the input for a model, a model file or a fitted estimator."""
     model = LinearModel.of(source)
     if model.classes is not None and len(model.classes) < 2:
         raise ValueError("a model of one class always says the same, and is not exported")
@@ -97,7 +97,7 @@ def export_input_of(source: Any) -> ExportInput:
 
 
 def _widened(model: LinearModel, width: int) -> LinearModel:
-    """Give weights, of zero, to features that no row has had, but rows to come may have."""
+    """Add zero weights for features that no row had so far, but later ones may have."""
     more = width - model.n_features
     if more <= 0:
         return model

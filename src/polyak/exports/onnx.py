@@ -76,7 +76,7 @@ def build(given: ExportInput) -> Any:
 
 
 def has_probabilities(given: ExportInput) -> bool:
-    """Tell whether a classifier can turn its scores into probabilities."""
+    """Whether a classifier can turn its scores into probabilities."""
     return given.model.loss == "log_loss" or given.model.sigmoids is not None
 
 

@@ -52,7 +52,7 @@ def _heads(given: ExportInput) -> list[str]:
 
 
 def _blocks(given: ExportInput) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
-    """Give the words and the numbers of some lines at a time: the intercepts, then the features."""
+    """Yield the words and the numbers of blocks of lines: the intercepts, then the features."""
     model, names = given.model, given.names
     numbers = _numbers(given)
     outputs = given.output_names()
@@ -81,7 +81,7 @@ def _words(features: list[str], names: Sequence[str] | None, outputs: list[str])
 
 
 def _numbers(given: ExportInput) -> Any:
-    """Give a function from features, or None for the intercepts, to the numbers of their lines."""
+    """Return a function from features (None: the intercepts) to the numbers of their lines."""
     model = given.model
     tables: list[Any] = [(model.weights, model.intercept)]
     if interval_kind(model) is not None:

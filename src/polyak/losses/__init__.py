@@ -16,7 +16,16 @@ from polyak.losses.of_classes import Hinge, LogLoss, ModifiedHuber, SquaredHinge
 from polyak.losses.of_means import Gamma, Poisson
 from polyak.losses.of_numbers import EpsilonInsensitive, Huber, Quantile, SquaredError
 
-__all__ = ["LOSSES", "Floats", "Loss", "get_loss", "loss_text", "names_of", "parameter_given"]
+__all__ = [
+    "DEFAULT_LOSS",
+    "LOSSES",
+    "Floats",
+    "Loss",
+    "get_loss",
+    "loss_text",
+    "names_of",
+    "parameter_given",
+]
 
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss
@@ -33,6 +42,7 @@ LOSSES: dict[str, type[Loss]] = {
         Gamma,
     )
 }
+DEFAULT_LOSS = LogLoss.name
 
 
 def names_of(*, classifies: bool) -> list[str]:

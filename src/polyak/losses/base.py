@@ -49,8 +49,6 @@ class Loss:
     """Whether the initial intercept is the best constant of the first rows."""
     parameter: ClassVar[str | None] = None
     """The name of its parameter, if it has one."""
-    elsewhere: ClassVar[dict[str, str]] = {}
-    """Its names in scikit-learn, LIBLINEAR and VW, as far as they have it."""
 
     curvature: float = 1.0
     """A bound on the second derivative; 1 by convention if there is none."""

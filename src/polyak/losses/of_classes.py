@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,6 @@ class SquaredHinge(Loss):
     """Half the squared distance from the margin: the L2 support vector machine."""
 
     name, title = "squared_hinge", "squared hinge"
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "squared_hinge (SGDClassifier, LinearSVC)",
-        "LIBLINEAR": "L2R_L2LOSS_SVC",
-    }
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return 0.5 * np.square(_margin_left(score, target))
@@ -43,11 +39,6 @@ class Hinge(Loss):
 
     name, title = "hinge", "hinge"
     has_curvature = is_smooth = False
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "hinge (SGDClassifier, LinearSVC)",
-        "LIBLINEAR": "L2R_L1LOSS_SVC_DUAL",
-        "VW": "hinge",
-    }
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return _margin_left(score, target)
@@ -74,7 +65,6 @@ class ModifiedHuber(Loss):
     name, title = "modified_huber", "modified Huber"
     is_flat_far_away = True
     curvature = 2.0
-    elsewhere: ClassVar[dict[str, str]] = {"scikit-learn": "modified_huber (SGDClassifier)"}
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         left = _margin_left(score, target)
@@ -102,11 +92,6 @@ class LogLoss(Loss):
 
     name, title = "log_loss", "logistic"
     curvature = 0.25
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "log_loss (SGDClassifier), LogisticRegression",
-        "LIBLINEAR": "L2R_LR",
-        "VW": "logistic",
-    }
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return np.asarray(np.logaddexp(0.0, -np.multiply(target, score)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,6 @@ class Poisson(_LogLink):
 
     name, title = "poisson", "Poisson"
     wants = "poisson needs numbers of zero or more"
-    elsewhere: ClassVar[dict[str, str]] = {"scikit-learn": "PoissonRegressor", "VW": "poisson"}
 
     @property
     def needs_rows(self) -> bool:  # noqa: D102
@@ -89,7 +88,6 @@ class Gamma(_LogLink):
 
     name, title = "gamma", "gamma"
     wants = "gamma needs numbers above zero"
-    elsewhere: ClassVar[dict[str, str]] = {"scikit-learn": "GammaRegressor"}
 
     def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:  # noqa: D102
         return np.asarray(~(targets <= 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,6 @@ class SquaredError(Loss):
     name, title = "squared_error", "squared error"
     classifies = False
     power = 2 / 3
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "squared_error (SGDRegressor), Ridge",
-        "LIBLINEAR": "L2R_L2LOSS_SVR",
-        "VW": "squared",
-    }
 
     def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
         return np.asarray(0.5 * np.square(np.subtract(score, target)))
@@ -65,9 +60,6 @@ class Huber(_Robust):
 
     name, title, parameter = "huber", "Huber", "epsilon"
     is_flat_far_away = True
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "huber (SGDRegressor); HuberRegressor also fits the scale"
-    }
 
     def _check_parameter(self, value: float) -> None:
         if not 0.0 < value < math.inf:
@@ -129,10 +121,6 @@ class Quantile(_Cornered):
     """The pinball loss: predicts a quantile of the target, by default the median."""
 
     name, title, parameter = "quantile", "quantile", "quantile"
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "QuantileRegressor",
-        "VW": "quantile",
-    }
 
     def __init__(
         self, parameters: tuple[float, ...] = (0.5,), scales: tuple[float, ...] = ()
@@ -185,10 +173,6 @@ class EpsilonInsensitive(_Cornered):
     """
 
     name, title, parameter = "epsilon_insensitive", "epsilon-insensitive", "epsilon"
-    elsewhere: ClassVar[dict[str, str]] = {
-        "scikit-learn": "epsilon_insensitive (SGDRegressor, LinearSVR)",
-        "LIBLINEAR": "L2R_L1LOSS_SVR_DUAL",
-    }
 
     def _check_parameter(self, value: float) -> None:
         if not 0.0 <= value < math.inf:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
 from polyak.rows.sparse import SparseRows, join_rows
-from polyak.storage.feature_names import FeatureNames
-from polyak.storage.name_limits import names_to_see
+from polyak.storage.feature_names import FeatureNames, names_to_see
 from polyak.storage.shapes import many, whole, word
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 Models and checkpoints are such files. They are safetensors, so that other programs can read them
 and reading never runs code; what safetensors does not promise is added here: a format number, a
-checksum of everything, and writing that a crash cannot tear. Until there are arrays to make, or to
-write, NumPy is not imported: see `polyak.storage.scorer`.
+checksum of everything, and writing that a crash cannot tear.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyak.errors import ModelFileError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Arrays: TypeAlias = "dict[str, NDArray[Any]]"
+Arrays = dict[str, NDArray[Any]]
 Page = dict[str, Any]
 
 KEY = "polyak"
@@ -45,14 +44,6 @@ class NewerFormatError(ModelFileError):
     """The file was written by a newer polyak."""
 
 
-class Stored(NamedTuple):
-    """An array as a file has it: NumPy's word for the type, the shape, and the bytes."""
-
-    type: str
-    shape: tuple[int, ...]
-    data: Any
-
-
 def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None:
     """Write arrays and a page; whatever was at ``path`` stays until the new file is complete.
 
@@ -62,20 +53,12 @@ def write_file(path: str | os.PathLike[str], page: Page, arrays: Arrays) -> None
 
 
 def read_file(path: str | os.PathLike[str], kind: str, newest_format: int) -> tuple[Page, Arrays]:
-    """Read what `write_file` wrote; `ModelFileError` as from `read_stored`."""
-    page, stored = read_stored(path, kind, newest_format)
-    return page, _arrays(stored)
-
-
-def read_stored(
-    path: str | os.PathLike[str], kind: str, newest_format: int
-) -> tuple[Page, dict[str, Stored]]:
-    """Read what `write_file` wrote, and make no arrays of it yet.
+    """Read what `write_file` wrote.
 
     Raises
     ------
     ModelFileError
-        In one sentence, if it is something else, newer than this program, or damaged.
+        In one sentence, if the file is something else, newer than this program, or damaged.
     """
     name = os.fspath(path)
     try:
@@ -84,33 +67,24 @@ def read_stored(
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(f"{name} cannot be read: {reason}") from error
-    return _unpack(data, name, kind, newest_format)
+    return unpack(data, name, kind, newest_format)
 
 
 # -- bytes -----------------------------------------------------------------------------------------
 
 
 def pack(page: Page, arrays: Arrays) -> bytes:
-    """Turn a page and arrays into the bytes of a file; the same ones give the same bytes."""
-    import numpy as np
+    """Return the bytes of a file; equal pages and arrays give equal bytes."""
     from safetensors.numpy import save
 
     ready = {name: np.require(array, None, ["C"]) for name, array in arrays.items()}
-    stored = {name: Stored(array.dtype.str, array.shape, array) for name, array in ready.items()}
-    complete = page | {"crc32": _checksum(page, stored)}
+    complete = page | {"crc32": _checksum(page, ready)}
     # A single entry: safetensors writes several in no particular order.
     return save(ready, metadata={KEY: json.dumps(complete, allow_nan=False)})
 
 
 def unpack(data: bytes, name: str, kind: str, newest_format: int) -> tuple[Page, Arrays]:
-    """Take the bytes of a file apart again; ``name`` is what errors call it."""
-    page, stored = _unpack(data, name, kind, newest_format)
-    return page, _arrays(stored)
-
-
-def _unpack(
-    data: bytes, name: str, kind: str, newest_format: int
-) -> tuple[Page, dict[str, Stored]]:
+    """Return the page and the arrays that `pack` was given; ``name`` is for errors."""
     page = _page(data)
     if page is None or page.get("kind") != kind:
         raise ModelFileError(f"{name} is not a polyak {kind}")
@@ -125,24 +99,15 @@ def _unpack(
     from safetensors import SafetensorError, deserialize
 
     try:
-        stored = {
-            array: Stored(_TYPES[its["dtype"]], tuple(its["shape"]), its["data"])
+        arrays = {
+            array: np.frombuffer(its["data"], _TYPES[its["dtype"]]).reshape(its["shape"])
             for array, its in deserialize(data)  # type: ignore[no-untyped-call]
         }
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{name} is damaged: {error}") from error
-    if page.pop("crc32", None) != _checksum(page, stored):
+    if page.pop("crc32", None) != _checksum(page, arrays):
         raise ModelFileError(f"{name} is damaged: its checksum does not fit its contents")
-    return page, stored
-
-
-def _arrays(stored: dict[str, Stored]) -> Arrays:
-    import numpy as np
-
-    return {
-        name: np.frombuffer(array.data, array.type).reshape(array.shape)
-        for name, array in stored.items()
-    }
+    return page, arrays
 
 
 def _page(data: bytes) -> Page | None:
@@ -155,13 +120,12 @@ def _page(data: bytes) -> Page | None:
     return page if isinstance(page, dict) else None
 
 
-def _checksum(page: Page, stored: dict[str, Stored]) -> str:
+def _checksum(page: Page, arrays: Arrays) -> str:
     text = json.dumps(page, sort_keys=True, allow_nan=True)
     crc = zlib.crc32(text.encode(errors="backslashreplace"))
-    for name in sorted(stored):
-        type, shape, data = stored[name]
-        crc = zlib.crc32(f"{name} {type} {shape}".encode(), crc)
-        crc = zlib.crc32(data, crc)
+    for name, array in sorted(arrays.items()):
+        crc = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), crc)
+        crc = zlib.crc32(array.data, crc)
     return f"{crc:08x}"
 
 
@@ -169,7 +133,7 @@ def _checksum(page: Page, stored: dict[str, Stored]) -> str:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put a file in place by renaming it there once it is safely on the disk."""
+    """Write a file and rename it into place once it is safely on the disk."""
     target = os.path.realpath(path)  # a link stays, what it points to is replaced
     with writing(path):
         if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
@@ -218,7 +182,7 @@ def _standard_output() -> Iterator[BinaryIO]:
 
 
 def part_of(target: str) -> str:
-    """Name a file beside the target, for what is not complete, as nobody else will."""
+    """Return a unique name beside the target, for a file that is not complete yet."""
     return f"{target}.{os.urandom(4).hex()}.part"
 
 
@@ -245,7 +209,7 @@ def write_synced(path: str, data: bytes) -> None:
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an OSError say which file could not be written, and why, in one sentence."""
+    """Turn an OSError into one sentence with the file and the reason."""
     try:
         yield
     except OSError as error:
@@ -265,7 +229,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if not os.access(target if os.path.exists(target) else folder, os.W_OK):
             raise OSError(errno.EACCES, "permission denied")
         if os.path.isfile(target) or not os.path.exists(target):
-            # Permissions do not tell everything, and some users have all: a page, to try.
+            # Permissions do not show everything (a full disk, the root user): write a page to try.
             part = part_of(target)
             try:
                 write_synced(part, bytes(4096))

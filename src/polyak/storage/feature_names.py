@@ -1,4 +1,4 @@
-"""What features are called, by their index: three arrays, since there may be very many of them."""
+"""Names of features by their index, as three arrays, since there may be very many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,19 @@ from numpy.typing import NDArray
 from polyak._core import hash_name
 
 PREFIX = "names."
+MOST_NAMES = 100_000
+"""Default number of hashed features whose names a model keeps."""
+
+
+def names_to_see(most: int) -> int:
+    """Return how many names to collect if a model is to keep ``most``: at least 2^18, if any.
+
+    Examples
+    --------
+    >>> names_to_see(100), names_to_see(0)
+    (262144, 0)
+    """
+    return max(4 * most, 1 << 18) if most else 0
 
 
 class FeatureNames(Mapping[int, str]):
@@ -40,7 +53,7 @@ class FeatureNames(Mapping[int, str]):
 
     @classmethod
     def of(cls, names: Mapping[int, str] | Mapping[int, bytes]) -> FeatureNames:
-        """Take up names that are somewhere else."""
+        """Return names given as any mapping."""
         if isinstance(names, FeatureNames):
             return names
         indices = sorted(names)
@@ -65,7 +78,7 @@ class FeatureNames(Mapping[int, str]):
             return cls.of({})
         slots, ends, text = (arrays[PREFIX + part] for part in ("slots", "ends", "text"))
         begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
-        sound = (
+        valid = (
             slots.dtype == ends.dtype == np.int64
             and text.dtype == np.uint8
             and slots.ndim == text.ndim == 1
@@ -74,12 +87,12 @@ class FeatureNames(Mapping[int, str]):
             and (not len(slots) or slots[0] >= 0)
             and (int(ends[-1]) if len(ends) else 0) == len(text)
         )
-        if not sound:
+        if not valid:
             raise ValueError("its names of features do not fit each other")
         return cls(slots, ends, text)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give them for a file; nothing where there are none."""
+        """Return the arrays for a file; none if there are no names."""
         if not len(self):
             return {}
         return {
@@ -105,11 +118,11 @@ class FeatureNames(Mapping[int, str]):
         return f"<{len(self)} names>"
 
     def shifted(self, by: int) -> FeatureNames:
-        """Give the same names to features so many places further on."""
+        """Return the same names for features ``by`` places further on."""
         return FeatureNames(self.indices + by, self.ends, self.text)
 
     def below(self, begin: int, slots: int, most: int) -> FeatureNames:
-        """Forget those of the upper half of some slots, and so on, until there are so few.
+        """Halve the range of slots whose names are kept until at most ``most`` names are left.
 
         That is what the core does while it collects them.
         """

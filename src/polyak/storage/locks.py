@@ -10,8 +10,7 @@ from contextlib import suppress
 class FolderLock:
     """A lock on a folder: a file in it that one process at a time may hold.
 
-    The file is taken away with the lock. Where a file system knows no locks there is none, and
-    everybody gets it.
+    The file is removed with the lock. On a file system without locks, every process gets it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -19,7 +18,7 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Take the lock, or say that somebody else has it."""
+        """Take the lock; return False if another process holds it."""
         while True:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             if not _lock(descriptor):
@@ -30,10 +29,10 @@ class FolderLock:
                 os.write(descriptor, str(os.getpid()).encode())
                 self._descriptor = descriptor
                 return True
-            os.close(descriptor)  # its holder took it away in between
+            os.close(descriptor)  # its holder removed it in between
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         if self._descriptor is not None:
             with suppress(OSError):
                 os.remove(self.path)
@@ -41,7 +40,7 @@ class FolderLock:
             self._descriptor = None
 
     def holder(self) -> str:
-        """Say which process has it, as far as it can be told."""
+        """Return which process holds it, as far as is known."""
         try:
             with open(self.path) as file:
                 return f"process {int(file.read(20))}"
@@ -61,7 +60,7 @@ if sys.platform == "win32":  # pragma: no cover - tested on other systems
         import msvcrt
 
         try:
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond what others may want to read
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the text that others read
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
             os.lseek(descriptor, 0, os.SEEK_SET)
         except OSError:

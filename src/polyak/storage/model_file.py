@@ -28,20 +28,17 @@ from polyak.storage.shapes import flag, maybe, record, whole
 from polyak.storage.sound import CLASSES, loss_text
 
 KIND = "model"
-FORMAT, SOFTMAX_FORMAT, LOSSES_FORMAT, LABELS_FORMAT = 2, 3, 4, 5
-"""Of most models, of those whose classes were learned together, of losses that came later, and of
-several labels or a softmax of margins: a polyak that knows no softmax would take scores for odds,
-and it would not know the losses, nor that labels are no classes."""
-FIRST_LOSSES = ("squared_error", "squared_hinge", "hinge", "log_loss")
+FORMAT = 1
+"""The one format there is; a file of a higher number is refused as that of a newer version."""
 MODEL = record(
     {
         "loss": loss_text,
         "classes": maybe(CLASSES),
         "features": record({"count": whole()}),
         "report": maybe(record()),
-    },
-    softmax=flag,
-    multilabel=flag,
+        "softmax": flag,
+        "multilabel": flag,
+    }
 )
 
 
@@ -49,16 +46,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a `LinearModel` to a file."""
     page: Page = {
         "kind": KIND,
-        "format": _format(model),
+        "format": FORMAT,
         "loss": model.loss,
         "classes": None if model.classes is None else labels_to_json(model.classes),
         "features": {"count": len(model.weights)} | plain(model.features) | {"names": {}},
         "report": plain(model.report),
+        "softmax": model.softmax,
+        "multilabel": model.multilabel,
     }
-    if model.softmax:
-        page["softmax"] = True
-    if model.multilabel:
-        page["multilabel"] = True
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     arrays |= FeatureNames.of(model.features.names).arrays()
     if model.sigmoids is not None:
@@ -73,25 +68,17 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(
     path: str | os.PathLike[str], features: type[Any], report: type[Any]
 ) -> dict[str, Any]:
-    """Read from a file what a `LinearModel` is made of, by the names of its fields.
+    """Return the fields of a `LinearModel` that was saved to a file.
 
     What is said of its features and of its training is made into the dataclasses given.
     `ModelFileError` says in one sentence why a file cannot be read.
     """
-    page, arrays = read_file(path, KIND, LABELS_FORMAT)
+    page, arrays = read_file(path, KIND, FORMAT)
     try:
         return _model(page, arrays, features, report)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         # The checksum was right, so someone wrote this on purpose.
-        raise ModelFileError(f"{os.fspath(path)} is not a sound model: {error}") from error
-
-
-def _format(model: Any) -> int:
-    if model.multilabel or (model.softmax and model.loss != "log_loss"):
-        return LABELS_FORMAT
-    if model.loss not in FIRST_LOSSES:
-        return LOSSES_FORMAT
-    return SOFTMAX_FORMAT if model.softmax else FORMAT
+        raise ModelFileError(f"{os.fspath(path)} is not a valid model: {error}") from error
 
 
 def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
@@ -101,13 +88,13 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
     weights = _weights_from_arrays(arrays, page["features"]["count"])
     outputs = weights.shape[1]
-    labels = page.get("multilabel", False)
+    labels = page["multilabel"]
     if classes is None and labels:
         raise ValueError("it has several labels, but does not say which")
     one = classes is not None and len(classes) == 2 and not labels
     if classes is not None and outputs != (1 if one else len(classes)):
         raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
-    softmax = page.get("softmax", False)
+    softmax = page["softmax"]
     if softmax and (outputs == 1 or (page["loss"] != "log_loss" and "sigmoids" not in arrays)):
         raise ValueError("it has a softmax of what are not the scores of several classes")
     if "intercept" not in arrays:

@@ -50,7 +50,7 @@ _PLAIN: dict[Any, Shape] = {
 
 
 def read(cls: type[T], page: Any, name: str) -> T:
-    """Make a dataclass of its page, or raise `ValueError` in a sentence.
+    """Make a dataclass from its page; raise `ValueError` with one sentence if it is not valid.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _numbered(shape: Shape) -> Shape:
 
 @cache
 def _fields(cls: Any) -> dict[str, tuple[Any, bool]]:
-    """Give the type of each field, and whether it has to be there.
+    """Return the type of each field, and whether it is required.
 
     Where a class has ``types``, it gives those that its module does not import.
     """
@@ -124,7 +124,7 @@ def _fields(cls: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _made(hint: Any, value: Any) -> Any:
-    """Make a value of a page that has the right shape."""
+    """Make a value from a page that is valid."""
     if hint in _PLAIN or value is None:
         return float(value) if hint is float else value
     origin, inner = get_origin(hint), get_args(hint)

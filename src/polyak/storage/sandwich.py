@@ -1,4 +1,4 @@
-"""What a model keeps of its uncertainty where features are few: a covariance, and what it is of.
+"""The sandwich covariance of a model's weights, kept where features are few.
 
 The name is that of the estimator: one matrix between two copies of another.
 """

@@ -1,6 +1,6 @@
-"""What a page of JSON has to look like: described in a few words, and checked whole.
+"""Descriptions of valid JSON pages, and their validation.
 
-A file's checksum tells that nobody has damaged it, not that what it says makes sense. A description
+A file's checksum shows that it is undamaged, not that its content makes sense. A description
 here is a function of a value and of what to call it; it raises `ValueError`, in a sentence, for
 whatever is something else. Entries that a description does not know are left alone: a later version
 may have more to say.
@@ -29,7 +29,7 @@ def flag(value: Any, name: str) -> None:
 
 
 def whole(least: int = 0, most: int = MOST) -> Shape:
-    """Accept whole numbers of at least and at most so much.
+    """Accept whole numbers from ``least`` to ``most``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def whole(least: int = 0, most: int = MOST) -> Shape:
 
 
 def real(least: float = -math.inf) -> Shape:
-    """Accept finite numbers of at least so much."""
+    """Accept finite numbers from ``least`` on."""
 
     def check(value: Any, name: str) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -94,12 +94,12 @@ def either(*shapes: Shape) -> Shape:
 
 
 def many(shape: Shape, least: int = 0, most: int | None = None) -> Shape:
-    """Accept lists of these, of at least and at most so many."""
+    """Accept lists of such values, with at least and at most this many entries."""
 
     def check(value: Any, name: str) -> None:
         _demand(isinstance(value, list), value, name, "a list")
         fits = least <= len(value) and (most is None or len(value) <= most)
-        _demand(fits, value, name, f"a list of {least if most == least else 'as many as needed'}")
+        _demand(fits, value, name, "a list of the right length")
         for place, item in enumerate(value):
             shape(item, f"{name}[{place}]")
 

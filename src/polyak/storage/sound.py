@@ -1,4 +1,4 @@
-"""What both model files and checkpoints have to say.
+"""Shapes that both model files and checkpoints have.
 
 A file is checked whole before anything is made of it, so that nothing in it can end in an error of
 another kind, now or an hour later.

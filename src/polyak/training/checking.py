@@ -11,11 +11,11 @@ from polyak.rows.sparse import as_rows, take_rows
 from polyak.training.in_memory import Data, Order
 
 PARTS = 8
-"""Rows are learned in so many parts; those of the later half are predicted first."""
+"""Number of parts that rows are learned in; those of the later half are predicted first."""
 
 
 class ProgressiveCheck:
-    """Has a learner learn rows, and compares its predictions of the later ones before.
+    """Lets a learner learn rows, and compares its predictions of the later ones beforehand.
 
     A learner's result does not depend on how rows come in batches, so it learns the same.
     """
@@ -34,7 +34,7 @@ class ProgressiveCheck:
             learner.learn(*self._data, order=part)
 
     def report(self) -> CheckReport | None:
-        """Give what came of it, if there was anything to compare."""
+        """Return the comparison, if any rows were compared."""
         return None if self._check is None else self._check.report()
 
     def _compare(self, learner: Learner, part: Order) -> None:

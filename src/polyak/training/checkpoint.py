@@ -14,7 +14,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
@@ -33,11 +33,24 @@ from polyak.storage.container import (
 )
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.locks import FolderLock
+from polyak.storage.records import read
+from polyak.storage.shapes import real, whole
 from polyak.training.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1
 NEWEST, PREVIOUS = "checkpoint.polyak", "previous.polyak"
+
+
+class RunCounts(NamedTuple):
+    """What a run has counted beside the rows learned."""
+
+    first_id: Annotated[int, whole(-1, 1)] | None
+    without_target: int
+    bytes_read: int
+    share: Annotated[float, real(0)] | None
+    bad_lines: int
+    first_bad_lines: tuple[tuple[str, int, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +67,7 @@ class Checkpoint:
     position : dict or None
         Where the stream goes on, or None at the beginning of a pass.
     passes_done : int
-    counts : dict
-        What else the run counts.
+    counts : RunCounts
     names : FeatureNames
         The names of hashed features seen so far, where they are remembered.
     """
@@ -63,9 +75,9 @@ class Checkpoint:
     learner: Learner
     data: str
     options: dict[str, Any]
-    position: dict[str, Any] | None = None
-    passes_done: int = 0
-    counts: dict[str, Any] = field(default_factory=dict)
+    position: dict[str, Any] | None
+    passes_done: int
+    counts: RunCounts
     names: FeatureNames = field(default_factory=lambda: FeatureNames.of({}))
 
 
@@ -208,11 +220,11 @@ def _checkpoint(
             page["options"],
             page["position"],
             int(page["passes_done"]),
-            dict(page["counts"]),
+            read(RunCounts, page["counts"], "counts"),
             FeatureNames.from_arrays(arrays),
         )
     except ModelFileError:
         raise
     except Exception as error:
         # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from error
+        raise ModelFileError(f"{path} is not a valid checkpoint: {error}") from error

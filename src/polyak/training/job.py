@@ -17,7 +17,7 @@ from polyak.model.linear import LinearModel
 from polyak.rows.labels import labels_to_json
 
 MEMORY = 256 << 20
-"""Rows that take no more memory than that are learned in memory."""
+"""Default limit on the bytes of rows that are loaded into memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,9 +33,9 @@ class Job:
         How many times to learn each row; by default once, or as often as it pays where all rows
         are in memory.
     order : {"auto", "as-is"}
-        In which order to learn the rows of files: their own, or random. If random, files whose
-        rows fit in ``memory`` are loaded whole and learned as ``fit`` learns an array; larger
-        ones are read block by block in random order.
+        In which order to learn the rows: random, or their own. If random, files whose rows fit in
+        ``memory`` are loaded whole and learned as ``fit`` learns an array; larger ones are read
+        block by block in random order.
     memory : int
         How many bytes the rows may take to be loaded whole.
     reading : ReadOptions
@@ -52,7 +52,7 @@ class Job:
     recipe: Recipe = field(default_factory=Recipe)
     classes: NDArray[Any] | None = None
     passes: int | None = None
-    order: str = "as-is"
+    order: str = "auto"
     memory: int = MEMORY
     reading: ReadOptions = field(default_factory=ReadOptions)
     checkpoint: str | None = None

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyak.data.find import names_files, read_once_only
-from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
@@ -36,14 +35,8 @@ if TYPE_CHECKING:
     from polyak.training.checkpoint import CheckpointFolder
 
 
-def train(
-    job: Job,
-    watch: Callable[[Progress], None] = lambda progress: None,
-    begun: HeadStart | None = None,
-) -> Outcome:
+def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -> Outcome:
     """Do a job, and call ``watch`` after every batch.
-
-    What was ``begun`` to be read of its source is gone on with.
 
     Ctrl-C ends it between two batches, with the model learned so far and a last checkpoint; what is
     learned in memory ends at once, without. The checkpoints of a complete run are for the caller to
@@ -63,16 +56,20 @@ def train(
         job = replace(job, reading=replace(job.reading, random_order=True))
     began = time.monotonic()
     with Interrupts() as interrupts:
-        run = TrainingLoop(job, watch, interrupts, begun)
+        run = TrainingLoop(job, watch, interrupts)
         with run.folder_held():
             try:
                 if job.order == "auto" and not run.has_begun():
-                    # Imported only here, since the rows of a stream come as they are, and sooner.
-                    from polyak.training.taken_in import can_be_taken_in, learn_taken_in, take_in
+                    # Imported here, so that streams, which do not need it, start sooner.
+                    from polyak.training.load_in_memory import (
+                        can_be_loaded,
+                        learn_loaded,
+                        load_in_memory,
+                    )
 
-                    taken = take_in(job, run.hand_over()) if can_be_taken_in(job) else None
-                    if taken is not None:
-                        return learn_taken_in(job, taken, watch, began)
+                    loaded = load_in_memory(job) if can_be_loaded(job) else None
+                    if loaded is not None:
+                        return learn_loaded(job, loaded, watch, began)
                 run.all_passes()
             except KeyboardInterrupt:
                 run.save()
@@ -95,17 +92,10 @@ def _folder(path: str) -> CheckpointFolder:
 class TrainingLoop:
     """A job while it is being done."""
 
-    def __init__(
-        self,
-        job: Job,
-        watch: Callable[[Progress], None],
-        interrupts: Interrupts,
-        begun: HeadStart | None,
-    ) -> None:
+    def __init__(self, job: Job, watch: Callable[[Progress], None], interrupts: Interrupts) -> None:
         self._job = job
         self._watch = watch
         self._interrupts = interrupts
-        self._begun = begun
         self._began = self._saved = time.monotonic()
         self._rows_saved = 0
         self._passes = job.passes or 1
@@ -123,20 +113,15 @@ class TrainingLoop:
         self.progress = Progress(self._learner)
 
     def folder_held(self) -> AbstractContextManager[None]:
-        """Have the folder of the checkpoints, or learn before the first row that one cannot."""
+        """Lock the folder of the checkpoints, before the first row is read."""
         return nullcontext() if self._folder is None else self._folder.held()
 
     def has_begun(self) -> bool:
-        """Tell whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return self._folder is not None and self._folder.has_any()
 
-    def hand_over(self) -> HeadStart | None:
-        """Let another read on what has been begun."""
-        begun, self._begun = self._begun, None
-        return begun
-
     def all_passes(self) -> None:
-        """Read the source as many times as the job says, going on where a checkpoint stands."""
+        """Read the source in all passes, resuming from a checkpoint."""
         stream = self._open()
         self._hashing = stream.hashing
         self._take_schema(stream)
@@ -179,7 +164,6 @@ class TrainingLoop:
             seed=self._seed(),
             schema=self._schema,
             warn_if_sorted=False,  # the learner sees to it
-            begun=self.hand_over(),
         )
 
     def _one_pass(self, stream: Stream) -> None:
@@ -214,7 +198,7 @@ class TrainingLoop:
             progress.first_bad_lines = stream.first_bad_lines
 
     def _known_names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, before an interruption too."""
+        """Return the names of hashed features seen so far, also before an interruption."""
         return self._names if self._stream is None else self._names.together(self._stream.names())
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
@@ -236,23 +220,21 @@ class TrainingLoop:
         if found is None:
             return False
         self._learner = found.learner
-        self._without_target = int(found.counts.get("without_target", 0))
+        self._without_target = found.counts.without_target
         self._position, self._passes_done = found.position, found.passes_done
-        self._first_id = found.counts.get("first_id")
+        self._first_id = found.counts.first_id
         self._names = found.names
         rows = found.learner.rows_seen
         self.progress = Progress(
             self._learner,
             rows=rows,
             rows_before=rows,
-            bytes_read=found.counts.get("bytes_read", 0),
-            bytes_before=found.counts.get("bytes_read", 0),
-            share=found.counts.get("share"),
-            share_before=found.counts.get("share") or 0.0,
-            bad_lines=found.counts.get("bad_lines", 0),
-            first_bad_lines=tuple(
-                BadLine(*line) for line in found.counts.get("first_bad_lines", ())
-            ),
+            bytes_read=found.counts.bytes_read,
+            bytes_before=found.counts.bytes_read,
+            share=found.counts.share,
+            share_before=found.counts.share or 0.0,
+            bad_lines=found.counts.bad_lines,
+            first_bad_lines=tuple(BadLine(*line) for line in found.counts.first_bad_lines),
         )
         return True
 
@@ -272,17 +254,17 @@ class TrainingLoop:
         """
         if self._folder is None or not self._learner.rows_seen:
             return
-        from polyak.training.checkpoint import Checkpoint
+        from polyak.training.checkpoint import Checkpoint, RunCounts
 
         progress = self.progress
-        counts = {
-            "first_id": self._first_id,
-            "without_target": self._without_target,
-            "bytes_read": progress.bytes_read,
-            "share": progress.share,
-            "bad_lines": progress.bad_lines,
-            "first_bad_lines": [list(line) for line in progress.first_bad_lines],
-        }
+        counts = RunCounts(
+            self._first_id,
+            self._without_target,
+            progress.bytes_read,
+            progress.share,
+            progress.bad_lines,
+            tuple((bad.file, bad.line, bad.text, bad.reason) for bad in progress.first_bad_lines),
+        )
         checkpoint = Checkpoint(
             self._learner,
             self._data,
@@ -303,7 +285,7 @@ class TrainingLoop:
     # -- the end -------------------------------------------------------------------------------
 
     def model(self) -> LinearModel | None:
-        """Give the model as it stands, with what is known about its data."""
+        """Return the current model, with what is known about its data."""
         if not self._learner.rows_seen:
             return None
         names = self._known_names()
@@ -318,8 +300,8 @@ class TrainingLoop:
 
 
 def _advice(job: Job) -> str:
-    """Say what to do about rows whose order matters, if it is not the point."""
-    buffer = "shuffle_buffer=100000 or as many rows as memory allows"
+    """Return advice for rows whose order matters, if it should not."""
+    buffer = "shuffle_buffer=100000 or as large as memory allows"
     if names_files(job.source) and read_once_only(job.source) is None:
         return f"unless that is the point, learn them with order='auto', or read them with {buffer}"
     return f"unless that is the point, read them with {buffer}"

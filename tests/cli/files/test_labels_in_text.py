@@ -155,7 +155,13 @@ def test_a_run_goes_on_where_it_stood(text: Path, tmp_path: Path, stop: int) -> 
     """Before the first look at the rows and after it, with labels that joined meanwhile."""
     source = write(tmp_path / "late.svm", svmlight(*problem(5000, 0, late=2500)))
     reading = ReadOptions(multilabel=True, block_bytes=8000)
-    job = Job(source=source, reading=reading, checkpoint=str(tmp_path / "c"), every_rows=100)
+    job = Job(
+        source=source,
+        reading=reading,
+        checkpoint=str(tmp_path / "c"),
+        every_rows=100,
+        order="as-is",
+    )
 
     def interrupt(progress: Progress) -> None:
         if progress.rows >= stop:
@@ -163,7 +169,7 @@ def test_a_run_goes_on_where_it_stood(text: Path, tmp_path: Path, stop: int) -> 
 
     with warnings.catch_warnings(action="ignore"):  # a label comes late, and changes the loss
         assert train(job, interrupt).interrupted
-        whole, resumed = train(Job(source=source, reading=reading)), train(job)
+        whole, resumed = train(Job(source=source, reading=reading, order="as-is")), train(job)
     assert resumed.progress.rows_before >= stop
     assert resumed.model is not None
     assert whole.model is not None
@@ -177,7 +183,9 @@ def test_many_labels_are_learned_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     models = []
     for most in (1 << 22, 900):
         monkeypatch.setattr(late_classes, "MOST_TRUTHS", most)
-        learner = Learner(Recipe(), classes=LABELS.astype(float))
+        learner = Learner(
+            Recipe(loss="squared_hinge", recipe="paper"), classes=LABELS.astype(float)
+        )
         learner.learn(X, sets, order=np.arange(3000)[::-1])
         models.append(learner.model())
     np.testing.assert_array_equal(models[0].weights, models[1].weights)

@@ -103,7 +103,7 @@ def test_too_many_names_leave_those_of_some_slots(tmp_path: Path) -> None:
     """Half of the slots go when there are too many, whatever the size of the blocks."""
     from polyak.data.open import open_stream
     from polyak.data.options import Columns
-    from polyak.storage.name_limits import names_to_see
+    from polyak.storage.feature_names import names_to_see
 
     words = 400_000
     source = tmp_path / "many.vw"

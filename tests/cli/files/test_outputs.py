@@ -86,9 +86,6 @@ class TestOverwriting:
     def test_report(self, model: Path, spelled: Callable[[Path], str]) -> None:
         self.refused(model, "report", model, "-o", spelled(model))
 
-    def test_import(self, source: Path, spelled: Callable[[Path], str]) -> None:
-        self.refused(source, "import", source, spelled(source))
-
 
 class TestOverwritingUnseen:
     """The source is not named as what is overwritten."""

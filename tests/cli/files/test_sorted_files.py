@@ -40,7 +40,7 @@ def test_a_file_as_it_stands(source: Path, tmp_path: Path) -> None:
 def test_a_pipe_cannot_be_read_in_another_order(source: Path, tmp_path: Path) -> None:
     done = polyak(*TRAIN, "-", "--model", tmp_path / "m", input=source.read_text())
     (sentence,) = warned(done.stderr)
-    assert "read them with --shuffle-buffer 100000 or as many rows as memory allows" in sentence
+    assert "read them with --shuffle-buffer 100000 or as large as memory allows" in sentence
     assert "--order" not in sentence
 
 

@@ -138,11 +138,3 @@ def test_a_target_that_cannot_be_is_named_with_its_line(table: Path, tmp_path: P
 def test_help_names_every_loss() -> None:
     said = " ".join(polyak("train", "--help").stdout.split())
     assert "epsilon_insensitive, poisson, gamma" in said
-
-
-def test_a_model_of_a_new_loss_is_of_a_newer_format(table: Path, tmp_path: Path) -> None:
-    """A polyak that does not know the loss says that the file is of a newer one."""
-    for name, number in (("huber", 4), ("squared_error", 2)):
-        how = ("--target", "amount", "--loss", name, "-m", tmp_path / "m.polyak", "-q")
-        polyak("train", table, *how)
-        assert read_file(tmp_path / "m.polyak", "model", 4)[0]["format"] == number

@@ -171,11 +171,11 @@ class TestNumpyFiles:
             path = tmp_path / name
             for data in (b"", b"nonsense", b"\x93NUMPY\x01\x00\x76\x00{'descr'"):
                 path.write_bytes(data)
-                with pytest.raises(DataError, match=rf"{name} is not a sound"):
+                with pytest.raises(DataError, match=rf"{name} is not a valid"):
                     open_stream(path)
         np.savez(tmp_path / "a.npz", X=X, y=Y)
         path.write_bytes(path.read_bytes()[:-3000])
-        with pytest.raises(DataError, match=r"a\.npz is not a sound"):
+        with pytest.raises(DataError, match=r"a\.npz is not a valid"):
             open_stream(path)
         np.savez(tmp_path / "a.npz", Z=X)
         with pytest.raises(DataError, match="holds Z, but neither X nor a sparse matrix"):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from reading import random_svmlight
 
-from polyak.data.head_start import svmlight_text
+from polyak.data.text import svmlight_text
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PIECES = [

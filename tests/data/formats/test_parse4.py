@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyak import _core
-from polyak.data.head_start import svmlight_text
+from polyak.data.text import svmlight_text
 
 BUILDS = _core.kernel_builds
 

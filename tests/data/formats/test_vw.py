@@ -17,9 +17,9 @@ from vw_in_python import parse_text
 
 from polyak._core import hash_name
 from polyak.data.formats.vw import slot_of
-from polyak.data.head_start import vw_text
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
+from polyak.data.text import vw_text
 from polyak.errors import DataError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from reading import assert_same, read_all
 
-from polyak.data.head_start import svmlight_text
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
+from polyak.data.text import svmlight_text
 from polyak.errors import DataError
 
 PIECE = 1 << 18

@@ -1,4 +1,4 @@
-"""Where bytes come from: compressed files, several files, pipes, and files that are not sound."""
+"""Where bytes come from: compressed files, several files, pipes, and damaged files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TestCompressed:
             read_all(write(bytes(data), f"rows.svm{kind}"))
 
     def test_called_gz_but_not_gz(self, write: Write) -> None:
-        with pytest.raises(DataError, match=r"rows\.gz is not sound gz data"):
+        with pytest.raises(DataError, match=r"rows\.gz is not valid gz data"):
             read_all(write(b"1 1:1\n", "rows.gz"))
 
     def test_zstandard_is_asked_for(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,10 +149,11 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path: Path) -> None:
     def job(folder: str | None) -> Job:
         return Job(
             source=str(path),
-            recipe=Recipe(loss="squared_error"),
+            recipe=Recipe(loss="squared_error", recipe="paper"),
             reading=ReadOptions(columns=Columns(target="delay"), block_bytes=10_000),
             checkpoint=folder,
             every_rows=1,
+            order="as-is",
         )
 
     class StopError(Exception):
@@ -216,9 +217,11 @@ def test_the_real_flights_are_the_same_in_every_format(real_flights: Path, tmp_p
     table.to_pandas().to_json(tmp_path / "t.jsonl", orient="records", lines=True, date_format="iso")
     models = []
     for source in (real_flights, tmp_path / "t.parquet", tmp_path / "t.jsonl"):
-        recipe = Recipe(loss="squared_error")
+        recipe = Recipe(loss="squared_error", recipe="paper")
         reading = ReadOptions(columns=DROPPED)
-        models.append(train(Job(source=str(source), recipe=recipe, reading=reading)).model)
+        models.append(
+            train(Job(source=str(source), recipe=recipe, reading=reading, order="as-is")).model
+        )
     for model in models:
         assert model is not None
         np.testing.assert_array_equal(model.weights, models[0].weights)

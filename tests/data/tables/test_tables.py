@@ -183,7 +183,7 @@ def test_dictionaries_are_words() -> None:
 
 
 def test_it_learns_in_one_pass_what_the_columns_say() -> None:
-    learner = Learner(Recipe(loss="squared_error"))
+    learner = Learner(Recipe(loss="squared_error", recipe="paper"))
     y = []
     with open_stream(flights(20_000), target="delay") as stream:
         for batch in stream:

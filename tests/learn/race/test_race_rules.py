@@ -36,8 +36,8 @@ def data(kind: str = "two", seed: int = 0) -> tuple[Any, Any]:
 
 
 RECIPES = {
-    "two": Recipe(recipe="auto"),
-    "sgd": Recipe(recipe="sgd"),
+    "two": Recipe(recipe="auto", loss="squared_hinge"),
+    "sgd": Recipe(recipe="sgd", loss="squared_hinge"),
     "odds": Recipe(loss="log_loss", recipe="auto"),
     "classes": Recipe(loss="hinge", recipe="auto"),
     "ten": Recipe(loss="log_loss", recipe="sgd"),
@@ -241,11 +241,13 @@ def test_what_is_set_is_kept():
     assert (only.alpha, only.precondition, only.step) == (0.5, 0.25, "explicit")
     assert (only.schedule.gamma0, only.schedule.a, only.schedule.c) == (0.25, 0.125, 0.6)
     assert only.averaging.start == 7
-    *some, _ = Recipe(recipe="auto", eta0=0.25).candidates(rows)
+    *some, _ = Recipe(recipe="auto", eta0=0.25, loss="squared_hinge").candidates(rows)
     assert {one.schedule.gamma0 for one in some} == {0.25}
     assert len({one.alpha for one in some}) > 1
     with pytest.raises(ValueError, match=r"alpha = 10\.0 and eta0 = 1\.0"):
-        Recipe(recipe="auto", alpha=10.0, eta0=1.0, step="explicit").candidates(rows)
+        Recipe(
+            recipe="auto", alpha=10.0, eta0=1.0, step="explicit", loss="squared_hinge"
+        ).candidates(rows)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "hinge", "squared_error"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_json, add_source
 from polyak.cli.options.columns import add_columns, read_options
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 from polyak.data.formats.registry import WRITTEN, suffixes_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EPILOG = "\n".join(
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser("convert", "Convert data to a file that can be read fast.", epilog=EPILOG)
     add_source(parser)
     parser.add_argument("output", metavar="FILE", help=f"file to write: {suffixes_of(WRITTEN)}")
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.cli.output import print_figures
     from polyak.cli.progress.counting import counting
     from polyak.data.write.convert import convert, format_of
@@ -55,11 +55,13 @@ def run(options: Namespace) -> int:
     from polyak.training.interrupts import Interrupts
 
     try:
-        format_of(options.output)
+        format = format_of(options.output)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    if options.model is not None and format == "parquet":
+        raise UsageError("--for writes features, not columns: name a .npz or .svm file")
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    with Interrupts():  # so that a file that is not complete is taken away
+    with Interrupts():  # removes an incomplete file
         check_writable(options.output)
         with counting(quiet=options.quiet or options.json) as watch:
             if options.model is not None:
@@ -100,7 +102,7 @@ def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> S
         try:
             stream = write(targets=True)
         except DataError:
-            pass  # the source has no targets; if it was something else, it will be told now
+            pass  # without targets; any other error is raised below
         else:
             if not stream.rows_without_target:
                 return stream
@@ -108,7 +110,7 @@ def _convert_for_model(options: Namespace, watch: Callable[[Stream], None]) -> S
 
 
 def _targets(batch: Batch, model: LinearModel, path: str) -> Any:
-    """Give the targets of a batch; in text, classes that are words go by their place.
+    """Return the targets of a batch; in text, classes that are words are numbered.
 
     Files of converted rows have no room for several labels a row.
     """

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, add_source
-from polyak.cli.reading import begin_reading
-from polyak.data.head_start import HeadStart
 
 if TYPE_CHECKING:
     from polyak.errors import RowError
@@ -24,7 +22,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "evaluate", "Compare the predictions of a model with known targets.", epilog=EXAMPLE
     )
@@ -40,14 +38,13 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
-    begun = begin_reading(options)
+    """Run the command."""
     from polyak.cli.output import print_figures
     from polyak.model.linear import LinearModel
 
     options.keep = [options.by] if options.by else []
     measured = Measured(LinearModel.load(options.model))
-    figures = measured.read(options.source, options, begun)
+    figures = measured.read(options.source, options)
     if options.json:
         print_figures(figures | measured.tables(), True)
         return 0
@@ -89,14 +86,12 @@ class Measured:
         self._classes = metrics_of(model)
         self._groups: dict[str, Evaluation] = {}
 
-    def read(
-        self, source: Any, options: Namespace, begun: HeadStart | None = None
-    ) -> dict[str, Any]:
-        """Take all rows of a source, and give what is one number each."""
+    def read(self, source: Any, options: Namespace) -> dict[str, Any]:
+        """Read all rows of a source, and return the figures that are one number each."""
         from polyak.cli.source import open_for
         from polyak.errors import DataError, RowError
 
-        with open_for(self._model, source, options, begun=begun) as stream:
+        with open_for(self._model, source, options) as stream:
             if getattr(options, "keep", None) and stream.schema is None:
                 raise ValueError(f"{stream.format} rows have no columns: --by needs a table")
             for batch in stream:
@@ -115,7 +110,7 @@ class Measured:
         return figures | skipped
 
     def tables(self) -> dict[str, Any]:
-        """Give what is more than one number: confusion, calibration, groups."""
+        """Return the figures that are tables: confusion, calibration, groups."""
         found: dict[str, Any] = {}
         if self._classes is not None:
             found["confusion"] = self._classes.confusion()
@@ -164,7 +159,7 @@ class Measured:
 
 
 def _named(error: RowError, batch: Batch, rows: int) -> str:
-    """Say of which file and line a row is; there are so many rows up to the batch's last."""
+    """Return the message with a row's file and line; ``rows`` is the number of the batch's last."""
     if batch.where is None:
         return f"row {rows - len(batch) + error.row + 1}{error.what}"
     file, number, unit = batch.where(error.row)

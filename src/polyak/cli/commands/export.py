@@ -6,9 +6,9 @@ from argparse import Namespace
 
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 
-FORMATS = ("onnx", "skops", "liblinear", "csv", "tsv", "txt")
+FORMATS = ("onnx", "skops", "csv", "tsv", "txt")
 
 
 EXAMPLE = """\
@@ -18,7 +18,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "export",
         "Write a model for other programs, or its weights as a table.",
@@ -36,7 +36,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.exports import export, format_of
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts
@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
         output = f"{options.model.removesuffix('.polyak')}.{options.to}"
     to = options.to or format_of(output)
     check_outputs({"export": output}, {"model": options.model})
-    with Interrupts():  # so that a file that is not complete is taken away
+    with Interrupts():  # removes an incomplete file
         if output != "-":
             check_writable(output)
         remarks = export(options.model, output, to)

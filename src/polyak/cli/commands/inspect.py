@@ -23,7 +23,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "inspect", "Show a model: its settings and its largest weights.", epilog=EXAMPLE
     )
@@ -53,7 +53,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.cli.output import print_figures, print_json, print_table
     from polyak.cli.race import candidates_table
     from polyak.model.coefficients import coefficients
@@ -200,7 +200,7 @@ def _starts(starts: Any) -> str | None:
 
 
 def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
-    """Give lines of the table of coefficients for scripts."""
+    """Yield the lines of the table of coefficients, for scripts."""
     several = model.weights.shape[1] > 1
     numbers = {name: column.tolist() for name, column in lines.numbers.items()}
     found: list[dict[str, Any]] = []
@@ -223,7 +223,7 @@ def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
 
 
 def _print_schema(schema: Schema) -> None:
-    """Say what each column of the table is, and how its numbers are taken."""
+    """Return what each column of the table is, and how its numbers are computed."""
     from polyak.cli.output import print_table
     from polyak.model.schema import HASHED
 

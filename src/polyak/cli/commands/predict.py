@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import UsageError, say
 from polyak.cli.options.arguments import Parser, add_model, add_source
-from polyak.cli.outputs import check_outputs
-from polyak.cli.reading import begin_reading
+from polyak.cli.overwriting import check_outputs
 from polyak.data.formats.registry import PREDICTED, suffixes_of
-from polyak.data.head_start import SCORED_BYTES
+from polyak.data.text import SCORED_BYTES
 
 if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
@@ -26,7 +25,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "predict", "Predict labels, scores or probabilities, one line per row.", epilog=EXAMPLE
     )
@@ -73,35 +72,25 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     check_outputs({"output": options.output}, {"source": options.source, "model": options.model})
-    begun = begin_reading(options, targets=False)
     format = _format(options)
-    written = 0
-    if format == "lines" and begun is not None:
-        from polyak.cli.straight import predict_straight
-
-        already = predict_straight(options, begun)
-        if already is None:
-            return 0
-        written = already
     from polyak.cli.source import open_for
-    from polyak.data.head_start import KEPT_OF_VW
+    from polyak.data.text import KEPT_OF_VW
     from polyak.model.linear import LinearModel
     from polyak.training.interrupts import Interrupts
 
     model = LinearModel.load(options.model)
     with (
-        Interrupts(),  # so that a file that is not complete is taken away
-        open_for(model, options.source, options, targets=False, gaps=True, begun=begun) as stream,
+        Interrupts(),  # removes an incomplete file
+        open_for(model, options.source, options, targets=False, gaps=True) as stream,
         _written(model, options, format) as write,
     ):
         of_vw = stream.format == "vw" and options.keep in KEPT_OF_VW
         if options.keep and stream.schema is None and not of_vw:
             raise ValueError(f"{stream.format} rows have no columns to keep: --keep needs a table")
         for batch in stream:
-            if stream.rows_read > written or batch.gaps is not None:
-                write(batch)
+            write(batch)
         for line in stream.first_bad_lines:
             say(f"skipped {line}")
         if stream.bad_lines:
@@ -111,7 +100,7 @@ def run(options: Namespace) -> int:
 
 
 def _format(options: Namespace) -> str:
-    """Tell what to write: lines of text, or which table."""
+    """Return the format to write: "lines" of text, or that of a table."""
     from polyak.data.write.written_file import table_format
 
     try:
@@ -130,7 +119,7 @@ def _format(options: Namespace) -> str:
 
 
 def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any, Any]] | None:
-    """Give what finds the ends of intervals, if they are asked for."""
+    """Return the function that computes the ends of intervals, if they are asked for."""
     if not options.intervals:
         return None
     from polyak.model.intervals import (
@@ -153,7 +142,7 @@ def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any
 def _written(
     model: LinearModel, options: Namespace, format: str
 ) -> Iterator[Callable[[Batch], None]]:
-    """Open what is written, and give what writes a batch."""
+    """Open the output; yields the function that writes a batch."""
     from polyak.storage.container import check_writable
 
     if options.output != "-":

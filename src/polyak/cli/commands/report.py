@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_model, add_reading
-from polyak.cli.outputs import check_outputs
+from polyak.cli.overwriting import check_outputs
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook
@@ -23,7 +23,7 @@ example:
 
 
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser(
         "report", "Write an HTML page about a model and how it was learned.", epilog=EXAMPLE
     )
@@ -42,14 +42,14 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     from polyak.model.linear import LinearModel
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts
 
     output = options.output or options.model.removesuffix(".polyak") + ".html"
     check_outputs({"report": output}, {"model": options.model, "file to evaluate on": options.on})
-    with Interrupts():  # so that a file that is not complete is taken away
+    with Interrupts():  # removes an incomplete file
         check_writable(output)
         model = LinearModel.load(options.model)
         write(model, options.model, output, _evaluated(model, options))

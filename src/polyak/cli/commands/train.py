@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from polyak.cli.errors import STOPPED, UsageError, say
@@ -19,12 +20,15 @@ from polyak.cli.options.arguments import (
 )
 from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
-from polyak.cli.options.engine import add_engine
-from polyak.cli.options.losses import add_loss, add_loss_parameters, chosen_loss
-from polyak.cli.options.penalty import add_penalty, penalty_of
-from polyak.cli.outputs import check_folder_is_no_source, check_outputs
-from polyak.cli.reading import begin_reading
-from polyak.data.head_start import BLOCK_BYTES, HeadStart
+from polyak.cli.options.learning import (
+    add_engine,
+    add_loss,
+    add_loss_parameters,
+    add_penalty,
+    chosen_loss,
+)
+from polyak.cli.overwriting import check_folder_is_no_source, check_outputs
+from polyak.data.text import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook
@@ -37,8 +41,15 @@ example:
 """
 
 
+RECIPE_OPTIONS = (
+    *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+)
+"""The options that have the name of a field of `Recipe`."""
+
+
 def parser() -> Parser:
-    """Read the arguments."""
+    """Return the parser of the arguments."""
     parser = Parser("train", "Learn a linear model from files, tables or streams.", epilog=EXAMPLE)
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="model file to write")
     parser.add_argument(
@@ -64,7 +75,6 @@ def _add_learning(parser: Parser) -> None:
     how.add_argument(
         "--recipe",
         choices=("auto", "sgd", "paper"),
-        default="auto",
         metavar="NAME",
         help="auto (tries several methods), sgd (averaged SGD only), or paper (as in the paper)",
     )
@@ -73,48 +83,42 @@ def _add_learning(parser: Parser) -> None:
         action="store_true",
         help="compute standard errors and confidence intervals",
     )
-    how.add_argument(
-        "--seed", type=not_negative, default=0, metavar="N", help="random seed (default: 0)"
-    )
+    how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))
 
 
 def _add_settings(how: Any) -> None:
-    for name, what in {
-        "--alpha": "strength of the penalty",
-        "--eta0": "initial learning rate",
-        "--decay": "how fast the learning rate falls: a",
-        "--power": "exponent of the learning rate: c",
-    }.items():
-        how.add_argument(name, type=number_or_auto, default="auto", metavar="X|auto", help=what)
+    for name, field, what in (
+        ("--alpha", "alpha", "strength of the penalty"),
+        ("--eta0", "eta0", "initial learning rate"),
+        ("--decay", "decay", "how fast the learning rate falls: a"),
+        ("--power", "power_t", "exponent of the learning rate: c"),
+    ):
+        how.add_argument(name, dest=field, type=number_or_auto, metavar="X|auto", help=what)
     how.add_argument(
         "--average",
         type=averaging,
-        default="auto",
         metavar="auto|off|ROWS",
         help="average the iterates: from when it helps, never, or after this many rows",
     )
     how.add_argument(
         "--step",
         choices=("auto", "explicit", "implicit"),
-        default="auto",
         help="implicit steps never overshoot",
     )
     how.add_argument(
         "--precondition",
         type=number_or_auto,
-        default="auto",
         metavar="P|auto",
         help="scale the steps of each feature by its mean square to the power -P",
     )
     how.add_argument(
         "--multi-class",
         choices=("auto", "ovr"),
-        default="auto",
         help="auto: log_loss learns several classes together; ovr: one model against the rest each",
     )
     how.add_argument(
-        "--no-intercept", dest="intercept", action="store_false", help="do not fit an intercept"
+        "--no-intercept", dest="fit_intercept", action="store_false", help="do not fit an intercept"
     )
 
 
@@ -124,7 +128,7 @@ def _add_data(parser: Parser) -> None:
         "--passes",
         type=positive,
         metavar="N",
-        help="passes over the data (default: 1; in memory as many as help)",
+        help="passes over the data (default: 1; in memory, until more do not help)",
     )
     data.add_argument(
         "--checkpoint",
@@ -139,14 +143,12 @@ def _add_order(parser: Parser) -> None:
     data.add_argument(
         "--order",
         choices=("auto", "as-is"),
-        default="auto",
         help="auto: rows of files in random order; as-is: in the order of the file, for data "
         "that changes over time (default: auto)",
     )
     data.add_argument(
         "--memory",
         type=size,
-        default="256M",
         metavar="SIZE",
         help="load the rows of files into memory if they need no more than this (default: 256M)",
     )
@@ -179,9 +181,8 @@ def _add_order(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Do it."""
+    """Run the command."""
     _check_files(options)
-    begun = None if options.engine else begin_reading(options)  # an engine's workers read
     from polyak.cli.task import look_at_source
     from polyak.storage.container import check_writable
 
@@ -203,7 +204,7 @@ def run(options: Namespace) -> int:
                 pass
         look = look_at_source(options)  # once all is known to make sense: it may wait for rows
         job = _job(options)
-        return _finish(job, _train(job, options, begun), options, look)
+        return _finish(job, _train(job, options), options, look)
 
 
 def _check_files(options: Namespace) -> None:
@@ -224,30 +225,25 @@ def _job(options: Namespace) -> Job:
     from polyak.learn.recipes import Recipe
     from polyak.training.job import Job
 
+    def given(names: Iterable[str]) -> dict[str, Any]:
+        """Return the options that were given, so that `Recipe` and `Job` hold all defaults."""
+        found = {name: getattr(options, name) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
+
+    if options.engine:
+        options.order = "as-is"
     every_rows, every_seconds = options.checkpoint_every
     try:
         return Job(
             source=options.source,
             recipe=Recipe(
                 loss=chosen_loss(options),
-                recipe=options.recipe,
-                alpha=options.alpha,
-                eta0=options.eta0,
-                decay=options.decay,
-                power_t=options.power,
-                average=options.average,
-                step=options.step,
-                precondition=options.precondition,
-                fit_intercept=options.intercept,
-                intervals=options.intervals,
-                seed=options.seed,
-                multi_class=options.multi_class,
-                **penalty_of(options),
+                positive=options.non_negative,
+                **given(RECIPE_OPTIONS),
             ),
             classes=classes_of(options),
             passes=options.passes,
-            order="as-is" if options.engine else options.order,
-            memory=options.memory,
+            **given(("order", "memory")),
             reading=read_options(options),
             checkpoint=options.checkpoint,
             every_rows=every_rows,
@@ -258,7 +254,7 @@ def _job(options: Namespace) -> Job:
         raise UsageError(str(error)) from error
 
 
-def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
+def _train(job: Job, options: Namespace) -> Outcome:
     if options.engine:
         from polyak.cli.distributed import train as train_on_cluster
 
@@ -278,13 +274,13 @@ def _train(job: Job, options: Namespace, begun: HeadStart | None) -> Outcome:
         shown(progress)
 
     try:
-        return train(job, watch, begun)
+        return train(job, watch)
     finally:
         shown.close()
 
 
 def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | None) -> int:
-    """Write the model, say what was learned, and give the exit code."""
+    """Write the model, print what was learned, and return the exit code."""
     from polyak.cli.output import print_figures
     from polyak.model.in_use import sparsified
     from polyak.training.loop import clear_checkpoints

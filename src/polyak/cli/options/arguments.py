@@ -8,7 +8,7 @@ from typing import Any
 from polyak.cli.options.dialect import add_dialect
 from polyak.cli.options.parser import Parser as Parser
 from polyak.data.formats.registry import FORMATS
-from polyak.data.head_start import LONGEST_LINE
+from polyak.data.text import LONGEST_LINE
 
 
 def add_model(parser: Parser) -> None:

@@ -1,4 +1,4 @@
-"""The labels that somebody names: between commas, as a JSON list, or in a file."""
+"""Labels given by the user: separated by commas, as a JSON list, or in a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_classes(group: Any) -> None:
 
 
 def classes_of(options: Namespace) -> NDArray[Any] | None:
-    """Give the labels that the options name; ValueError if they cannot be."""
+    """Return the labels that the options name; raise ValueError if they are not valid."""
     if options.classes_file is not None:
         try:
             with open(options.classes_file, encoding="utf-8-sig") as file:

@@ -60,7 +60,7 @@ def add_columns(parser: Parser) -> None:
 
 
 def read_options(options: Namespace) -> ReadOptions:
-    """Give what a command's options say about reading; ValueError if they make no sense."""
+    """Return the read options of a command; raise ValueError if they make no sense."""
     from polyak.data.options import Columns, ReadOptions
 
     names = {"format", "member", "skip_bad_lines", "longest_line", "threads"}
@@ -80,7 +80,7 @@ def read_options(options: Namespace) -> ReadOptions:
 
 
 def columns_of(options: Namespace) -> Columns:
-    """Give what the options say; ValueError if they make no sense."""
+    """Return the columns that the options choose; raise ValueError if they make no sense."""
     from polyak.data.options import Columns
 
     return Columns(
@@ -100,5 +100,5 @@ def columns_of(options: Namespace) -> Columns:
 
 
 def split(given: list[str]) -> tuple[str, ...]:
-    """Give the names that options list, separated by commas."""
+    """Return the names that options list, separated by commas."""
     return tuple(name.strip() for names in given for name in names.split(",") if name.strip())

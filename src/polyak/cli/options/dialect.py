@@ -38,14 +38,8 @@ def add_dialect(parser: Parser) -> None:
     text.add_argument("--member", metavar="NAME", help="file to read from a zip archive")
 
 
-def is_described(options: Namespace) -> bool:
-    """Say whether any of these options was given."""
-    said = (options.delimiter, options.encoding, options.decimal, options.comment, options.dates)
-    return any((*said, not options.header, options.missing, options.member))
-
-
 def dialect_of(options: Namespace) -> Dialect:
-    """Give what the options say; ValueError if they make no sense."""
+    """Return the dialect that the options describe; raise ValueError if it makes no sense."""
     from polyak.model.dialect import Dialect
 
     missing = [word.strip() for words in options.missing for word in words.split(",")]

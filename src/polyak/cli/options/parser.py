@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,  # a new option must not change what an old command means
             **more,
         )
-        self._negative_number_matcher = re.compile(r"-\.?\d")  # so that --classes -1,1 is heard
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # so that --classes -1,1 is a value
         self._rare_groups: list[Any] = []
         self.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
@@ -103,7 +103,7 @@ def help_of(parser: argparse.ArgumentParser, hidden: Sequence[Any]) -> str:
 
 
 def usage_of(parser: argparse.ArgumentParser) -> str:
-    """Write what must be given; options are listed below anyway."""
+    """Return the usage line: only required arguments, since the options are listed below."""
     formatter = parser._get_formatter()
     needed = [
         f"{action.option_strings[0]} {action.metavar}"

@@ -31,7 +31,7 @@ class Bar:
             self._task = self._bar.add_task(words, total=None)
 
     def show(self, done: float, total: float | None, words: str | None = None) -> None:
-        """Say how much is done, and what to write beside it from now on."""
+        """Show how much is done, and the text beside it."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, description=words)
         elif self._every is not None and total and done / total >= self._next:

@@ -51,7 +51,7 @@ class _CountLines(Lines):
 
 @contextmanager
 def counting(quiet: bool) -> Iterator[Callable[[Stream], None]]:
-    """Show how far a stream was read: call what this gives after every batch."""
+    """Show how far a stream was read; yields the function to call after every batch."""
     began = time.monotonic()
     counted: Any = Counted()
     shown = Quiet() if quiet else LiveLine() if sys.stderr.isatty() else _CountLines(sys.stderr)

@@ -17,7 +17,7 @@ UPDATES_A_SECOND = 8
 
 
 class Quiet:
-    """Says nothing."""
+    """Shows nothing."""
 
     def __call__(self, progress: Progress) -> None:
         """Look at the progress."""
@@ -132,7 +132,7 @@ class LiveLine(Quiet):
 
 
 def words(progress: Progress, overall: tuple[float, float], recent: tuple[float, float]) -> str:
-    """Say how far a run has come, how fast it is, and how well it does."""
+    """Return a line with the progress, the speed and the loss of a run."""
     rate, megabytes = speeds(progress)
     parts = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
     if progress.share is not None:
@@ -146,14 +146,14 @@ def words(progress: Progress, overall: tuple[float, float], recent: tuple[float,
 
 
 def speeds(progress: Progress) -> tuple[float, float]:
-    """Give rows and megabytes a second, of this run alone if it goes on from an earlier one."""
+    """Return rows and megabytes per second, not counting what was done before resuming."""
     seconds = max(progress.seconds, 1e-9)
     rows = progress.rows - progress.rows_before
     return rows / seconds, (progress.bytes_read - progress.bytes_before) / seconds / 1e6
 
 
 def eta(progress: Progress) -> str:
-    """Say how long it will take at the speed so far."""
+    """Return the time left at the speed so far."""
     done = (progress.share or 0.0) - progress.share_before
     if done <= 0 or progress.share is None or progress.share >= 1:
         return ""

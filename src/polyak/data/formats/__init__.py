@@ -1,1 +1,1 @@
-"""The formats there are: one module each, and one list of them."""
+"""One module per format, and a registry of them."""

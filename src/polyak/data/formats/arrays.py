@@ -24,23 +24,23 @@ PIECE_BYTES = 1 << 17
 
 
 ROWS_TO_TELL = 1000
-"""How many first rows of an array tell whether values are missing: as many as schemas look at."""
+"""First rows of an array that show whether values are missing; schemas look at the same."""
 
 
 class ArrayFile:
-    """What a file that holds arrays is told of the reading; one in memory need not know."""
+    """The file that holds the arrays, which `ArrayReader` tells how far it has read."""
 
     def begin(self) -> None:
-        """Say that reading begins."""
+        """Note that reading begins."""
 
     def before_batch(self, last: bool) -> None:
-        """Say that a batch is to be read, and whether it is the last; refuse what is damaged."""
+        """Raise DataError if the file is damaged, before each batch is read."""
 
     def after_batch(self) -> None:
-        """Say that the rows so far are no longer needed."""
+        """Note that the rows read so far are no longer needed."""
 
     def end(self) -> None:
-        """Say that reading has ended, perhaps early."""
+        """Note that reading has ended, perhaps early."""
 
 
 class ArrayReader:
@@ -112,7 +112,7 @@ class ArrayReader:
         return bool(np.isnan(first).any())
 
     def fingerprint(self) -> str:
-        """Tell this data from other data: the shape, the first rows and the last."""
+        """Return a text that identifies this data: its shape, first rows and last rows."""
         import hashlib
 
         n = len(self._rows)
@@ -128,7 +128,7 @@ class ArrayReader:
         return digest.hexdigest()[:32]
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         if start is None:
             return Cursor(self._place | {"rows": 0})
         if start.get("format") != self.format or start["rows"] > len(self._rows):
@@ -136,7 +136,7 @@ class ArrayReader:
         return self._cursor(start["rows"])
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         n = len(self._rows)
         self.file.begin()
         try:
@@ -151,10 +151,8 @@ class ArrayReader:
             self.file.end()
 
     def can_read_pieces(self) -> bool:
-        """Say whether the arrays can be read from the middle on: those that are packed cannot."""
-        sparse = isinstance(self._rows, SparseRows)
-        rows = [self._rows.indptr, self._rows.indices] if sparse else [self._rows]  # type: ignore[union-attr]
-        return not any(hasattr(a, "whole") for a in (*rows, self._targets, self._weights))
+        """Whether rows can be read from the middle on, which is so for all arrays."""
+        return True
 
     def pieces(self) -> Pieces:
         """Cut the rows into spans."""
@@ -163,13 +161,13 @@ class ArrayReader:
         return Pieces.apart([(at, min(at + step, n)) for at in range(0, n, step)], PIECE_BYTES)
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return about how many rows ``size`` bytes hold."""
         rows, n = self._rows, max(len(self._rows), 1)
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other."""
+        """Yield the rows of windows, one window after the other."""
         return mixed_windows(self._read_spans, windows, cursor, self._threads)
 
     def _read_spans(
@@ -218,7 +216,7 @@ class ArrayReader:
             _aligned(values, self._float(values)),
             self._width,
         )
-        # A damaged file must not lead the core astray.
+        # The core trusts these; a damaged file must not make it read out of bounds.
         if np.any(np.diff(rows.indptr) < 0) or len(rows.indices) != last - first:
             raise DataError(f"{self.name} is damaged: its indptr does not fit its indices")
         if len(indices) and not (indices.min() >= 0 and indices.max() < self._width):
@@ -231,12 +229,10 @@ class ArrayReader:
         return values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
     def _one_each(self, numbers: Any, what: str) -> Any:
-        """Give one number a row, or None: an array, or one that is unpacked as it is read."""
+        """Return an array of one number per row, or None."""
         if numbers is None:
             return None
-        array: Any = numbers if hasattr(numbers, "whole") else np.asarray(numbers)
-        if array.ndim != 1 and hasattr(array, "whole"):
-            array = array.whole()
+        array = np.asarray(numbers)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.shape != (len(self._rows),):
@@ -247,12 +243,12 @@ class ArrayReader:
 
 
 def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
-    # What is mapped from the middle of a file may begin at any byte.
+    # An array mapped from the middle of a file may begin at any byte.
     return np.require(array, dtype or array.dtype.newbyteorder("="), ["ALIGNED", "C_CONTIGUOUS"])
 
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:
-    """Refuse what cannot be learned from; ``begin`` is the number of the first row."""
+    """Raise DataError for rows that cannot be learned from; ``begin`` is the first row's number."""
     rows = batch.rows
     if isinstance(rows, SparseRows):
         bad = _first_not_finite(rows.values)
@@ -284,7 +280,7 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
 
 def _first_not_finite(numbers: NDArray[Any]) -> int | None:
     with np.errstate(over="ignore", invalid="ignore"):
-        # One sum instead of a test for each; it may be infinite without any of them being so.
+        # One sum is faster than a test of each value; it may overflow though all are finite.
         if np.isfinite(np.sum(numbers)):
             return None
         finite = np.isfinite(numbers)

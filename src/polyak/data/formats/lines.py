@@ -1,4 +1,4 @@
-"""Rows that stand one a line: what the readers of all such text share."""
+"""Text with one row per line: what the readers of all such formats share."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import LineTooLong, TextBlock
-from polyak.data.head_start import BLOCK_BYTES, UNKNOWN_BASE, HeadStart, Text, TextReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window
 from polyak.data.sources.blocks import LongLineError
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
+from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
@@ -37,8 +37,6 @@ class LineReader:
     format: str
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
-    begun: HeadStart | None = None
-    """What somebody has begun to read already."""
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         self.name = name_of_all(files)
@@ -47,11 +45,11 @@ class LineReader:
         self._files = files
         self._options = options
         self._float64 = _is_float64(options.dtype)
-        self._reader: TextReader | None = None  # that of the core, while it reads
+        self._reader: TextReader | None = None  # of the core, while it reads
         self._seen = FeatureNames.of({})
 
     def names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, if they were to be remembered."""
+        """Return the names of hashed features seen so far, if they were to be collected."""
         if self._reader is None:
             return self._seen
         return self._seen.together(FeatureNames(*self._reader.names()))
@@ -66,11 +64,11 @@ class LineReader:
             self._seen, self._reader = self.names(), None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a text that identifies this data."""
         return fingerprint(self._files)
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         if start is None:
             position = {"format": self.format, "rows": 0, "file": 0, "offset": 0, "lines": 0}
             return Cursor(position | self.first)
@@ -79,7 +77,7 @@ class LineReader:
         return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         blocks = self._blocks(cursor.position)
         while True:
             try:
@@ -119,7 +117,7 @@ class LineReader:
         return file.name, lines + self._line_of(row, each, last | here), "line"
 
     def _line_of(self, row: int, lines: list[bytes], at: Position) -> int:
-        """Say on which of some lines, from one, a row stands."""
+        """Return which of some lines, counted from 1, holds a row."""
         before, behind = 0, len(lines)  # the row is among the first `behind` lines
         while behind - before > 1:
             middle = (before + behind) // 2
@@ -134,17 +132,15 @@ class LineReader:
 
     def _blocks(self, at: Position) -> Generator[TextBlock]:
         """Have blocks parsed ahead, from a position on."""
-        begun, self.begun = self.begun, None
         file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
         bytes_before = sum(file.size or 0 for file in self._files[:file])
-        # The core is given names as UTF-8, which not every name of a file is.
+        # The core takes names as UTF-8, and not every file name is valid UTF-8.
         plain = all(
             isinstance(file, File) and file.is_plain() and is_utf8(file.name)
             for file in self._files
         )
         text = self._text(at, tuple(file.name for file in self._files) if plain else ())
-        reader = begun and begun.taken_over(text, file, offset)
-        reader = reader or text.read(file, offset, bytes_before)
+        reader = text.read(file, offset, bytes_before)
         with self._naming(reader):
             if plain:
                 yield from self._read_by_the_core(reader)
@@ -237,7 +233,7 @@ class LineReader:
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:
-        """Say whether the files can be read from any byte on."""
+        """Whether the files can be read from any byte on."""
         from polyak.data.sources.line_pieces import are_plain
 
         return are_plain(self._files)
@@ -254,8 +250,6 @@ class LineReader:
         """Parse the lines of every window in its own order, some at a time."""
         from polyak.data.sources.line_pieces import LinePieces
 
-        if self.begun is not None:
-            self.begun.end()
         every = LinePieces(self._files, self._options.longest_line)
         at = cursor.position
         if at.get("base") == UNKNOWN_BASE:
@@ -288,7 +282,7 @@ class LineReader:
             every.close()
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return about how many rows ``size`` bytes hold."""
         from polyak.data.sources.line_pieces import lines_in
 
         return lines_in(self._files, size)

@@ -1,25 +1,24 @@
-"""Arrays in ``.npy`` and ``.npz`` files, mapped into memory rather than loaded."""
+"""Arrays in ``.npy`` and ``.npz`` files: mapped into memory, or loaded if they are compressed."""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
+import struct
+import threading
+import zipfile
+import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
 from polyak.data.formats.arrays import ArrayFile, ArrayReader
-from polyak.data.formats.npz_members import (
-    Checksums,
-    Members,
-    PackedArray,
-    read_header,
-    require_memory,
-)
 from polyak.data.formats.open_arrays import rows_or_table
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
@@ -29,18 +28,54 @@ from polyak.rows.sparse import SparseRows, as_rows
 if TYPE_CHECKING:
     from polyak.data.tables.reader import TableReader
 
-LET_GO_AFTER = 1 << 6
-"""After how many batches the mapped pages that were read are given back."""
+RELEASE_EVERY = 1 << 6
+"""Batches after which the mapped pages that were read are released."""
+CHUNK = 1 << 20
+"""Bytes read at a time to compute a checksum."""
+
+
+def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
+    """Read a matrix from a ``.npy`` file; the targets come from ``y``, an array or such a file."""
+    path = _only(files)
+    try:
+        mapped = _Mapped(path)
+        X = mapped.array()
+    except Exception as error:  # damaged bytes raise errors of many types in NumPy
+        raise DataError(f"{path} is not a valid .npy file: {error}") from error
+    return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
+
+
+def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
+    """Read a ``.npz`` file: ``X`` or scipy's sparse layout, perhaps ``y`` and ``weights``."""
+    path = _only(files)
+    archive = _Archive(path)
+    if "indptr" in archive or "format" in archive:
+        X = _sparse(archive)
+    elif "X" in archive:
+        X = archive.array("X")
+    else:
+        held = ", ".join(archive.names) or "nothing"
+        raise DataError(f"{path} holds {held}, but neither X nor a sparse matrix as scipy saves it")
+    y = archive.array("y")
+    origin = {}
+    if "polyak" in archive:
+        try:
+            origin = from_text(str(archive.array("polyak")))
+        except (ValueError, RecursionError) as error:
+            raise archive.damaged("polyak", error) from error
+    y = _load_targets(options.y) if y is None else y
+    weights = archive.array("weights")
+    return _reader(X, y, weights, options, path, "npz", archive.mapped, origin)
 
 
 class _Mapped(ArrayFile):
     """A file mapped into memory.
 
-    Pages once read would stay and count as ours, up to the whole file, so they are given back
-    now and then; if need be they are read again.
+    Pages once read would stay and count as ours, up to the whole file, so they are released every
+    few batches; the system reads them again if need be.
     """
 
-    def __init__(self, path: str, checksums: Checksums | None = None) -> None:
+    def __init__(self, path: str, checksums: _Checksums | None = None) -> None:
         self._path = path
         self._checksums = checksums
         with open(path, "rb") as file:
@@ -50,25 +85,19 @@ class _Mapped(ArrayFile):
     def array(self, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Map the array whose ``.npy`` header is at ``begin``, and which ends at ``end``."""
         self._map.seek(begin)
-        shape, fortran, dtype = read_header(self._map)
+        shape, fortran, dtype = _read_header(self._map)
         first, end = self._map.tell(), len(self._map) if end is None else end
-        count = math.prod(shape)
-        if count * dtype.itemsize > end - first:
-            raise ValueError(
-                f"its header speaks of {dtype} of shape {shape}, but there are {end - first} bytes"
-            )
-        array = np.frombuffer(self._map, dtype, count, first)
-        return array.reshape(shape, order="F" if fortran else "C")
+        return _as_array(memoryview(self._map)[first:end], shape, fortran, dtype)
 
     def begin(self) -> None:
-        """Say that reading begins."""
+        """Start computing checksums."""
         if self._checksums is not None:
             self._checksums.start()
 
     def before_batch(self, last: bool) -> None:
-        """Refuse a file that is damaged, as far as is known, or that became shorter.
+        """Raise DataError if the file is known to be damaged, or has become shorter.
 
-        A page that is gone would end the process as soon as it is read.
+        Reading a page that is gone would end the process.
         """
         now = self._map.size()
         if now < len(self._map):
@@ -80,111 +109,189 @@ class _Mapped(ArrayFile):
             self._checksums.check(wait=last)
 
     def after_batch(self) -> None:
-        """Count a batch; give pages back every so many."""
+        """Count a batch, and release pages now and then."""
         self._batches += 1
-        if self._batches % LET_GO_AFTER == 0 and hasattr(mmap, "MADV_DONTNEED"):
+        if self._batches % RELEASE_EVERY == 0 and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
 
     def end(self) -> None:
-        """Say that reading has ended, perhaps early."""
+        """Stop computing checksums."""
         if self._checksums is not None:
             self._checksums.stop()
 
 
-def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
-    """Read a matrix from a ``.npy`` file; the targets come from ``y``, an array or such a file."""
-    path = _only(files)
-    try:
-        mapped = _Mapped(path)
-        X = mapped.array()
-    except Exception as error:  # whatever damaged bytes make of numpy
-        raise DataError(f"{path} is not a sound .npy file: {error}") from error
-    return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
+class _Archive:
+    """The arrays in a ``.npz`` file, by their names."""
 
-
-def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
-    """Read a ``.npz`` file: ``X`` or scipy's sparse layout, perhaps ``y`` and ``weights``."""
-    path = _only(files)
-    members = Members(path)
-    arrays = _Arrays(members, _Mapped(path, Checksums(path, members)))
-    if "indptr" in members or "format" in members:
-        X = _sparse(path, arrays)
-    elif "X" in members:
-        X = arrays.get("X")
-    else:
-        held = ", ".join(members.names) or "nothing"
-        raise DataError(f"{path} holds {held}, but neither X nor a sparse matrix as scipy saves it")
-    y = arrays.get("y")
-    origin = {}
-    if "polyak" in members:
+    def __init__(self, path: str) -> None:
+        self.path = path
         try:
-            origin = from_text(str(arrays.whole("polyak")))
-        except (ValueError, RecursionError) as error:
-            raise members.damaged("polyak", error) from error
-    return _reader(
-        X,
-        _load_targets(options.y) if y is None else y,
-        arrays.get("weights"),
-        options,
-        path,
-        "npz",
-        arrays.mapped,
-        origin,
-    )
+            self._archive = zipfile.ZipFile(path)
+        except Exception as error:  # damaged bytes raise errors of many types in zipfile
+            raise DataError(f"{path} is not a valid .npz file: {error}") from error
+        self._members = {
+            member.filename.removesuffix(".npy"): member for member in self._archive.infolist()
+        }
+        self.mapped = _Mapped(path, _Checksums(self))
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
 
-class _Arrays:
-    """The arrays of a ``.npz`` file, as its reader takes them."""
+    @property
+    def names(self) -> list[str]:
+        """The names of all arrays."""
+        return list(self._members)
 
-    def __init__(self, members: Members, mapped: _Mapped) -> None:
-        self.members = members
-        self.mapped = mapped
-
-    def get(self, name: str) -> Any:
-        """Map an array or unpack it as it is read; None if there is none of that name."""
-        if name not in self.members:
+    def array(self, name: str) -> Any:
+        """Return an array, mapped unless it is compressed; None if there is none of that name."""
+        if name not in self:
             return None
-        if self.members.is_stored(name):
-            place = self.members.place(name)
-            try:
-                return self.mapped.array(*place)
-            except Exception as error:  # whatever damaged bytes make of numpy
-                raise self.members.damaged(name, error) from error
-        packed = self.members.packed(name)
-        # Rows that stand column by column are there only when all is.
-        in_order = packed.ndim == 1 or (packed.ndim == 2 and not packed.fortran)
-        return packed if in_order else packed.whole()
+        try:
+            if self._is_stored(name):
+                begin = self._begin(name)
+                return self.mapped.array(begin, begin + self._members[name].file_size)
+            return self._loaded(name)
+        except DataError:
+            raise
+        except Exception as error:  # damaged bytes raise errors of many types in zipfile and NumPy
+            raise self.damaged(name, error) from error
 
-    def whole(self, name: str) -> Any:
-        """Read an array that is small, or should be."""
-        array = self.get(name)
-        return array.whole() if isinstance(array, PackedArray) else array
+    def require_memory(self, *names: str) -> None:
+        """Raise DataError unless some arrays fit into the memory that is free."""
+        needed, free = sum(self._members[name].file_size for name in names), free_memory()
+        if needed > free:
+            some = f"the member {names[0]} of {self.path}" if len(names) == 1 else self.path
+            raise DataError(
+                f"{some} would take {needed / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB "
+                "are free; save it uncompressed, which is read in batches"
+            )
+
+    def damaged(self, name: str, error: object) -> DataError:
+        """Return the error for a damaged array."""
+        return DataError(f"{self.path} is not a valid .npz file: its member {name}: {error}")
+
+    def stored(self) -> list[tuple[str, int, int, int]]:
+        """Return name, begin, size and checksum of each member that is not compressed."""
+        return [
+            (name, self._begin(name), member.file_size, member.CRC)
+            for name, member in self._members.items()
+            if self._is_stored(name)
+        ]
+
+    def _is_stored(self, name: str) -> bool:
+        return self._members[name].compress_type == zipfile.ZIP_STORED
+
+    def _loaded(self, name: str) -> NDArray[Any]:
+        self.require_memory(name)
+        with self._archive.open(self._members[name]) as file:
+            shape, fortran, dtype = _read_header(file)
+            data = file.read()  # no more than the archive says, and compared with its checksum
+        return _as_array(memoryview(data), shape, fortran, dtype)
+
+    def _begin(self, name: str) -> int:
+        # The data follows a local header of 30 bytes, the name, and an extra field whose length
+        # stands only there. Opening the member compares that header with the archive's own list.
+        offset = self._members[name].header_offset
+        try:
+            self._archive.open(self._members[name]).close()
+            with open(self.path, "rb") as file:
+                file.seek(offset + 26)
+                name_size, extra_size = struct.unpack("<HH", file.read(4))
+        except Exception as error:  # damaged bytes raise errors of many types in zipfile
+            raise self.damaged(name, error) from error
+        return int(offset + 30 + name_size + extra_size)
 
 
-def _sparse(path: str, arrays: _Arrays) -> Any:
-    members = arrays.members
-    kind = arrays.whole("format")
+class _Checksums:
+    """Compares the members that are mapped with their checksums, in a thread beside the reading."""
+
+    def __init__(self, archive: _Archive) -> None:
+        self._archive = archive
+        self._stored = archive.stored()
+        self._wrong: str | None = None
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to compare."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._compare, daemon=True)
+            self._thread.start()
+
+    def check(self, wait: bool) -> None:
+        """Raise DataError if a member was found damaged."""
+        if wait and self._thread is not None:
+            self._thread.join()
+        if self._wrong is not None:
+            raise self._archive.damaged(self._wrong, "its checksum is wrong")
+
+    def stop(self) -> None:
+        """End early."""
+        self._stopped = True
+
+    def _compare(self) -> None:
+        with open(self._archive.path, "rb", buffering=0) as file:
+            for name, begin, size, expected in self._stored:
+                file.seek(begin)
+                found = 0
+                while size > 0 and not self._stopped:
+                    chunk = file.read(min(CHUNK, size))
+                    if not chunk:
+                        break
+                    found = zlib.crc32(chunk, found)
+                    size -= len(chunk)
+                if self._stopped:
+                    return
+                if found != expected:
+                    self._wrong = name
+                    return
+
+
+def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read an array's shape, whether it is stored column by column, and its dtype."""
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    if min(shape, default=0) < 0 or dtype.itemsize == 0:
+        raise ValueError(f"its header speaks of {dtype} of shape {shape}")
+    return shape, fortran, dtype
+
+
+def _as_array(
+    data: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    count = math.prod(shape)
+    if count * dtype.itemsize > len(data):
+        raise ValueError(
+            f"its header speaks of {dtype} of shape {shape}, but there are {len(data)} bytes"
+        )
+    return np.frombuffer(data, dtype, count).reshape(shape, order="F" if fortran else "C")
+
+
+def _sparse(archive: _Archive) -> Any:
+    kind = archive.array("format")
     if kind is not None and kind.tolist() not in (b"csr", "csr"):
         from scipy.sparse import load_npz
 
-        require_memory(members.unpacked_bytes, path)
+        archive.require_memory(*archive.names)
         try:
-            return as_rows(load_npz(path))
-        except Exception as error:  # whatever damaged bytes make of scipy
-            raise DataError(f"{path} is not a sound .npz file: {error}") from error
-    parts = {name: arrays.get(name) for name in ("indptr", "indices", "data")}
-    shape = arrays.whole("shape")
-    for name, part in [*parts.items(), ("shape", shape)]:
+            return as_rows(load_npz(archive.path))
+        except Exception as error:  # damaged bytes raise errors of many types in scipy
+            raise DataError(f"{archive.path} is not a valid .npz file: {error}") from error
+    parts = {name: archive.array(name) for name in ("indptr", "indices", "data", "shape")}
+    for name, part in parts.items():
         if part is None:
-            raise DataError(f"{path} is not a sound .npz file: it has no {name}")
-        kinds = "iufb" if name == "data" else "iu"
-        if part.ndim != 1 or part.dtype.kind not in kinds:
-            raise members.damaged(name, f"it holds {part.dtype} of shape {part.shape}")
-    if len(shape) != 2 or len(parts["indptr"]) != int(shape[0]) + 1:
-        raise members.damaged("indptr", "it does not fit the shape")
-    if len(parts["indices"]) != len(parts["data"]):
-        raise members.damaged("indices", "there are not as many as there are data")
-    return SparseRows(parts["indptr"], parts["indices"], parts["data"], int(shape[1]))
+            raise DataError(f"{archive.path} is not a valid .npz file: it has no {name}")
+        if part.ndim != 1 or part.dtype.kind not in ("iufb" if name == "data" else "iu"):
+            raise archive.damaged(name, f"it holds {part.dtype} of shape {part.shape}")
+    indptr, indices, data, shape = parts.values()
+    if len(shape) != 2 or len(indptr) != int(shape[0]) + 1:
+        raise archive.damaged("indptr", "it does not fit the shape")
+    if len(indices) != len(data):
+        raise archive.damaged("indices", f"there are {len(indices)}, but {len(data)} data")
+    return SparseRows(indptr, indices, data, int(shape[1]))
 
 
 def _load_targets(y: Any) -> Any:
@@ -192,8 +299,8 @@ def _load_targets(y: Any) -> Any:
         return y
     try:
         return np.load(y, mmap_mode="r")
-    except Exception as error:  # whatever damaged bytes make of numpy
-        raise DataError(f"{os.fspath(y)} is not a sound .npy file: {error}") from error
+    except Exception as error:  # damaged bytes raise errors of many types in NumPy
+        raise DataError(f"{os.fspath(y)} is not a valid .npy file: {error}") from error
 
 
 def _only(files: Sequence[File | Pipe]) -> str:

@@ -30,7 +30,7 @@ def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
 def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
     """Return a reader of a table for dense rows that have a schema or, early, a missing value.
 
-    Rows of a given width are no table: whose features are more than its columns.
+    Rows whose width is given are no table, since a table has more features than columns.
     """
     if not reader.is_dense:
         return reader

@@ -1,4 +1,4 @@
-"""The formats there are: their names and suffixes, who opens and who writes them.
+"""The registry of formats: their names and suffixes, and the functions that open and write them.
 
 A new one is an entry here and a module of its own. Openers and writers are named, and imported when
 they are asked for: so reading one format never waits for the libraries of another, and what a
@@ -32,7 +32,7 @@ class Format(NamedTuple):
     is_table : bool
         Whether it has columns with names.
     writer, written : str
-        What writes rows as such a file, and what is then in it; nothing if nobody does.
+        What writes rows as such a file, and what is then in it; empty if there is none.
     sink : str
         What writes tables of predictions.
     """
@@ -72,8 +72,8 @@ FORMATS = {
         (".parquet", ".pq"),
         _TABLE,
         is_table=True,
-        writer="polyak.data.write.parquet:parquet_writer",
-        written="rows as lists of indices and values, tables with their columns",
+        writer="polyak.data.write.tables:parquet_writer",
+        written="tables with their columns",
         sink=f"{_SINKS}:ParquetSink",
     ),
     "arrow": Format((".arrow", ".feather", ".ipc"), _TABLE, is_table=True),
@@ -84,7 +84,7 @@ PREDICTED = {name: format for name, format in FORMATS.items() if format.sink}
 
 
 def format_named(path: str) -> str | None:
-    """Tell a format from a file's name, that of a compression aside; None if it does not show.
+    """Infer a format from a file's name without the suffix of a compression, or return None.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def load(named: str) -> Any:
 def format_of(files: Sequence[File | Pipe]) -> str:
     """Name the format of files from their names, or from how the first of the others begins.
 
-    Only of the first: the next may be a pipe that nobody writes to before this one is read.
+    Only of the first: the next may be a pipe that is not written to before this one is read.
     """
     names = [format_named(file.name) for file in files]
     found = {name for name in names if name is not None}
@@ -137,16 +137,16 @@ def format_of(files: Sequence[File | Pipe]) -> str:
 
 
 def _format_within(file: Any) -> str | None:
-    """Tell the format of a file, or of the one in an archive, whose name does not."""
+    """Infer the format of a file, or of the one in an archive, from its first bytes."""
     from polyak.data.formats.sniff import format_within
-    from polyak.data.sources.first_bytes import first_bytes
+    from polyak.data.sources.compression import first_bytes
 
     member = getattr(file, "member_name", lambda: None)()
     return (member and format_named(member)) or format_within(first_bytes(file))
 
 
 def _refuse_columns(format: str, options: ReadOptions) -> None:
-    """Refuse what would do nothing: rows without columns have none to choose from."""
+    """Raise DataError for options about columns, which these rows do not have."""
     columns = options.columns
     names = (
         *("target", "positive", "weight", "exposure"),
@@ -160,7 +160,7 @@ def _refuse_columns(format: str, options: ReadOptions) -> None:
 
 
 def _refuse_dialect(format: str, options: ReadOptions) -> None:
-    """Refuse to be told how text is written where there is none like it."""
+    """Raise DataError for options about text that the format does not have."""
     used = {"csv": _CSV, "tsv": _CSV, "jsonl": ("encoding", "missing", "dates")}
     for name in _said(options):
         if name not in used.get(format, ("missing", "dates")):

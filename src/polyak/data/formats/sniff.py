@@ -1,4 +1,4 @@
-"""The format of a file whose name does not tell: from how it begins."""
+"""The format of a file by its first bytes, where its name does not show it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VW = re.compile(rb"[^|]*(^|\s)('\S+)?\|", re.DOTALL)
 
 
 def format_within(head: bytes) -> str | None:
-    r"""Tell a format from a file's first bytes; None if they do not show it.
+    r"""Infer a format from a file's first bytes; None if they do not show it.
 
     Examples
     --------

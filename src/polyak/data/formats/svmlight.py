@@ -7,10 +7,10 @@ from typing import Any
 
 from polyak._core import TextBlock
 from polyak.data.formats.lines import LineReader
-from polyak.data.head_start import UNKNOWN_BASE, Text, svmlight_text
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.sources.files import File, Pipe
+from polyak.data.text import UNKNOWN_BASE, Text, svmlight_text
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 

@@ -13,23 +13,8 @@ from polyak.optional_imports import pyarrow
 
 
 def open_table(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
-    """Open files of a format of tables; Parquet may also hold rows that were converted."""
-    format = str(options.format)
-    if holds_rows(format, files):
-        from polyak.data.formats.row_parquet import RowParquetReader
-
-        return RowParquetReader(files, options)
-    return TableReader(open_source(format, files, options), options)
-
-
-def holds_rows(format: str, files: Sequence[File | Pipe]) -> bool:
-    """Tell files of rows, as they are converted to, from tables."""
-    pyarrow()
-    if format != "parquet":
-        return False
-    from polyak.data.formats.row_parquet import is_row_file
-
-    return is_row_file(files[0])
+    """Open files in one of the table formats."""
+    return TableReader(open_source(str(options.format), files, options), options)
 
 
 def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions) -> Source:

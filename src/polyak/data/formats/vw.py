@@ -22,21 +22,21 @@ from typing import Any
 
 from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
-from polyak.data.head_start import KEPT_OF_VW, Text, vw_text
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Window
 from polyak.data.sources.files import File, Pipe
+from polyak.data.text import KEPT_OF_VW, Text, vw_text
 from polyak.errors import DataError
 from polyak.model.features import Hashing
 from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
-from polyak.storage.name_limits import names_to_see
+from polyak.storage.feature_names import names_to_see
 
 
 def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
-    """Give the slot of a feature of VW text: its index in a model.
+    """Return the slot of a feature of VW text: its index in a model.
 
     Examples
     --------
@@ -77,14 +77,14 @@ class VwReader(LineReader):
             self.first["unseen"] = self._named
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         last = cursor
         for batch, last in super().read(cursor):
             yield batch, last
         self._check_end(last)
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other."""
+        """Yield the rows of windows, one window after the other."""
         for mixed in super().read_windows(windows, cursor):
             cursor = mixed.cursor
             yield mixed
@@ -130,7 +130,7 @@ class VwReader(LineReader):
 
 
 def _tags(block: TextBlock) -> Any:
-    """Give the tags of rows as a column; a row without one has an empty tag."""
+    """Return the tags of rows as a column; a row without one has an empty tag."""
     pa = pyarrow()
     assert block.tags is not None
     tags = block.tags.decode(errors="replace").split("\n")[:-1]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyak.data.head_start import LONGEST_LINE
 from polyak.data.sources.files import File, Opened, Pipe
+from polyak.data.text import LONGEST_LINE
 from polyak.errors import DataError
 
 
@@ -46,7 +46,7 @@ class LongLineError(Exception):
         self.file = file
 
     def sentence(self, file: str, line: int, longest: int) -> str:
-        """Say which line it is, and what to do."""
+        """Return the message: which line it is, and what to do."""
         return (
             f"{file}, line {line}: the line has more than {longest} bytes, the most that "
             f"longest_line={longest} allows"
@@ -66,7 +66,7 @@ class LineEnds:
         """Expect the beginning of a line."""
 
     def last(self, text: memoryview) -> int:
-        """Give the end of the last line that ends in the next bytes; 0 if none does."""
+        """Return the end of the last line that ends in the next bytes; 0 if none does."""
         end = len(text)
         while end > 0:
             begin = max(0, end - 4096)
@@ -153,7 +153,7 @@ class _Cutter:
         self._rest: deque[memoryview] = deque()
 
     def next(self) -> memoryview | None:
-        """Give the next block; None after the last."""
+        """Return the next block; None after the last."""
         ends = self._ends
         parts: list[memoryview] = []
         length = end = 0
@@ -202,7 +202,7 @@ class _Cutter:
         return found or len(text)
 
     def _part(self) -> memoryview:
-        """Give the next bytes, as many as a block has unless the file ends."""
+        """Return the next bytes: a whole block unless the file ends."""
         if self._rest and len(self._rest[0]) >= self._size:
             part = self._rest.popleft()
             self._rest.appendleft(part[self._size :])

@@ -66,7 +66,7 @@ class Opened:
         except Exception as error:
             if self._compression:
                 raise DataError(
-                    f"{self._name} is not sound {self._compression} data: {error}"
+                    f"{self._name} is not valid {self._compression} data: {error}"
                 ) from error
             raise DataError(f"{self._name} cannot be read: {reason(error)}") from error
         return filled
@@ -83,7 +83,7 @@ class Opened:
 
 
 def read_past(fill: Callable[[memoryview], int], n: int, name: str) -> None:
-    """Read so many bytes that nobody wants."""
+    """Read and discard bytes."""
     buffer = memoryview(bytearray(min(n, 1 << 20)))
     while n > 0:
         got = fill(buffer[: min(n, len(buffer))])
@@ -185,7 +185,7 @@ class File:
         return 0
 
     def is_plain(self) -> bool:
-        """Say whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
+        """Whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
         if not self.is_regular:
             return False
         with self._raw() as raw:
@@ -253,7 +253,7 @@ class Pipe:
         return self._head
 
     def lines_before(self) -> int:
-        """Say that no line comes before it."""
+        """Return the number of lines before it, none."""
         return 0
 
     def open(self) -> Opened:
@@ -294,7 +294,7 @@ def _read_head(file: Any) -> bytes:
 
 
 def name_of_all(files: Sequence[File | Pipe]) -> str:
-    """Say which files they are, by the first one's name."""
+    """Return the name of files for messages, that of the first."""
     return files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
 
 
@@ -305,10 +305,10 @@ def total_size(files: Iterable[File | Pipe]) -> int | None:
 
 
 def fingerprint(files: Iterable[File | Pipe]) -> str:
-    """Tell this data from other data, cheaply: the sizes, and how the first files begin.
+    """Return a text that identifies this data: the sizes, and the first bytes of the first files.
 
     Neither names nor dates count, so a copy elsewhere is the same data. A pipe shows how it begins
-    only if it is the first: nobody may write to the next ones before this one is read.
+    only if it is the first: the next ones may not be written to before this one is read.
     """
     import hashlib
 
@@ -321,7 +321,7 @@ def fingerprint(files: Iterable[File | Pipe]) -> str:
 
 
 def is_utf8(name: str) -> bool:
-    """Tell whether a file's name has no bytes that are not UTF-8."""
+    """Whether a file's name is UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -330,5 +330,5 @@ def is_utf8(name: str) -> bool:
 
 
 def reason(error: Exception) -> str:
-    """Say what an error says, without its number and without repeating the file's name."""
+    """Return the message of an error without its number and the file's name."""
     return (getattr(error, "strerror", None) or str(error)).lower()

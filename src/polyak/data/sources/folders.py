@@ -77,7 +77,7 @@ class RemoteFile:
             return bytes(file.read(HEAD_BYTES))
 
     def lines_before(self) -> int:
-        """Say that no line comes before it."""
+        """Return the number of lines before it, none."""
         return 0
 
     def open(self) -> Opened:

@@ -87,12 +87,12 @@ _NO_PLACES = np.empty((0, 2), np.int64)
 
 
 def are_plain(files: Sequence[File | Pipe]) -> bool:
-    """Tell whether all files can be read from any byte on: neither pipes nor compressed."""
+    """Whether all files can be read from any byte on: neither pipes nor compressed."""
     return all(isinstance(file, File) and file.is_plain() for file in files)
 
 
 def has_quotes(path: str, begin: int) -> bool:
-    """Tell whether there is a quotation mark in a file, from a byte on."""
+    """Whether there is a quotation mark in a file, from a byte on."""
     block = bytearray(1 << 18)  # small enough to be looked through where it was read to
     with open(path, "rb", buffering=0) as file:
         file.seek(begin)
@@ -103,7 +103,7 @@ def has_quotes(path: str, begin: int) -> bool:
 
 
 def lines_in(files: Sequence[File | Pipe], size: int) -> int:
-    """Say about how many lines have so many bytes, as the first do; 0 of a pipe."""
+    """Estimate from the first lines how many lines ``size`` bytes hold; 0 for a pipe."""
     if not all(getattr(file, "is_regular", False) for file in files):
         return 0
     opened = files[0].open()
@@ -134,7 +134,7 @@ class LinePieces:
         self._open: tuple[int, io.FileIO] | None = None
 
     def cut(self, size: int | None = None) -> ManyPieces:
-        """Cut all files into pieces of about as many bytes."""
+        """Cut all files into pieces of about the same number of bytes."""
         every = range(len(self._names))
         return together([self.cut_file(file, 0, size) for file in every])
 
@@ -175,7 +175,7 @@ class LinePieces:
         return LinesOfPieces(room.text, np.concatenate(found), firsts)
 
     def give_back(self, text: NDArray[np.uint8]) -> None:
-        """Say that nobody needs these lines any more: their memory is for the next."""
+        """Release these lines: their memory is used for the next."""
         self._rooms.append(_Room(0, text))
 
     def lines_before(self, piece: LinePiece) -> int:
@@ -251,7 +251,7 @@ class LinePieces:
     def _fill(
         self, raw: io.FileIO, room: _Room, at: int, length: int, begin: int, piece: LinePiece
     ) -> None:
-        """Read so many bytes of a file into a text."""
+        """Read bytes of a file into a text."""
         room.grow(at, length)
         raw.seek(begin)
         view = memoryview(room.text)[at : at + length]  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ class Span(File):
         return self._lines_before
 
     def is_plain(self) -> bool:
-        """Say no: who reads a plain file reads all of it."""
+        """Return False, since the core reads plain files whole."""
         return False
 
     def open(self) -> Opened:

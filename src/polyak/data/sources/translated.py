@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from polyak._core import json_objects
+from polyak.data.sources.compression import first_bytes
 from polyak.data.sources.files import File, Opened, Pipe, read_past
-from polyak.data.sources.first_bytes import first_bytes
 from polyak.errors import DataError
 
 Translate = Callable[[bytes, bool], bytes]
@@ -38,7 +38,7 @@ class Translated:
         return head
 
     def lines_before(self) -> int:
-        """Say that no line comes before it."""
+        """Return the number of lines before it, none."""
         return 0
 
     def open(self) -> Any:
@@ -49,7 +49,7 @@ class Translated:
 
 
 def translated(file: File | Pipe, encoding: str | None, is_json: bool) -> Any:
-    """Give a file whose bytes the parsers can read: itself, where it shows that they can."""
+    """Return a file whose bytes the parsers can read: itself, or a translation."""
     plain = isinstance(file, File) and file.is_plain()
     if plain and not _steps(file.name, file.head(), encoding, is_json):
         return file
@@ -57,7 +57,7 @@ def translated(file: File | Pipe, encoding: str | None, is_json: bool) -> Any:
 
 
 def _steps(name: str, head: bytes, encoding: str | None, is_json: bool) -> list[Translate]:
-    """Say how to translate a file that begins like this."""
+    """Return how to translate a file that begins like this."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     steps: list[Translate] = []
@@ -135,7 +135,7 @@ def _to_lines() -> Translate:
 
 
 def _has_spread_objects(head: bytes) -> bool:
-    r"""Tell from how JSON begins whether its objects are in an array, or on several lines each.
+    r"""Whether the objects of JSON are in an array, or on several lines each, by its beginning.
 
     Examples
     --------

@@ -253,3 +253,13 @@ def with_column(table: Any, place: int, name: str, column: Any) -> Any:
     if place == table.num_columns:
         return table.append_column(name, column)
     return table.set_column(place, name, column)
+
+
+def in_one_piece(array: Any) -> Any:
+    """Return a chunked array as one array; other arrays as they are."""
+    if not hasattr(array, "num_chunks"):
+        return array
+    combined = array.unify_dictionaries().combine_chunks()
+    if not hasattr(combined, "num_chunks"):
+        return combined
+    return combined.chunk(0) if combined.num_chunks else pyarrow().array([], combined.type)

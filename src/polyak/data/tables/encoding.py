@@ -30,8 +30,7 @@ from polyak.optional_imports import pyarrow
 from polyak.rows.batch import Batch
 from polyak.rows.label_text import label_text
 from polyak.rows.sparse import SparseRows, take_rows
-from polyak.storage.feature_names import FeatureNames
-from polyak.storage.name_limits import names_to_see
+from polyak.storage.feature_names import FeatureNames, names_to_see
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
-from polyak.data.tables.arrow_types import core_form, is_core_form, single_column, stored_as
+from polyak.data.tables.arrow_types import (
+    core_form,
+    in_one_piece,
+    is_core_form,
+    single_column,
+    stored_as,
+)
 from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.targets import values_in, words_of
 from polyak.data.tables.written import Found, with_plain_values
@@ -132,7 +138,7 @@ def _without_index(sample: Any, names: list[str], wanted: set[str], source: str)
         if (
             name in ("", "Unnamed: 0")
             and name not in wanted
-            and numbers_rows(_whole(sample.column(name)))
+            and numbers_rows(in_one_piece(sample.column(name)))
         ):
             called = f"called {name}" if name else "without a name"
             warnings.warn(
@@ -200,7 +206,9 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
     if stored == "strings":
         return Column(name, "bag", stored)
     kind = stored
-    numbers, is_time, has_clock = column_numbers(*single_column(core_form(_whole(array), stored)))
+    numbers, is_time, has_clock = column_numbers(
+        *single_column(core_form(in_one_piece(array), stored))
+    )
     if stored == "string":
         if not is_time:
             return Column(name, "category", stored)
@@ -288,11 +296,3 @@ def _interactions(
                 )
         found.append(parts)
     return tuple(found)
-
-
-def _whole(array: Any) -> Any:
-    """Give a chunked array in one piece."""
-    combined = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-    if hasattr(combined, "num_chunks"):  # dictionaries may stay apart
-        combined = combined.unify_dictionaries().chunk(0)
-    return combined

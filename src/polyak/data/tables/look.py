@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.tables.arrow_types import stored_as
+from polyak.data.tables.arrow_types import in_one_piece, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
-from polyak.data.tables.written import number_of, whole
+from polyak.data.tables.written import number_of
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
 
@@ -88,7 +88,7 @@ def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[Col
     for line, names in list(shown.items())[:MOST_SHOWN]:
         name = names[0]
         chunks = [chunk for each in names for chunk in sample.column(each).chunks]
-        array = whole(pyarrow().chunked_array(chunks, sample.column(name).type))
+        array = in_one_piece(pyarrow().chunked_array(chunks, sample.column(name).type))
         read_as = READ_AS[kinds[name]] if name in kinds else "left out"
         if schema.target is not None and name == schema.target.name:
             read_as = "target"
@@ -146,7 +146,7 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
     answers = _answers(sample, schema)
     found = []
     for column in schema.columns[:MOST_DOUBTED]:
-        array = whole(sample.column(column.name))
+        array = in_one_piece(sample.column(column.name))
         if column.kind == "category" and (odd := _odd_words(array)):
             shown = ", ".join(repr(word) for word in odd[:3])
             found.append(
@@ -200,7 +200,7 @@ def _odd_words(array: Any) -> list[str]:
 def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
     if schema.target is None:
         return None
-    array = whole(sample.column(schema.target.name))
+    array = in_one_piece(sample.column(schema.target.name))
     if schema.target.kind == "number" and stored_as(array.type) in ("number", "boolean"):
         return numbers_of(array)
     return words_of(array)[0]

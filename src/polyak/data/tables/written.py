@@ -18,6 +18,7 @@ from polyak.data.tables.arrow_types import (
     arrow_words,
     codes_of,
     core_form,
+    in_one_piece,
     single_column,
     stored_as,
     with_column,
@@ -108,7 +109,7 @@ class Found:
         """Say how columns are written; as is known already, where they can be read like that."""
         types = dict(zip(self._sample.column_names, self._sample.schema.types, strict=True))
         words = [name for name in self._names if stored_as(types[name]) == "string"]
-        texts = {name: whole(self._sample.column(name)) for name in words}
+        texts = {name: in_one_piece(self._sample.column(name)) for name in words}
         texts = {n: a for n, a in texts.items() if a.null_count != len(a)}
         self.written = {n: known[n] for n, a in texts.items() if n in known and fits(a, known[n])}
         left = {name: array for name, array in texts.items() if name not in self.written}
@@ -200,7 +201,7 @@ class Found:
         numbers = [n for n in self._names if stored_as(self._sample.column(n).type) == "number"]
         words = self._as_words(numbers)
         for name in numbers:
-            array = whole(words.column(name))
+            array = in_one_piece(words.column(name))
             if fits(array, "1.234,5") and array.null_count < len(array):
                 self.written[name] = "1.234,5"
 
@@ -213,7 +214,7 @@ def with_plain_values(table: Any, written: dict[str, str], words: Any = None) ->
         if stored_as(column.type) != "string":
             column = words([name]).column(name)
             table = table.slice(0, len(column))  # of several files, those of the first
-        table = with_column(table, place, name, plain_values(whole(column), how)[0])
+        table = with_column(table, place, name, plain_values(in_one_piece(column), how)[0])
     return table
 
 
@@ -321,13 +322,3 @@ def _digits(array: Any) -> bool:
 
 def _has_mark(array: Any) -> bool:
     return any("," in (word or "") or "." in (word or "") for word in array.to_pylist())
-
-
-def whole(array: Any) -> Any:
-    """Give a chunked array in one piece."""
-    if not hasattr(array, "num_chunks"):
-        return array
-    combined = array.unify_dictionaries().combine_chunks()
-    if not hasattr(combined, "num_chunks"):
-        return combined
-    return combined.chunk(0) if combined.num_chunks else pyarrow().array([], combined.type)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polyak.data.find import find_files
 from polyak.data.formats import registry
 from polyak.data.formats.registry import FORMATS, WRITTEN, format_named, load, suffixes_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
+from polyak.data.sources.files import name_of_all
 from polyak.data.stream import Stream
 from polyak.data.write.written_file import compression_of_name
+from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
 
 def format_of(path: str) -> str:
-    """Tell from a file's name what is to be written.
+    """Infer the format to write from a file's name.
 
     Examples
     --------
@@ -39,21 +42,20 @@ def format_of(path: str) -> str:
 def open_source(source: str | list[str], path: str, options: ReadOptions) -> Stream:
     """Open files, patterns or ``-`` to be converted to a file.
 
-    Tables become Parquet files of the same columns; whatever else is written holds rows.
+    Parquet files keep the columns of a table; the other formats hold rows of features.
     """
-    from polyak.data.find import find_files
+    if format_of(path) != "parquet":
+        return open_stream(source, options, warn_if_sorted=False)
+    files = find_files(source)
+    known = options.format or registry.format_of(files)
+    if not FORMATS[known].is_table:
+        raise DataError(
+            f"{name_of_all(files)} has no columns, which Parquet needs: {known} rows are converted "
+            "to .npz or .svm"
+        )
+    from polyak.data.write.tables import open_columns
 
-    if format_of(path) == "parquet":
-        files = find_files(source)
-        known = options.format or registry.format_of(files)
-        if FORMATS[known].is_table:
-            from polyak.data.formats.tables import holds_rows
-
-            if not holds_rows(known, files):
-                from polyak.data.write.tables import open_columns
-
-                return open_columns(files, known, options)
-    return open_stream(source, options, warn_if_sorted=False)
+    return open_columns(files, known, options)
 
 
 def convert(

@@ -1,8 +1,8 @@
 """Rows as a ``.npz`` file: compressed sparse rows as scipy saves them, or one matrix ``X``.
 
-Such a file begins each array with its shape, which is known only in the end. So the arrays grow
-in files of their own beside it and are put together afterwards: that takes room for the rows
-twice on the disk, but in memory never more than a batch and the distinct labels.
+Each array in such a file begins with its shape, which is known only in the end. So the arrays are
+collected in files beside it first. That takes the space of the rows twice on the disk, but in
+memory never more than a batch.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from polyak.data.feature_origin import origin_of, to_text
 from polyak.data.stream import Stream
-from polyak.data.write.spooled_arrays import GrowingArray, GrowingLabels, write_header
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 from polyak.storage.container import part_of, replacing, writing
 
-ABOUT = "polyak"
+ORIGIN = "polyak"
 """The array of one JSON text that says where the rows come from."""
 
 
@@ -35,7 +34,7 @@ ABOUT = "polyak"
 def npz_writer(
     stream: Stream, path: str, unlabelled: bool = False
 ) -> Iterator[Callable[[Batch], None]]:
-    """Open a file for rows; gives what writes a batch."""
+    """Open a file for rows; yields the function that writes a batch."""
     parts = part_of(os.path.realpath(path))
     with writing(path):
         try:
@@ -44,7 +43,7 @@ def npz_writer(
             yield rows.add
             with replacing(path) as file:
                 rows.save(file, stream)
-        finally:  # also what comes in the moment between making it and knowing of it
+        finally:  # also if interrupted right after the folder is made
             shutil.rmtree(parts, ignore_errors=True)
 
 
@@ -53,14 +52,12 @@ class _Rows:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._arrays: dict[str, GrowingArray] = {}
-        self._labels: GrowingLabels | None = None
+        self._arrays: dict[str, _Spool] = {}
         self._is_sparse = True
-        self._weighted = False
         self._rows = self._stored = self._width = 0
 
     def add(self, batch: Batch) -> None:
-        """Write a batch behind those before."""
+        """Append a batch."""
         rows = batch.rows
         self._is_sparse = isinstance(rows, SparseRows)
         self._width = max(self._width, int(rows.shape[1]))
@@ -74,35 +71,18 @@ class _Rows:
             self._stored += end - begin
         else:
             self._array("X").add(rows.ravel())
-        self._add_weights(batch)
+        if batch.weights is not None and "weights" not in self._arrays:
+            self._array("weights").add(np.ones(self._rows))
+        if "weights" in self._arrays:
+            weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+            self._array("weights").add(np.asarray(weights, np.float64))
         if batch.targets is not None:
-            self._add_targets(batch.targets)
+            numbers = batch.targets.dtype.kind in "biuf"
+            self._array("y").add(batch.targets if numbers else batch.targets.astype(np.str_))
         self._rows += len(batch)
 
-    def _array(self, name: str) -> GrowingArray:
-        if name not in self._arrays:
-            self._arrays[name] = GrowingArray(os.path.join(self._folder, name))
-        return self._arrays[name]
-
-    def _add_weights(self, batch: Batch) -> None:
-        if batch.weights is None and not self._weighted:
-            return
-        if not self._weighted:  # the rows before counted once each
-            self._weighted = True
-            self._array("weights").add(np.ones(self._rows))
-        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        self._array("weights").add(np.asarray(weights, np.float64))
-
-    def _add_targets(self, targets: NDArray[Any]) -> None:
-        if targets.dtype.kind in "biuf":
-            self._array("y").add(targets)
-            return
-        if self._labels is None:
-            self._labels = GrowingLabels(self._array("y"))
-        self._labels.add(targets)
-
     def save(self, file: BinaryIO, stream: Stream) -> None:
-        """Put the arrays together."""
+        """Write the archive."""
         if "y" in self._arrays and len(self._arrays["y"]) != self._rows:
             raise DataError("some rows have a target and others have none")
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -110,18 +90,45 @@ class _Rows:
                 _save(archive, "format", np.array(b"csr"))
                 _save(archive, "shape", np.array([self._rows, self._width]))
             for name, array in self._arrays.items():
-                shape: tuple[int, ...] = (len(array),)
-                if name == "X":
-                    shape = (self._rows, self._width)
-                if name == "y" and self._labels is not None:
-                    self._labels.save(_member(archive, name))
-                else:
-                    _copy(array, shape, _member(archive, name))
-            _save(archive, ABOUT, np.array(to_text(origin_of(stream))))
+                shape = (self._rows, self._width) if name == "X" else (len(array),)
+                with _member(archive, name) as member:
+                    array.save(member, shape)
+            _save(archive, ORIGIN, np.array(to_text(origin_of(stream))))
+
+    def _array(self, name: str) -> _Spool:
+        if name not in self._arrays:
+            self._arrays[name] = _Spool(os.path.join(self._folder, name))
+        return self._arrays[name]
+
+
+class _Spool:
+    """An array in a file, appended to a part at a time; each part keeps its own dtype."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "w+b")  # noqa: SIM115  (closed by `save`, or with the process)
+        self._parts: list[tuple[np.dtype[Any], int]] = []
+
+    def __len__(self) -> int:
+        return sum(count for _, count in self._parts)
+
+    def add(self, numbers: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(numbers).data.cast("B") if len(numbers) else b"")
+        self._parts.append((numbers.dtype, len(numbers)))
+
+    def save(self, member: Any, shape: tuple[int, ...]) -> None:
+        """Write all parts with the one dtype that holds them all."""
+        dtype = np.result_type(*(dtype for dtype, _ in self._parts))
+        header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(member, header)
+        self._file.seek(0)
+        with self._file as file:
+            for own, count in self._parts:
+                part = np.frombuffer(file.read(count * own.itemsize), own)
+                member.write(part.astype(dtype, copy=False).tobytes())
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> Any:
-    # Every file of the same rows is the same, so the date is always the oldest there can be.
+    # Equal rows give equal files, so the date is always the oldest that zip files know.
     return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
 
 
@@ -130,9 +137,3 @@ def _save(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
     npy.write_array(text, array, allow_pickle=False)
     with _member(archive, name) as member:
         member.write(text.getvalue())
-
-
-def _copy(array: GrowingArray, shape: tuple[int, ...], member: Any) -> None:
-    with member, array.read() as file:
-        write_header(member, array.dtype, shape)
-        shutil.copyfileobj(file, member, 1 << 20)

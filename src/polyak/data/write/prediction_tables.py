@@ -33,7 +33,7 @@ ROWS_A_GROUP, BYTES_A_GROUP = 1 << 17, 64 << 20
 def table_maker(
     model: LinearModel, what: What, bounds: Callable[[Any], tuple[Any, Any]] | None = None
 ) -> Callable[[Any, Any], Any]:
-    """Give a function from rows, and the columns kept of them or None, to a record batch.
+    """Return a function from rows, and the columns kept of them or None, to a record batch.
 
     ``bounds`` gives the ends of the intervals of rows, a column a value.
 
@@ -51,7 +51,9 @@ def table_maker(
         names = names + [f"{name}_{end}" for end in ("low", "high") for name in values]
     labels = None if model.classes is None else pa.array(exact_labels(model.classes).tolist())
     if what == "proba":
-        model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
+        model.proba_from_scores(
+            np.zeros((1, len(model.intercept)))
+        )  # raises at once if it has none
 
     link = get_loss(model.loss).predictions
 
@@ -162,7 +164,7 @@ class CsvSink:
         how = csv.WriteOptions(include_header=False, delimiter=self.delimiter)
         csv.write_csv(flat, sink, how)
         text = sink.getvalue()
-        if len(columns) == 1 and columns[0].null_count:  # else most programs pass over the line
+        if len(columns) == 1 and columns[0].null_count:  # most programs skip an empty line
             lines = text.to_pybytes().splitlines(True)
             text = b"".join(b'""\n' if line == b"\n" else line for line in lines)
         self._file.write(text)
@@ -271,7 +273,7 @@ def _json_cells(column: Any) -> Any:
     elif pa.types.is_integer(kind):
         cells = column.cast(pa.string())
     elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        # JSON has no words for what is not finite.
+        # JSON has no value for what is not finite.
         cells = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())

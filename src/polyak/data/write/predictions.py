@@ -31,13 +31,13 @@ def with_empty_lines(lines: bytes, gaps: NDArray[np.int64] | None) -> bytes:
 
 
 def label_lists(model: LinearModel, rows: Any) -> list[str]:
-    """Give the labels of each row with commas between them, as text files have several."""
+    """Return the labels of each row, separated by commas as in text files."""
     words = np.array([label_text(label) for label in np.asarray(model.classes)], dtype=object)
     return [",".join(words[there]) for there in model.scores(rows) > 0]
 
 
 def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
-    r"""Give a function from rows to lines: labels (or values), scores, or probabilities.
+    r"""Return a function from rows to lines: labels (or values), scores, or probabilities.
 
     Several numbers a row are separated by spaces, in the order of the classes.
 
@@ -50,7 +50,9 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
     b'0.5 0.5\n'
     """
     if what == "proba":
-        model.proba_from_scores(np.zeros((1, len(model.intercept))))  # or say why not, at once
+        model.proba_from_scores(
+            np.zeros((1, len(model.intercept)))
+        )  # raises at once if it has none
         return lambda rows: print_lines(model.predict_proba(rows))
     if what == "scores":
         return _scored(model, None)

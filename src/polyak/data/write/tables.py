@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polyak.data.stream import Stream
 from polyak.data.tables.inference import find_written
 from polyak.data.tables.source import Piece
 from polyak.data.tables.written import Plain, without_missing
+from polyak.data.write.prediction_tables import table_sink
 from polyak.errors import DataError
 from polyak.model.dialect import TRUTHS
 from polyak.rows.batch import Batch
@@ -24,6 +26,21 @@ from polyak.rows.batch import Batch
 def open_columns(files: Sequence[File | Pipe], format: str, options: ReadOptions) -> Stream:
     """Open tables as batches that have no features, and all columns in ``Batch.kept``."""
     return Stream(ColumnReader(files, format, options), warn_if_sorted=False)
+
+
+@contextmanager
+def parquet_writer(
+    stream: Stream, path: str, unlabelled: bool = False
+) -> Iterator[Callable[[Batch], None]]:
+    """Open a Parquet file for the columns of a table; yields the function that writes a batch."""
+    with table_sink(path, "parquet") as sink:
+
+        def write(batch: Batch) -> None:
+            if batch.kept is None:
+                raise DataError(f"{stream.name} has no columns, which Parquet needs: write .npz")
+            sink(batch.kept)
+
+        yield write
 
 
 class ColumnReader:
@@ -37,27 +54,27 @@ class ColumnReader:
         self.n_features: int | None = 0
         self._threads = options.number_of_threads()
         sample = self._source.sample()
-        # What is to be read as words must not be taken for numbers on the way: 007 is not 7.
+        # Columns to be read as words must not become numbers on the way: 007 is not 7.
         words = dict.fromkeys((*options.columns.categorical, *options.columns.text), "string")
         text = self._source if format in ("csv", "tsv") else None
         self._missing = options.dialect.missing
         written = find_written(sample, options.columns, options.dialect, self.name, text)
-        # Truths stay words, which are found in every format: the target may be one of them.
+        # Booleans stay words, since the target may be one of them.
         written = {name: how for name, how in written.items() if how not in TRUTHS}
         self._plain = Plain(written, options.skip_bad_lines)
         self._source.plan(words | dict.fromkeys(written, "string"), sample.column_names)
         self._schema: Any = None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a text that identifies this data."""
         return self._source.fingerprint()
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor where reading begins."""
         return Cursor({"format": self.format, "rows": 0})
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from a cursor on, each with the cursor behind it."""
         pieces = self._source.pieces({})
         for piece, table, bad in ordered_map(self._parse, pieces, self._threads):
             rows, all_bad = cursor.rows + len(table), (*cursor.first_bad_lines, *bad)[:10]
@@ -75,7 +92,7 @@ class ColumnReader:
         return piece, table, sorted(bad, key=lambda line: line.line)
 
     def _alike(self, table: Any, piece: Piece) -> Any:
-        """Give every batch the types of the first."""
+        """Return the batch with the column types of the first batch."""
         self._schema = table.schema if self._schema is None else self._schema
         for mine, first in zip(table.schema, self._schema, strict=True):
             if mine.type != first.type:

@@ -1,4 +1,4 @@
-"""What a file is to be by its name; and a file that is there when it is complete."""
+"""Output files: their format by their name, and files that appear when they are complete."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from polyak.data.sources.compression import compressed, suffix_of, without_suffi
 
 
 def compression_of_name(path: str) -> str | None:
-    """Tell from a file's name how it is to be compressed."""
+    """Infer the compression from a file's name."""
     return compression.SUFFIXES.get(suffix_of(path))
 
 
 def table_format(path: str) -> str | None:
-    """Tell from a file's name which table it is to be, or None: lines of text.
+    """Infer the format of a table from a file's name; None for lines of text.
 
     Examples
     --------

@@ -31,7 +31,7 @@ from polyak.learn.schedules import (
     mean_squares,
     squared_length_by,
 )
-from polyak.losses import get_loss
+from polyak.losses import DEFAULT_LOSS, get_loss
 from polyak.rows.sparse import Rows, row_widths
 
 Auto = Literal["auto"]
@@ -79,8 +79,8 @@ class Recipe:
     [AlphaCandidate(penalty=0.1, softmax=False, of_mean=True), ConstantCandidate(constant=True)]
     """
 
-    loss: str = "squared_hinge"
-    recipe: str = "paper"
+    loss: str = DEFAULT_LOSS
+    recipe: str = "auto"
     alpha: float | Auto = "auto"
     eta0: float | Auto = "auto"
     decay: float | Auto = "auto"

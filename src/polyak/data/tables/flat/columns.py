@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.options import Columns
-from polyak.data.tables.arrow_types import stored_as
+from polyak.data.tables.arrow_types import in_one_piece, stored_as
 from polyak.optional_imports import pyarrow
 
 
@@ -128,10 +128,10 @@ def _parts(
     if pa.types.is_struct(kind):
         inner = [(f"{name}.{kind.field(i).name}", part) for i, part in enumerate(column.flatten())]
     elif _is_list(kind):
-        items = _items(name, _whole(column), lists, wrong)
+        items = _items(name, in_one_piece(column), lists, wrong)
         inner = [(f"{name}[{place}]", item) for place, item in enumerate(items)]
     elif _is_extension(kind):
-        yield from _parts(name, _without_extension(_whole(column)), lists, groups, wrong)
+        yield from _parts(name, _without_extension(in_one_piece(column)), lists, groups, wrong)
         return
     else:
         yield name, column
@@ -204,10 +204,3 @@ def _without_extension(array: Any) -> Any:
         return array.storage
     values = array.to_pylist() if named is None else array.to_pandas()
     return pa.array([None if value is None or value != value else str(value) for value in values])
-
-
-def _whole(column: Any) -> Any:
-    if not hasattr(column, "num_chunks"):
-        return column
-    pa = pyarrow()
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

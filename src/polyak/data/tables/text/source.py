@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from polyak.data.head_start import SCORED_BYTES
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
@@ -39,6 +38,7 @@ from polyak.data.tables.text.late_fields import (
 )
 from polyak.data.tables.text.lines import Lines, loses_digits
 from polyak.data.tables.text.place import Heading, Place, count_newlines, place_from
+from polyak.data.text import SCORED_BYTES
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 

@@ -1,28 +1,18 @@
-"""``polyak predict`` from text without NumPy: the same lines, and the same words where it ends."""
+"""``polyak predict`` of svmlight text, plain and compressed, with and without bad lines."""
 
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import fails, polyak
 
-from polyak.data.head_start import SCORED_BYTES
+from polyak.data.text import SCORED_BYTES
 
 LINES = 90_000
 """More than a block of text has, so that some are written before a bad one comes."""
-WITHOUT_NUMPY = """
-import sys
-from polyak.cli import main
-try:
-    main(sys.argv[1:])
-finally:
-    print("numpy" in sys.modules, file=sys.stderr)
-"""
 
 
 def rows(classes: int, first_id: int = 1, count: int = 3000) -> str:
@@ -49,59 +39,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def without_numpy(*words: object) -> tuple[str, bool]:
-    """Predict in a process of its own, and tell whether it did without NumPy."""
-    command = [sys.executable, "-c", WITHOUT_NUMPY, "predict", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, done.stderr.endswith("False\n")
+def predicted(*words: object) -> str:
+    return polyak("predict", *words).stdout
 
 
 @pytest.mark.parametrize("what", ["labels", "scores"])
 @pytest.mark.parametrize("name", ["two", "three", "number", "zero"])
 def test_the_same_lines(name: str, what: str, folder: Path, tmp_path: Path) -> None:
+    lines = predicted(folder / name, folder / f"{name}.svm.gz", "--what", what)
     command = (folder / name, folder / f"{name}.svm", "--what", what)
-    packed = (folder / name, folder / f"{name}.svm.gz", "--what", what)
-    usual, straight = without_numpy(*packed)
-    assert not straight
-    assert without_numpy(*command) == (usual, True)
-    assert without_numpy(*command, "-o", tmp_path / "lines.txt") == ("", True)
-    assert (tmp_path / "lines.txt").read_text() == usual
+    assert predicted(*command) == lines
+    assert predicted(*command, "-o", tmp_path / "lines.txt") == ""
+    assert (tmp_path / "lines.txt").read_text() == lines
 
 
-def test_a_name_that_tells_nothing(folder: Path, tmp_path: Path) -> None:
+def test_a_file_name_without_a_suffix(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "rows").write_bytes((folder / "two.svm").read_bytes())
-    usual = without_numpy(folder / "two", folder / "two.svm.gz")[0]
-    assert without_numpy(folder / "two", tmp_path / "rows") == (usual, True)
-
-
-@pytest.mark.parametrize("more", [["--what", "proba"], ["--row-number"], ["--to", "csv"]])
-def test_what_needs_more_has_it(more: list[str], folder: Path) -> None:
-    lines, straight = without_numpy(folder / "two", folder / "two.svm", *more)
-    assert (lines, False) == without_numpy(folder / "two", folder / "two.svm.gz", *more)
-    assert not straight
+    expected = predicted(folder / "two", folder / "two.svm")
+    assert predicted(folder / "two", tmp_path / "rows") == expected
 
 
 def test_ids_begin_where_those_of_the_model_did(folder: Path, tmp_path: Path) -> None:
-    """Text without a feature 0 looks as if they began at 1."""
+    """Text without a feature 0 looks as if its ids began at 1."""
     text = "".join(line.replace(" 0:", " 5:1 6:") for line in rows(2, 0, 9).splitlines(True))
     text = "".join(" ".join(sorted(line.split(), key=place)) + "\n" for line in text.splitlines())
     (tmp_path / "late.svm").write_text(text)
-    (tmp_path / "late.svm.gz").write_bytes(gzip.compress(text.encode()))
     command = (folder / "zero", tmp_path / "late.svm", "--what", "scores")
-    usual = without_numpy(command[0], f"{command[1]}.gz", *command[2:])[0]
-    assert without_numpy(*command) == (usual, False)
-    assert without_numpy(*command, "--zero-based") == (usual, True)
-    assert without_numpy(*command, "--one-based")[0] != usual
+    scores = predicted(*command, "--zero-based")
+    assert predicted(*command) == scores
+    assert predicted(*command, "--one-based") != scores
 
 
 def place(word: str) -> int:
-    """Say where a word of a row belongs."""
+    """Return the sort key of a word of a row: its feature id, the label first."""
     return int(word.split(":")[0]) if ":" in word else -1
 
 
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write text whose last block has a line that nobody can read."""
+    """Write text with an unreadable line in its last block."""
     path = tmp_path_factory.mktemp("bad") / "bad.svm"
     lines = rows(2).splitlines(keepends=True) * (LINES // 3000)
     lines[LINES - 10] = "1 one:2\n"
@@ -130,7 +106,6 @@ class TestBadLines:
         assert lines.read_text() == packed
 
     def test_alone_in_a_block(self, folder: Path, tmp_path: Path) -> None:
-        """They come right after the rows that have their lines already."""
         first = rows(2) * (SCORED_BYTES // len(rows(2)) + 1)
         first = first[: first.rindex("\n", 0, SCORED_BYTES) + 1]
         bad = f"1 one:{'2' * 1000}\n"
@@ -151,7 +126,7 @@ class TestBadLines:
         assert list(tmp_path.iterdir()) == [lines]
 
 
-def test_what_is_wrong_is_told_as_ever(folder: Path, tmp_path: Path) -> None:
+def test_errors_are_one_sentence(folder: Path, tmp_path: Path) -> None:
     source = folder / "two.svm"
     assert "--delimiter is for tables" in fails("predict", folder / "two", source, "--delimiter=;")
     assert "cannot be read" in fails("predict", tmp_path / "none", source)

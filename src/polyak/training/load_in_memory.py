@@ -1,6 +1,7 @@
-"""A source that is small enough is taken in whole, and learned as estimators learn an array.
+"""Sources that fit into memory are loaded whole, and learned as estimators learn an array.
 
-Its order, by time, by place, by class, then does not matter: see `polyak.training.in_memory`.
+The order of their rows, by time, place or class, then does not matter: see
+`polyak.training.in_memory`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.find import names_files, read_once_only
-from polyak.data.head_start import HeadStart
 from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
@@ -37,15 +37,15 @@ from polyak.training.job import Job, Outcome, Progress
 if TYPE_CHECKING:
     from polyak.training.plain_numbers import PlainNumbers
 
-TIMES_AS_LARGE = 2
-"""A file so many times as large as the memory there is for its rows is not even tried."""
+LARGEST_FILE = 2
+"""Files larger than the memory for their rows by this factor are not tried."""
 
 
 @dataclass(slots=True, eq=False)
-class TakenIn:
-    """All rows of a source, and what it told of itself.
+class LoadedRows:
+    """All rows of a source, and what is known about it.
 
-    Where it is a table of ``plain`` numbers, they are the matrix of it.
+    The rows of a table of ``plain`` numbers are its matrix.
     """
 
     data: Data
@@ -54,18 +54,18 @@ class TakenIn:
     plain: PlainNumbers | None = None
 
 
-def can_be_taken_in(job: Job) -> bool:
-    """Tell whether to try: of files that can be read again, should they prove too large."""
+def can_be_loaded(job: Job) -> bool:
+    """Whether to try: only files can be read again if they prove too large."""
     if job.order != "auto" or job.reading.shuffle_buffer or not names_files(job.source):
         return False
     return read_once_only(job.source) is None
 
 
-def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
-    """Read all rows, unless they are more than there is memory for."""
-    stream = _open(job, begun)
+def load_in_memory(job: Job) -> LoadedRows | None:
+    """Read all rows; return None if they need more than ``job.memory``."""
+    stream = _open(job)
     schema = stream.schema
-    if (stream.bytes_total or 0) > TIMES_AS_LARGE * job.memory:
+    if (stream.bytes_total or 0) > LARGEST_FILE * job.memory:
         stream.close()
         return None
     if schema is None:
@@ -76,40 +76,40 @@ def take_in(job: Job, begun: HeadStart | None) -> TakenIn | None:
     plain = None if job.recipe.intervals else PlainNumbers.of(schema)
     # Tables are read as estimators read frames: in 64 bits.
     stream.read_as(schema if plain is None else plain.schema, np.float64)
-    taken = _read(job, stream)
-    if taken is None or plain is None:
-        return taken
-    matrix = plain.matrix(taken.data.rows)
+    loaded = _read(job, stream)
+    if loaded is None or plain is None:
+        return loaded
+    matrix = plain.matrix(loaded.data.rows)
     if matrix is None:  # a value is missing
-        stream = _open(job, None)
+        stream = _open(job)
         stream.read_as(schema, np.float64)
         return _read(job, stream)
-    taken.data, taken.plain = taken.data._replace(rows=matrix), plain
-    return taken
+    loaded.data, loaded.plain = loaded.data._replace(rows=matrix), plain
+    return loaded
 
 
-def _open(job: Job, begun: HeadStart | None) -> Stream:
+def _open(job: Job) -> Stream:
     reading = replace(job.reading, warn_if_sorted=False, random_order=False)
-    return open_stream(job.source, reading, begun=begun)
+    return open_stream(job.source, reading)
 
 
-def _read(job: Job, stream: Stream) -> TakenIn | None:
+def _read(job: Job, stream: Stream) -> LoadedRows | None:
     batches: list[Batch] = []
-    room = job.memory
+    memory_left = job.memory
     with stream:
         for batch in stream:
             if batch.targets is None:
                 raise DataError("the source has no targets to learn")
             batches.append(Batch(batch.rows, batch.targets, batch.weights))
-            room -= _bytes(batch)
-            if room < 0:
+            memory_left -= _bytes(batch)
+            if memory_left < 0:
                 return None
         known = _known(job, stream)
     whole = join_batches(batches)
     assert whole is not None
     assert whole.targets is not None
     data = Data(whole.rows, whole.targets, whole.weights)
-    return TakenIn(data, stream, known)
+    return LoadedRows(data, stream, known)
 
 
 def _known(job: Job, stream: Stream) -> Known:
@@ -123,23 +123,23 @@ def _known(job: Job, stream: Stream) -> Known:
 
 
 def _bytes(batch: Batch) -> int:
-    """Say how much memory rows take, in the same words however they came in batches."""
+    """Return the memory of rows, which does not depend on how they came in batches."""
     rows = batch.rows
     if isinstance(rows, SparseRows):
         return 8 * (2 * len(rows) + int(rows.indptr[-1] - rows.indptr[0]))
     return 8 * rows.size
 
 
-def learn_taken_in(
-    job: Job, taken: TakenIn, watch: Callable[[Progress], None], began: float
+def learn_loaded(
+    job: Job, loaded: LoadedRows, watch: Callable[[Progress], None], began: float
 ) -> Outcome:
-    """Learn all rows as ``fit`` does: in random order, as many times as it pays."""
+    """Learn all rows as ``fit`` does: in random order, in as few passes as needed."""
     job = replace(job, reading=replace(job.reading, random_order=False))  # as it was read
-    data, stream = taken.data, taken.stream
+    data, stream = loaded.data, loaded.stream
     rng = np.random.RandomState(job.recipe.seed)
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
-    learner = Learner(recipe, n_features=None if taken.plain else job.reading.n_features)
-    learner.classes = _classes(job, taken, learner)
+    learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
+    learner.classes = _classes(job, loaded, learner)
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,
@@ -170,31 +170,33 @@ def learn_taken_in(
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
     progress.rows = rows
-    model = finished(progress.learner, replace(taken.known, passes=made))
-    return Outcome(_told(model, job, taken, check), progress)
+    model = finished(progress.learner, replace(loaded.known, passes=made))
+    return Outcome(_completed(model, job, loaded, check), progress)
 
 
-def _told(
-    model: LinearModel, job: Job, taken: TakenIn, check: ProgressiveCheck | None
+def _completed(
+    model: LinearModel, job: Job, loaded: LoadedRows, check: ProgressiveCheck | None
 ) -> LinearModel:
-    """Give a model of the columns there are, with all that there is to tell of it."""
+    """Return the model of the source's own columns, with its report complete."""
     assert model.report is not None
     asked = model.report.recipe | {"seed": job.recipe.seed}
     found = None if check is None else check.report()
     model = replace(model, report=replace(model.report, recipe=asked, check=found))
-    return model if taken.plain is None else taken.plain.model(model, taken.data.rows.mean(axis=0))
+    return (
+        model if loaded.plain is None else loaded.plain.model(model, loaded.data.rows.mean(axis=0))
+    )
 
 
-def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
-    """Find out which classes there are; or that there is nothing to learn."""
-    targets, schema = taken.data.targets, taken.stream.schema
+def _classes(job: Job, loaded: LoadedRows, learner: Learner) -> NDArray[Any] | None:
+    """Return the classes; raise DataError if all targets are equal."""
+    targets, schema = loaded.data.targets, loaded.stream.schema
     first = targets[0]
     if are_sets(targets):
-        return _labels(job, targets, taken.stream.name)
+        return _labels(job, targets, loaded.stream.name)
     if job.classes is None and len(targets) > 1 and (targets == first).all():
         column = "" if schema is None or schema.target is None else f"column {schema.target.name} "
         raise DataError(
-            f"the target {column}of {taken.stream.name} is {label_text(first)} in all "
+            f"the target {column}of {loaded.stream.name} is {label_text(first)} in all "
             f"{len(targets)} rows: there is nothing to learn"
         )
     by_schema = None if schema is None else classes_of(schema, learner.loss)
@@ -206,7 +208,7 @@ def _classes(job: Job, taken: TakenIn, learner: Learner) -> NDArray[Any] | None:
 
 
 def _labels(job: Job, targets: NDArray[Any], name: str) -> NDArray[Any]:
-    """Find out which labels there are, of which a row may have several."""
+    """Return the labels, of which a row may have several."""
     found = labels_in(targets) if job.classes is None else job.classes
     if len(found) < 2:
         raise DataError(
@@ -217,9 +219,9 @@ def _labels(job: Job, targets: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _named(job: Job, error: RowError, stream: Stream) -> str:
-    """Say of which file and line a row is, which takes reading up to it once more."""
+    """Return the error with the row's file and line, which are found by reading again."""
     before = 0
-    with _open(job, None) as again:
+    with _open(job) as again:
         for batch in again:
             if error.row < before + len(batch):
                 own = RowError(error.row - before, error.what)

@@ -1,4 +1,4 @@
-"""What a command writes must not be what it reads, however either is spelled."""
+"""Checks that a command does not write over what it reads, under any name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_folder_is_no_source(folder: str, sources: Iterable[str]) -> None:
         within = os.path.relpath(os.path.realpath(folder), os.path.realpath(source))
         names = within.split(os.sep)
         hidden = any(name[0] in "._" for name in names) and within != "."
-        if not hidden:  # which ".." is too
+        if not hidden:  # which includes ".."
             raise UsageError(f"{folder} is among the rows in {source}; name another folder")
 
 

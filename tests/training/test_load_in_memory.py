@@ -13,7 +13,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.data.options import Columns, ReadOptions
 from polyak.errors import DataError
 from polyak.learn.recipes import Recipe
-from polyak.training import taken_in
+from polyak.training import load_in_memory
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -113,7 +113,7 @@ def test_a_value_missing_later_is_the_columns_mean(tmp_path):
     )
 
 
-def test_what_finds_no_room_is_not_taken_in(tmp_path):
+def test_rows_larger_than_memory_are_not_loaded(tmp_path):
     table("cancer").to_csv(tmp_path / "t.csv", index=False)
     small, large = (train(job(tmp_path / "t.csv", "log_loss", memory=m)) for m in (1000, 1 << 20))
     assert small.progress.rows == large.progress.rows == 569
@@ -139,14 +139,14 @@ def test_ctrl_c_ends_it_at_once(name, monkeypatch, tmp_path):
     work = job(tmp_path / "t.csv", "log_loss", checkpoint=str(tmp_path / "checkpoints"))
     whole = train(work).model
     behind = []
-    function = getattr(taken_in, name)
+    function = getattr(load_in_memory, name)
 
     def pressed(*words, **more):
         signal.raise_signal(signal.SIGINT)
         behind.append(name)
         return function(*words, **more)
 
-    monkeypatch.setattr(taken_in, name, pressed)
+    monkeypatch.setattr(load_in_memory, name, pressed)
     outcome = train(work)
     assert outcome.interrupted
     assert outcome.model is None
