@@ -20,18 +20,18 @@ namespace {
 
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
-// A method that has the bank to itself.
+// A method that is called with the bank locked.
 template <class B, class Result, class... Arguments>
 auto alone(Result (B::*method)(Arguments...)) {
   return [method](B &self, Arguments... arguments) -> Result {
-    const Inside inside(self.door);
+    const Locked locked(self.lock);
     return (self.*method)(std::forward<Arguments>(arguments)...);
   };
 }
 template <class B, class Result, class... Arguments>
 auto alone(Result (B::*method)(Arguments...) const) {
   return [method](B &self, Arguments... arguments) -> Result {
-    const Inside inside(self.door);
+    const Locked locked(self.lock);
     return (self.*method)(std::forward<Arguments>(arguments)...);
   };
 }
@@ -70,7 +70,7 @@ void bind_learn(nb::class_<B> &bank) {
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
              std::optional<Scores> scores, std::optional<Doubles> limits, const Integers &stops) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.learn({indptr, indices, values}, nullptr, targets, classes, weights, order,
                               scores, limits, stops);
           },
@@ -83,7 +83,7 @@ void bind_learn(nb::class_<B> &bank) {
              std::optional<Integers> classes, std::optional<Doubles> weights,
              std::optional<Integers> order, std::optional<Scores> scores,
              std::optional<Doubles> limits, const Integers &stops) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, limits,
                               stops);
           },
@@ -104,7 +104,7 @@ void bind_owned(nb::module_ &m, const char *name) {
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.check({indptr, indices, values}, targets, weights);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
@@ -113,7 +113,7 @@ void bind_owned(nb::module_ &m, const char *name) {
           "warm_up",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             self.warm_up({indptr, indices, values});
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a)
@@ -131,10 +131,10 @@ void bind_owned(nb::module_ &m, const char *name) {
 }
 
 template <class W>
-auto scores_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix) {
+auto scores_of(const AnyRows &rows, bool trusted, const Matrix<W> &matrix) {
   auto out = new_array<W>({static_cast<size_t>(rows.count()), matrix.shape(1)});
   nb::gil_scoped_release release;
-  score_into(rows, believed, matrix, out.data());
+  score_into(rows, trusted, matrix, out.data());
   return out;
 }
 
@@ -259,22 +259,20 @@ void bind_loss(nb::module_ sub) {
       "score"_a, "target"_a, "q"_a, "parameter"_a = 0.0);
 }
 
-// Which builds of the kernels there are, the best of which is run.
+// The builds of the kernels, of which the first is used.
 void bind_builds(nb::module_ &m) {
-  const std::vector<NamedBuild> builds = kernel_builds();
-  kernel_build = builds.front().build;
-  m.attr("kernels") = builds.front().name;
+  m.attr("kernels") = kernels->name;
   nb::list names;
-  for (const NamedBuild &each : builds) names.append(each.name);
+  for (const KernelTable *table : kernel_tables()) names.append(table->name);
   m.attr("kernel_builds") = nb::tuple(names);
   m.def(
       "use_kernels",
-      [builds](const std::string &name) {
-        for (const NamedBuild &each : builds)
-          if (each.name == name) return void(kernel_build = each.build);
+      [](const std::string &name) {
+        for (const KernelTable *table : kernel_tables())
+          if (table->name == name) return void(kernels = table);
         refuse("there are no kernels called '", name, "'");
       },
-      "name"_a, "Chooses the build of the kernels; for tests.");
+      "name"_a, "Choose the build of the kernels; for tests.");
 }
 
 void bind_scoring(nb::module_ &m) {

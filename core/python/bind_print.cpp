@@ -48,7 +48,7 @@ nb::bytes print_table(nb::ndarray<const double, nb::ndim<2>, nb::c_contig> table
 // What a model says of rows. Numbers that only lead from rows to lines never become arrays of
 // Python's, which would wait for NumPy.
 template <class W>
-nb::bytes lines_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix,
+nb::bytes lines_of(const AnyRows &rows, bool trusted, const Matrix<W> &matrix,
                    const Doubles &intercept, const std::optional<std::vector<std::string>> &names) {
   const size_t columns = matrix.shape(1);
   if (intercept.size() != columns) throw nb::value_error("columns and intercepts differ in number");
@@ -59,7 +59,7 @@ nb::bytes lines_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix,
     nb::gil_scoped_release release;
     const int64_t count = rows.count();
     std::vector<W> scores(static_cast<size_t>(count) * columns);
-    score_into(rows, believed, matrix, scores.data());
+    score_into(rows, trusted, matrix, scores.data());
     std::vector<double> table(scores.size());
     for (size_t i = 0; i < table.size(); ++i)
       table[i] = static_cast<double>(scores[i]) + intercept.data()[i % columns];

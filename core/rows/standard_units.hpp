@@ -49,9 +49,9 @@ struct StandardUnits {
   int64_t columns;
 };
 
-// Where rows are to go, so many numbers from one to the next.
+// Where rows are written; `stride` numbers lie between them.
 template <class Out>
-struct Room {
+struct RowsOut {
   Out *at;
   int64_t stride;
 };
@@ -67,7 +67,7 @@ constexpr int64_t kAhead = 16;
 
 template <class Wide, class In, class Out>
 void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                const StandardUnits &units, Room<Out> out, bool two_threads) {
+                const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   const std::vector<Wide> centre(units.centre, units.centre + units.columns);
   const std::vector<Wide> per_unit(units.per_unit, units.per_unit + units.columns);
   for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);  // or none is written
@@ -91,7 +91,7 @@ void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
 // not zero had no column.
 template <class In, class Out>
 int64_t gather_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                     const StandardUnits &units, Room<Out> out, bool two_threads) {
+                     const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   int64_t left_out[2] = {0, 0};
   for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);
   by_halves(count, two_threads, [&](int half, int64_t begin, int64_t end) {
@@ -114,7 +114,7 @@ int64_t gather_dense(const DenseRows<In> &rows, const int64_t *order, int64_t co
 // Returns how many values had no column.
 template <class In, class Out>
 int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out, bool two_threads) {
+                  const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   bool as_they_stand = rows.features == units.columns;
   for (int64_t j = 0; j < units.columns && as_they_stand; ++j)
     as_they_stand = units.features[j] == j;
@@ -132,7 +132,7 @@ int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count
 
 template <class In, class Index, class Out>
 int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out, bool) {
+                  const StandardUnits &units, RowsOut<Out> out, bool) {
   check_offsets(rows);
   const ColumnOf column_of(units.features, units.columns);
   std::vector<Out> zeros(static_cast<size_t>(units.columns));

@@ -52,7 +52,7 @@ double share_of_nonzeros(const BlockRows<Value> &block) {
   int64_t found = 0, rows = 0;
   for (int64_t i = 0; i < block.count; i += 16, ++rows)
     found += list_nonzeros(block[i], block.columns, column.data());
-  return rows * block.columns ? double(found) / (double(rows) * double(block.columns)) : 1.0;
+  return rows * block.columns > 0 ? double(found) / (double(rows) * double(block.columns)) : 1.0;
 }
 
 // Adds up h z z' over the rows; without h each counts one. `sum` is zero, of columns by columns.
