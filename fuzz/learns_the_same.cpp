@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/kernel_choice.hpp"
 
 using namespace polyak;
 

@@ -12,8 +12,9 @@ extern const RowKernelTable row_kernels;
 extern const BlockKernelTable block_kernels;
 extern const TextKernelTable text_kernels;
 
-extern const KernelTable kernel_table{POLYAK_NAME_OF(POLYAK_KERNELS), row_kernels, block_kernels,
-                                      text_kernels};
+extern const KernelTable kernel_table;
+const KernelTable kernel_table{POLYAK_NAME_OF(POLYAK_KERNELS), row_kernels, block_kernels,
+                               text_kernels};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/kernel_choice.hpp"
 #include "learn/bank_args.hpp"
 #include "rows/check.hpp"
 
@@ -38,7 +38,7 @@ int64_t checked_features(const Rows &rows, int64_t limit) {
 // The targets that a loss accepts.
 struct Targets {
   bool (*accepts)(double);
-  const char *wants;  // what the error says of others
+  const char *wants;  // quoted in the error for other targets
 };
 
 inline void check_targets(const Task &task, int64_t rows, const Targets &wanted) {

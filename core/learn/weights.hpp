@@ -27,7 +27,7 @@ struct Lines {
   // sums[c] = inner product of the row and column c. Returns what the scan of the row found.
   template <class Row>
   POLYAK_NOINLINE ScanResult gather(const Row &row, W *sums, const Context<Row> &context) const {
-    if (!may_begin(row, features)) return {false, 0.0};
+    if (!has_valid_start(row, features)) return {false, 0.0};
     ScanResult seen{true, 0.0};
     if constexpr (Row::dense)
       if (apart >= 0) return gather_apart(row, sums, context);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/kernel_choice.hpp"
 #include "learn/bank_args.hpp"
 #include "learn/losses.hpp"
 #include "learn/precondition.hpp"

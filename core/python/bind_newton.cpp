@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/halves.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/kernel_choice.hpp"
 #include "learn/newton/block_sums.hpp"
 #include "learn/newton/coordinate_descent.hpp"
 #include "python/rows/any_rows.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/kernel_choice.hpp"
 #include "text/decimal.hpp"
 #include "text/digits.hpp"
 #include "text/lines.hpp"
