@@ -114,59 +114,49 @@ fuzz-svmlight fuzz-vw fuzz-csv: fuzz-%: build/fuzz-%
 	build/$@ -max_len=400 -dict=fuzz/$*.dict $(FUZZ_OPTIONS)
 fuzz-loaders: $(VENV)/.installed-fuzz
 	$(PY) fuzz/loaders.py $(FUZZ_OPTIONS)
-FUZZ_BUILD = clang++ -std=c++17 -Icore -g -O1 -fsanitize=fuzzer,address,undefined
+FUZZ_BUILD = clang++ -std=c++17 -I$(CURDIR)/core -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) $< -o $@
-# Each build of the kernels is an object of its own: those of this machine, and the one without
-# vectors that they must match.
-SCALAR = -DPOLYAK_KERNELS=scalar -DPOLYAK_SCALAR
+	$(FUZZ_BUILD) $< core/text/decimal.cpp -o $@
+
+# All builds of the kernels for a machine, as objects: $(call compile_kernels,compiler,builds) in the
+# folder $@-kernels. The scalar build is the one that the others are compared with.
+KERNEL_SOURCES := $(addprefix $(CURDIR)/core/,kernels/kernel_table.cpp learn/row_kernels.cpp \
+  learn/newton/block_kernels.cpp learn/newton/softmax_fit.cpp text/simd/parse4.cpp)
+FLAGS_scalar := -DPOLYAK_SCALAR -O1
+FLAGS_avx2 := -mavx2 -mfma -mbmi
+compile_kernels = $(foreach build,$(2),mkdir -p $@-kernels/$(build) && (cd $@-kernels/$(build) && \
+  $(1) -c -DPOLYAK_KERNELS=$(build) $(FLAGS_$(build)) $(KERNEL_SOURCES)) &&) true
 BUILDS := portable scalar
+HAS := -DPOLYAK_HAS_SCALAR
 ifeq ($(shell uname -m),x86_64)
 BUILDS += avx2
-HAS := -DPOLYAK_HAS_SCALAR -DPOLYAK_HAS_AVX2
-else
-HAS := -DPOLYAK_HAS_SCALAR
+HAS += -DPOLYAK_HAS_AVX2
 endif
-build/fuzz-svmlight: fuzz/svmlight.cpp core/text/simd/parse4.cpp $(CORE_FILES)
-	@mkdir -p build
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/fours-portable.o
-	$(FUZZ_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/fours-scalar.o
-ifeq ($(shell uname -m),x86_64)
-	$(FUZZ_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/parse4.cpp -o build/fours-avx2.o
-endif
-	$(FUZZ_BUILD) $(HAS) $< $(BUILDS:%=build/fours-%.o) -o $@
+build/fuzz-svmlight: fuzz/svmlight.cpp $(CORE_FILES)
+	$(call compile_kernels,$(FUZZ_BUILD),$(BUILDS))
+	$(FUZZ_BUILD) $(HAS) $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
 
-# That 64-bit ARM reads svmlight text to the same bits as this x86-64 machine with AVX2, and that on
-# each of them the kernels read and learn with vectors what they do without; `make neon
-# FILES=my.svm` takes real text along. Needs, of Debian, g++-aarch64-linux-gnu and qemu-user.
-NEON_BUILD = -std=c++17 -Icore -O2 -Wall -Wextra -Wno-psabi
+# Compares 64-bit ARM, under qemu, with this x86-64 machine: the svmlight parser must give the same
+# bits, and on each of them the kernels must read and learn with SIMD what they do without it. `make
+# neon FILES=my.svm` adds real text. Needs Debian's g++-aarch64-linux-gnu and qemu-user.
+NEON_BUILD = -std=c++17 -I$(CURDIR)/core -O2 -Wall -Wextra -Wno-psabi
+ARM_BUILD = aarch64-linux-gnu-g++ $(NEON_BUILD)
 neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	build/same-here $(FILES) >build/same-here.txt
 	qemu-aarch64 build/same-on-arm $(FILES) >build/same-on-arm.txt
 	diff build/same-here.txt build/same-on-arm.txt
 	@cat build/same-on-arm.txt
 	qemu-aarch64 build/learns-the-same-on-arm
-build/same-here build/same-on-arm: fuzz/same_on_arm.cpp core/text/simd/parse4.cpp $(CORE_FILES)
-build/same-here:
-	@mkdir -p build
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/same-portable.o
-	g++ $(NEON_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/same-scalar.o
-	g++ $(NEON_BUILD) -c -DPOLYAK_KERNELS=avx2 -mavx2 -mbmi core/text/simd/parse4.cpp -o build/same-avx2.o
-	g++ $(NEON_BUILD) $(HAS) fuzz/same_on_arm.cpp $(BUILDS:%=build/same-%.o) -o $@
-ARM_BUILD = aarch64-linux-gnu-g++ $(NEON_BUILD)
-build/same-on-arm:
-	@mkdir -p build
-	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/text/simd/parse4.cpp -o build/arm-portable.o
-	$(ARM_BUILD) -c $(SCALAR) core/text/simd/parse4.cpp -o build/arm-scalar.o
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/same_on_arm.cpp build/arm-portable.o \
-	  build/arm-scalar.o -o $@
-build/learns-the-same-on-arm: fuzz/learns_the_same.cpp core/learn/kernels.cpp $(CORE_FILES)
-	@mkdir -p build
-	$(ARM_BUILD) -c -DPOLYAK_KERNELS=portable core/learn/kernels.cpp -o build/arm-learn-portable.o
-	$(ARM_BUILD) -c $(SCALAR) -O1 -fno-tree-vectorize core/learn/kernels.cpp -o build/arm-learn-scalar.o
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR fuzz/learns_the_same.cpp build/arm-learn-portable.o \
-	  build/arm-learn-scalar.o -o $@
+build/same-here: fuzz/same_on_arm.cpp $(CORE_FILES)
+	$(call compile_kernels,g++ $(NEON_BUILD),$(BUILDS))
+	g++ $(NEON_BUILD) $(HAS) $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+build/same-on-arm: fuzz/same_on_arm.cpp $(CORE_FILES)
+	$(call compile_kernels,$(ARM_BUILD),portable scalar)
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+build/learns-the-same-on-arm: fuzz/learns_the_same.cpp $(CORE_FILES)
+	$(call compile_kernels,$(ARM_BUILD),portable scalar)
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan .venv-tsan build dist

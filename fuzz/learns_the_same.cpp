@@ -1,5 +1,5 @@
-// Learns and scores random rows with the best build of the kernels and with the one without
-// vectors, and prints how far apart they are: `make neon` runs it on 64-bit ARM.
+// Learns and scores random rows with the fastest build of the kernels and with the scalar build,
+// and prints the distance of the results: `make neon` runs it on 64-bit ARM.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kernels/kernel_choice.hpp"
-#include "learn/kernels.hpp"
 
 using namespace polyak;
 
@@ -43,56 +42,55 @@ struct Problem {
   }
   DenseRows<V> dense_rows() const { return {dense.data(), kRows, kFeatures, kFeatures}; }
   SparseRows<V, int32_t> sparse_rows() const {
-    return {{offsets.data(), true}, indices.data(), values.data(), kRows,
-            offsets.back(),         kFeatures};
+    return {{offsets.data(), true}, indices.data(), values.data(), kRows, offsets.back()};
   }
 };
 
-// The weights of `count` models after one pass, and behind them every number they keep.
+// Returns the weights of `count` models after one pass, followed by their state and the scores.
 template <class W, class Rows>
 std::vector<double> learned(const Rows &rows, const std::vector<double> &targets, size_t count,
-                            double precondition, KernelBuild build) {
-  std::vector<W> lines(kFeatures * 2 * count), room(4 * count), scaled(kFeatures);
+                            double precondition, const KernelTable *build) {
+  std::vector<W> lines(kFeatures * 2 * count), scratch(4 * count), scaled(kFeatures);
   std::vector<double> squares(kFeatures), row(4 * count), fields;
   std::vector<int64_t> output(count, 0), replica(count, -1);
-  BankArgs<W> view{};
+  BankArgs<W> args{};
   size_t number = 0;
 #define POLYAK_FIELD(name) ++number;
   POLYAK_MODEL_FIELDS(POLYAK_FIELD)
 #undef POLYAK_FIELD
   fields.resize(number * count);
   double *next = fields.data();
-#define POLYAK_FIELD(name) view.models.name = next, next += count;
+#define POLYAK_FIELD(name) args.models.name = next, next += count;
   POLYAK_MODEL_FIELDS(POLYAK_FIELD)
 #undef POLYAK_FIELD
   for (size_t k = 0; k < count; ++k) {
-    view.models.alpha[k] = 1e-4 * static_cast<double>(k + 1);
-    view.models.gamma0[k] = 0.05;
-    view.models.decay[k] = 0.01;
-    view.models.scale[k] = view.models.unit[k] = 1.0;
+    args.models.alpha[k] = 1e-4 * static_cast<double>(k + 1);
+    args.models.gamma0[k] = 0.05;
+    args.models.decay[k] = 0.01;
+    args.models.scale[k] = args.models.unit[k] = 1.0;
   }
-  view.models.count = static_cast<int64_t>(count);
-  view.models.output = output.data();
-  view.models.replica = replica.data();
-  view.settings = {0.75, 0.0, precondition, false, 0.0, true,  false, true,
+  args.models.count = static_cast<int64_t>(count);
+  args.models.output = output.data();
+  args.models.replica = replica.data();
+  args.settings = {0.75, 0.0, precondition, false, 0.0, true,  false, true,
                    true, 1,   false,        false, 0.0, false, 0};
-  view.lines = lines.data();
-  view.features = kFeatures;
-  view.squares = squares.data();
-  view.shared_rate = true;
-  view.sums = room.data(), view.step = room.data() + 2 * count;
-  view.gamma = row.data(), view.y = row.data() + count;
-  view.w = row.data() + 2 * count, view.score = row.data() + 3 * count;
-  view.scaled = scaled.data();
+  args.lines = lines.data();
+  args.features = kFeatures;
+  args.squares = squares.data();
+  args.shared_rate = true;
+  args.sums = scratch.data(), args.step = scratch.data() + 2 * count;
+  args.gamma = row.data(), args.y = row.data() + count;
+  args.w = row.data() + 2 * count, args.score = row.data() + 3 * count;
+  args.scaled = scaled.data();
   Task task{};
   task.targets = targets.data();
   task.outputs = 1;
   task.count = kRows;
   task.unchecked = true;
-  kernel_build = build;
-  if (POLYAK_CALL(learn("log_loss", view, rows, task)) != all_learned) std::abort();
+  kernels = build;
+  if (kernels->rows.learn("log_loss", args, rows, task) != all_learned) std::abort();
   std::vector<W> scores(static_cast<size_t>(kRows) * 2 * count);
-  POLYAK_CALL(score(lines.data(), kFeatures, view.models.count * 2, rows, scores.data()));
+  kernels->rows.score(lines.data(), kFeatures, args.models.count * 2, rows, scores.data());
   std::vector<double> all(lines.begin(), lines.end());
   all.insert(all.end(), fields.begin(), fields.end());
   all.insert(all.end(), scores.begin(), scores.end());
@@ -114,17 +112,17 @@ void compare(const char *name, double bound) {
   const Problem<W> problem;
   double most = 0.0;
   const auto both = [&](const auto &rows, size_t models, double precondition) {
-    const auto run = [&](KernelBuild build) {
+    const auto run = [&](const KernelTable *build) {
       return learned<W>(rows, problem.targets, models, precondition, build);
     };
-    most = std::max(most, distance(run(kernel_builds().front().build), run(KernelBuild::kScalar)));
+    most = std::max(most, distance(run(kernel_tables().front()), run(&scalar::kernel_table)));
   };
   for (const size_t models : {1, 3, 8, 21})
     for (const double precondition : {0.0, 0.5}) {
       both(problem.dense_rows(), models, precondition);
       both(problem.sparse_rows(), models, precondition);
     }
-  std::printf("%s: with vectors and without they differ by %.1e\n", name, most);
+  std::printf("%s: with SIMD and without they differ by %.1e\n", name, most);
   if (!(most < bound)) std::exit(1);
 }
 

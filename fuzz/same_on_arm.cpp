@@ -130,7 +130,7 @@ void add_fours(std::string text, Digest &digest) {
        space = text.find(' ', text.find('\n', space))) {
     const char *features = text.data() + space + 1;
     FeaturesOut<Index, Value> out{indices.data(), values.data(), -1, true};
-    digest.add(POLYAK_CALL(read_fours(features, 1, out)) - features);
+    digest.add(kernels->text.read_fours(features, 1, out) - features);
     const auto n = static_cast<size_t>(out.indices - indices.data());
     digest.add(indices.data(), n * sizeof(Index));
     digest.add(values.data(), n * sizeof(Value));
@@ -145,9 +145,9 @@ template <class Index, class Value>
 void print_digests(const char *types, const std::vector<std::string> &texts) {
   Digest scalar, best, fours;
   for (const std::string &text : texts) {
-    kernel_build = KernelBuild::kScalar;
+    kernels = &scalar::kernel_table;
     add_parsed<Index, Value>(text, scalar);
-    kernel_build = kernel_builds().front().build;
+    kernels = kernel_tables().front();
     add_parsed<Index, Value>(text, best);
     add_fours<Index, Value>(text, fours);
   }

@@ -1,6 +1,5 @@
-// A libFuzzer harness of the svmlight parser. Any bytes must come out as rows that hold together,
-// under the sanitizers, and as the same rows however the options are varied and whatever the
-// processor can do: `make fuzz`.
+// A libFuzzer harness of the svmlight parser: `make fuzz`. Any bytes must be parsed into consistent
+// rows, and into the same rows by all builds of the kernels.
 #include "text/svmlight.hpp"
 
 #include <cmath>
@@ -37,22 +36,22 @@ bool check(const char *text, size_t size, const Options &options, Rows<Index, Va
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // A copy of exactly this size, so that a read one byte behind it is seen.
+  // A copy of exactly this size, so that the sanitizer detects a read beyond it.
   std::vector<char> text(data, data + size);
   Options options;
   options.skip_bad_lines = true;
   Rows<int64_t, double> wide;
-  const auto best = polyak::kernel_builds().front().build;
-  polyak::kernel_build = best;
+  const polyak::KernelTable *best = polyak::kernel_tables().front();
+  polyak::kernels = best;
   require(check(text.data(), size, options, wide));
   Rows<int32_t, double> narrow;
-  polyak::kernel_build = polyak::KernelBuild::kScalar;
+  polyak::kernels = &polyak::scalar::kernel_table;
   if (check(text.data(), size, options, narrow)) {
     require(narrow.targets == wide.targets && narrow.indptr == wide.indptr);
     for (int64_t i = 0; i < wide.indptr.back(); ++i)
       require(narrow.indices[i] == wide.indices[i] && narrow.values[i] == wide.values[i]);
   }
-  polyak::kernel_build = best;
+  polyak::kernels = best;
   options.skip_bad_lines = false;
   options.largest_index = 100;
   for (options.base = -1; options.base <= 1; ++options.base) {

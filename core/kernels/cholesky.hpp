@@ -1,5 +1,4 @@
-// Cholesky factors of matrices with few columns, for which a call of LAPACK takes longer to begin
-// than to work.
+// Cholesky factors of small matrices, for which the overhead of a LAPACK call dominates.
 #pragma once
 
 #include <algorithm>
@@ -7,42 +6,31 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/pack.hpp"
+#include "kernels/kernel_namespace.hpp"
+#include "kernels/reductions.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-template <class W>
-POLYAK_INLINE W product(const W *a, const W *b, int64_t size) {
-  constexpr int kLanes = 8;
-  using Some = Pack<W, kLanes>;
-  Some total = Some::zero();
-  int64_t j = 0;
-  for (; j + kLanes <= size; j += kLanes) total.add_product(Some::load(a + j), Some::load(b + j));
-  W rest = total.sum();
-  for (; j < size; ++j) rest += a[j] * b[j];
-  return rest;
-}
-
-// Puts the lower factor in the place of a matrix, row by row, and the inverse of its diagonal on
-// the diagonal. A pivot is no less than such a share of what stood there; without a share, that of
-// a matrix which is not positive definite is no number.
+// Replaces a matrix with its lower factor, whose diagonal is stored inverted. A pivot is at least
+// `share` times the diagonal element; with a share of zero, the factor of a matrix that is not
+// positive definite contains NaN.
 template <class W>
 void factor(W *L, int64_t columns, int64_t stride, W share) {
   for (int64_t i = 0; i < columns; ++i) {
     W *row = L + i * stride;
     for (int64_t j = 0; j < i; ++j) {
       const W *other = L + j * stride;
-      row[j] = (row[j] - product(row, other, j)) * other[j];
+      row[j] = (row[j] - inner_product<W>(row, other, j)) * other[j];
     }
-    W pivot = row[i] - product(row, row, i);
+    W pivot = row[i] - inner_product<W>(row, row, i);
     if (share > W(0)) pivot = std::max(pivot, share * row[i] + W(1e-30));
     row[i] = W(1) / std::sqrt(pivot);
   }
 }
 
-// Puts the inverse of a factor in its place, and zeros above the diagonal: each row is a sum of
-// those before it, of which four at a time are added.
+// Replaces a factor with its inverse, with zeros above the diagonal. Each row is a sum of the
+// previous rows, four of which are added at a time.
 template <class W>
 void invert_factor(W *L, int64_t columns, int64_t stride) {
   std::vector<W> times(static_cast<size_t>(columns));

@@ -1,5 +1,5 @@
-// Exponentials and logarithms without a branch, so that loops over them become vectors, where
-// nobody looks at the processor's flags (-fno-trapping-math).
+// Exponentials and logarithms without branches, so that loops over them are vectorized (with
+// -fno-trapping-math).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline double exp_of_negative(double x) {
   constexpr double per_log2 = 1.4426950408889634, high = 6.93147180369123816490e-01,
                    low = 1.90821492927058770002e-10, shift = 6755399441055744.0;
   x = x < -708.0 ? -708.0 : x;
-  const double rounded = x * per_log2 + shift;  // the integer is in the last bits
+  const double rounded = x * per_log2 + shift;  // the integer is in the low bits
   const double k = rounded - shift, r = (x - k * high) - k * low;
   double p = 1.0 / 479001600;
   for (const double c : {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,

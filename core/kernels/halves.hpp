@@ -1,4 +1,4 @@
-// Work on rows that is done by halves, in one thread or in two: so results do not depend on it.
+// Work on rows in two halves, by one thread or two, so that results do not depend on the number.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace polyak {
 
-// Calls work(0, begin, middle) and work(1, middle, end); neither may throw. Where the system has no
-// thread to give, this one does both.
+// Calls work(0, begin, middle) and work(1, middle, end); neither may throw. If no thread can be
+// started, this one does both.
 template <class Work>
 void by_halves(int64_t count, bool two_threads, Work &&work) {
   const int64_t middle = count / 2;
-  std::thread helper;
+  std::thread other;
   if (two_threads) try {
-      helper = std::thread([&] { work(1, middle, count); });
+      other = std::thread([&] { work(1, middle, count); });
     } catch (const std::system_error &) {
     }
   work(0, int64_t{0}, middle);
-  if (helper.joinable())
-    helper.join();
+  if (other.joinable())
+    other.join();
   else
     work(1, middle, count);
 }

@@ -1,26 +1,25 @@
-// What a row passes through is compiled once for every processor and once more for newer ones (see
-// CMakeLists.txt), and for tests a third time, as plain loops over plain numbers, for the others to
-// be compared with. Each build lives in a namespace of its own, so that the linker can never hand
-// the code of one to the other.
+// The kernels are compiled once for every processor and once more for newer ones (see
+// CMakeLists.txt). A third build, without SIMD, exists only for tests to compare the others with.
+// Each build has a namespace of its own, so that the linker cannot replace the code of one build
+// with that of another.
 #pragma once
 
 #ifndef POLYAK_KERNELS
 #define POLYAK_KERNELS portable
 #endif
 
-// Whether numbers may move through the processor together; see pack.hpp.
+// Whether SIMD vectors are used; see pack.hpp.
 #if defined(__GNUC__) && !defined(POLYAK_SCALAR)
 #define POLYAK_VECTORS
 #endif
 
-// The loops over a row's nonzeros are compiled once and shared by all losses.
 #if defined(__GNUC__)
 #define POLYAK_NOINLINE __attribute__((noinline))
 #else
 #define POLYAK_NOINLINE __declspec(noinline)
 #endif
 
-// Eight rounds of a short loop one after the other, so that what they index stays in registers.
+// Unrolls a loop of eight iterations, so that the array it indexes stays in registers.
 #if defined(__GNUC__)
 #define POLYAK_UNROLL _Pragma("GCC unroll 8")
 #else

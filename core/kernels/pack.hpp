@@ -1,6 +1,6 @@
-// A few numbers that move through the processor together. With GCC and Clang a pack is a vector
-// register, or two halves where registers are narrower; elsewhere, and in the build that the others
-// are compared with, it is a plain array.
+// A fixed-width SIMD vector. With GCC and Clang a pack is a vector register, or two packs of half
+// the width if registers are narrower; with other compilers, and in the scalar build, it is an
+// array.
 #pragma once
 
 #include "kernels/kernel_namespace.hpp"
@@ -9,8 +9,8 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// How many bytes a register holds. A pack that is wider is cut in two: left to itself, GCC sends a
-// vector that has no register through memory, and dense rows take three times as long on ARM.
+// The bytes of a register. A wider pack is split in two, since GCC passes a vector that does not
+// fit a register through memory, and dense rows take three times as long on ARM.
 #if !defined(POLYAK_VECTORS)
 constexpr int kRegister = 1 << 20;
 #elif defined(__AVX__)
@@ -43,7 +43,7 @@ struct Pack {
   POLYAK_INLINE static Pack all(W x) {
     Pack p;
 #if defined(POLYAK_VECTORS)
-    if constexpr (N > 2) {  // one instruction; of the loop below GCC makes one for each lane
+    if constexpr (N > 2) {  // one instruction; the loop below takes one per lane
       p.lanes = x - Lanes{};
       return p;
     }
@@ -94,13 +94,6 @@ struct Pack {
     for (int i = 0; i < N; ++i) lanes[i] += x.lanes[i] * y.lanes[i];
 #endif
   }
-
-  // Every lane twice: the lower or the upper half of a0 a0 a1 a1 a2 a2 ...
-  POLYAK_INLINE Pack doubled(bool upper) const {
-    Pack p;
-    for (int i = 0; i < N; ++i) p.lanes[i] = lanes[(upper ? N / 2 : 0) + i / 2];
-    return p;
-  }
 };
 
 template <class W, int N>
@@ -132,10 +125,6 @@ struct Pack<W, N, false> {
   POLYAK_INLINE void add_product(const Pack &x, const Pack &y) {
     low.add_product(x.low, y.low);
     high.add_product(x.high, y.high);
-  }
-  POLYAK_INLINE Pack doubled(bool upper) const {
-    const Half &half = upper ? high : low;
-    return {half.doubled(false), half.doubled(true)};
   }
 };
 

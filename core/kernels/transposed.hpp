@@ -1,4 +1,4 @@
-// Sums of products over rows, a' b: a tile of them stays in registers while rows go by.
+// Matrix products a' b, summed over rows, in register tiles.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@ constexpr int64_t kTileColumns = 64 / int64_t(sizeof(Value));
 
 inline int64_t rounded_up(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
 
-// Rows of numbers one after the other; behind their own there is room, filled with zeros, for the
-// last tile.
+// Rows that are padded with zeros to full tiles.
 template <class Value>
 struct Rectangle {
   const Value *values;
   int64_t stride;
 };
 
-// Adds one tile, over so many rows.
+// Adds one tile of the product.
 template <class Value>
 POLYAK_NOINLINE void add_tile(const Value *a, int64_t of_a, const Value *b, int64_t of_b,
                               int64_t rows, Value *sum, int64_t of_sum) {
@@ -50,8 +49,8 @@ POLYAK_NOINLINE void add_tile(const Value *a, int64_t of_a, const Value *b, int6
     }
 }
 
-// Adds up a' b over rows, `high` columns of a by `wide` of b. Where both are the same but for a
-// number a row, all is known once what stands below the diagonal is, and the rest may be anything.
+// Adds a' b to `sum`, for `high` columns of a and `wide` of b. For a symmetric product, only the
+// tiles below the diagonal are computed; the rest is undefined.
 template <class Value>
 void add_transposed(Rectangle<Value> a, int64_t high, Rectangle<Value> b, int64_t wide,
                     int64_t rows, Value *sum, bool below_diagonal) {

@@ -1,4 +1,4 @@
-// What the kernels see of a bank: plain pointers into memory that the binding owns.
+// The state of a bank as the kernels see it: plain pointers into memory that the binding owns.
 #pragma once
 
 #include <cstdint>
@@ -6,53 +6,52 @@
 
 namespace polyak {
 
-// What all models of a bank share.
+// Settings that all models of a bank share.
 struct Settings {
   double power;          // c of the learning rate
-  double average_power;  // row m of the average counts m^r
-  double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p, ...
-  bool adagrad;          // ... or by (mean of (slope x_j)^2)^-p, as AdaGrad's does,
-  double least;          // where every sum of squares begins here
-  bool intercept;
-  bool implicit;
-  bool capped;  // an explicit step never goes beyond 1 / (curvature * squared norm)
-  bool progressive;
-  int64_t group;    // so many models in a row are the classes of one classifier
-  bool softmax;     // which are learned together
-  bool proximal;    // weights are to be exactly zero, see proximal.hpp: so large a share of the
-                    // penalty
-  double l1_ratio;  // is of absolute values
-  bool positive;    // and none is below zero
-  uint64_t seed;
+  double average_power;  // r: row m has the weight m^r in the average
+  double precondition;   // p: coordinate j moves by (mean of x_j^2)^-p; 0 for none
+  bool adagrad;          // use the mean of (slope x_j)^2 instead, as AdaGrad does
+  double least;          // initial value of every sum of squares
+  bool intercept;        // fit an intercept
+  bool implicit;         // take implicit steps
+  bool capped;           // limit explicit steps to 1 / (curvature * squared norm)
+  bool progressive;      // accumulate progressive validation
+  int64_t group;         // number of consecutive models that are the classes of one classifier
+  bool softmax;          // learn the classes of a group together
+  bool proximal;         // take proximal steps, see proximal.hpp
+  double l1_ratio;       // L1 share of the elastic-net penalty, in [0, 1]
+  bool positive;         // constrain proximal weights to be non-negative
+  uint64_t seed;         // of the replicas' row weights
 };
 
-// What each model has of its own; every pointer is to `count` numbers. Everything that changes is
-// listed in POLYAK_MODEL_FIELDS, so that a state saved and put back is complete by construction.
-#define POLYAK_MODEL_FIELDS(F)                                                              \
-  F(alpha)           /* the penalty lambda */                                               \
-  F(gamma0)          /* the learning rate's first value */                                  \
-  F(decay)           /* a of the learning rate */                                           \
-  F(start)           /* averaging begins after this row; negative: the detector will say */ \
-  F(scale)           /* s: the iterate is s v */                                            \
-  F(tau)             /* the sum of the iterates is tau v + u ... */                         \
-  F(total)           /* ... and this the sum of their weights */                            \
-  F(unit)            /* what a weight of one counts, kept so that total stays in range */   \
-  F(bias)            /* the intercept of the iterate */                                     \
-  F(bias_sum)        /* the weighted sum of the intercepts */                               \
-  F(running_iterate) /* the detector's running loss of the iterate */                       \
-  F(running_average) /* the same of the exponential average */                              \
-  F(weight)          /* progressive validation: the rows' weights, */                       \
-  F(loss)            /* the weighted losses of the averaged model, */                       \
-  F(loss_squared)    /* their squares, */                                                   \
-  F(error)           /* its errors, */                                                      \
-  F(confusion)       /* a group's first model: rows where a wrong class scored highest, */  \
-  F(rated)           /* the losses as candidates are compared by them: see RowLimits */     \
-  F(capped)          /* and how many losses were above their row's cap */
+// The mutable state of each model; every pointer is to `count` numbers. Saving and restoring state
+// goes through this list, so that it is complete by construction.
+#define POLYAK_MODEL_FIELDS(F)                                                                    \
+  F(alpha)           /* the penalty lambda */                                                     \
+  F(gamma0)          /* initial learning rate */                                                  \
+  F(decay)           /* a of the learning rate */                                                 \
+  F(start)           /* averaging begins after this row; negative until the detector sets it */   \
+  F(scale)           /* s: the iterate is s v */                                                  \
+  F(tau)             /* the sum of the iterates is tau v + u */                                   \
+  F(total)           /* sum of the iterates' weights */                                           \
+  F(unit)            /* what a weight of one counts; rescaled so that total stays in range */     \
+  F(bias)            /* intercept of the iterate */                                               \
+  F(bias_sum)        /* weighted sum of the intercepts */                                         \
+  F(running_iterate) /* the detector's running loss of the iterate */                             \
+  F(running_average) /* the detector's running loss of the exponential average */                 \
+  F(weight)          /* progressive validation: sum of the rows' weights */                       \
+  F(loss)            /* progressive validation: weighted losses of the averaged model */          \
+  F(loss_squared)    /* progressive validation: their weighted squares */                         \
+  F(error)           /* progressive validation: weighted errors */                                \
+  F(confusion)       /* first model of a group: weight of rows where a wrong class scored best */ \
+  F(rated)           /* weighted losses by which candidates are compared, see RowLimits */        \
+  F(capped)          /* number of losses above their row's cap */
 
-// How a row counts where candidates are compared: no loss counts for more than `cap`, and the row's
-// weight is multiplied by `share`.
+// How a row counts where candidates are compared.
 struct RowLimits {
-  double cap, share;
+  double cap;    // no loss counts for more than this
+  double share;  // factor of the row's weight
 };
 constexpr RowLimits no_limits{std::numeric_limits<double>::infinity(), 1.0};
 
@@ -61,42 +60,50 @@ struct Models {
 #define POLYAK_FIELD(name) double *name;
   POLYAK_MODEL_FIELDS(POLYAK_FIELD)
 #undef POLYAK_FIELD
-  const int64_t *output;    // which target column, or which class, is the model's own
-  const int64_t *replica;   // which stream of random row weights; negative: none
+  const int64_t *output;    // the model's target column, or its class
+  const int64_t *replica;   // stream of random row weights; negative for none
   const double *parameter;  // of the loss, if it has one
 };
 
 template <class W>
 struct BankArgs {
-  W *lines;
+  W *lines;  // the weights, see weights.hpp
   int64_t features;
   Models models;
   Settings settings;
-  double *squares;   // sum of x_j^2 over all rows, for the preconditioner; or the largest
-  int64_t clock;     // rows of non-zero weight so far
-  int64_t looked;    // rows that `squares` has seen but nobody has learned
-  bool shared_rate;  // every model has the same learning rate
+  double *squares;   // sum of x_j^2 over all rows; of proximal steps the maximum
+  int64_t clock;     // rows of non-zero weight learned so far
+  int64_t looked;    // rows that are counted in `squares` but were not learned
+  bool shared_rate;  // all models have the same learning rate
   bool replicas;     // some model has random row weights
-  // Room for one row: 2K numbers each, then K each, then 4 a class, then one per nonzero.
-  W *sums, *step;
-  double *gamma, *y, *w, *score, *room;
-  RowLimits limits;  // of the row being learned
-  W *scaled;         // with proximal steps one per nonzero and model
-  W *rates;          // what those go by: 5K numbers
+
+  // Scratch space for the current row; K is the number of models.
+  W *sums;           // 2K inner products
+  W *step;           // 2K steps
+  W *scaled;         // preconditioned values, or K proximal weights per nonzero
+  W *rates;          // 5K numbers for proximal steps
+  double *gamma;     // K learning rates
+  double *y;         // K targets
+  double *w;         // K row weights
+  double *score;     // K scores
+  double *scratch;   // 4 numbers per class of a group
+  RowLimits limits;  // of the current row
 };
 
-// One call's targets, weights and order of rows, all optional but the targets.
+// The targets, weights and order of the rows of one call.
 struct Task {
-  const double *targets;   // row i, output o at [i * outputs + o]; or null where classes are given
-  const int64_t *classes;  // row i's class: model k's target is +1 where it is its own, else -1
-  int64_t outputs;
-  const double *weights;  // row i, model k at [i * weight_stride + k * weight_step]; or null
-  int64_t weight_stride, weight_step;
-  const int64_t *order;  // the rows to learn, in this order; or null for all as they stand
-  int64_t count;
-  double *scores;  // if not null: the averaged models' scores of each row before it is learned
-  const RowLimits *limits;  // of the rows in the order they are learned; or null for none
-  bool unchecked;           // nobody has looked at the rows yet: stop at one that is not in order
+  const double *targets;    // row i, output o at [i * outputs + o]; null if there are classes
+  const int64_t *classes;   // class of row i; the target of model k is +1 if it is the model's own
+  int64_t outputs;          // number of target columns
+  const double *weights;    // row i, model k at [i * weight_stride + k * weight_step]; may be null
+  int64_t weight_stride;    // from one row's weights to the next
+  int64_t weight_step;      // from one model's weight to the next; 0 if all models share it
+  const int64_t *order;     // the rows to learn, in this order; null for all in storage order
+  int64_t count;            // number of rows to learn
+  double *scores;           // receives the averaged models' scores before each row; may be null
+  const RowLimits *limits;  // one per row to learn, in the order of learning; may be null
+  bool unchecked;           // the rows were not validated: stop at the first invalid one
+  bool gathered;            // the rows are stored in the order of learning
 };
 
 constexpr int64_t all_learned = -1;

@@ -1,25 +1,33 @@
 // The bank: one row through K averaged models. Algorithm 1 of the paper is `advance` below, in the
 // form that keeps the weighted *sum* of the iterates, so that every averaging rule is one
 // non-negative weight per row.
+//
+// A loss never sees a row: between the inner products and the update of the weights there are only
+// numbers per model. `BankStep` has these functions for one loss, and the loops over rows call them
+// through it, so that they are compiled once for all losses.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/kernel_namespace.hpp"
 #include "learn/bank_args.hpp"
 #include "learn/losses.hpp"
-#include "learn/random.hpp"
+#include "learn/proximal.hpp"
 #include "learn/schedule.hpp"
 #include "learn/softmax.hpp"
 #include "learn/weights.hpp"
-#include "rows/rows.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// How many models there are, K. One alone is worth its own code: 4% faster.
+// The logistic loss of classes that are learned together: a group of models at once.
+struct Together : LogLoss {};
+
+// The number of models, K. A bank of one model is compiled separately: its loops over models
+// vanish, which takes a tenth of the time on the shortest rows.
 struct One {
   static constexpr int64_t K = 1;
   explicit One(int64_t) {}
@@ -29,139 +37,155 @@ struct Many {
   explicit Many(int64_t models) : K(models) {}
 };
 
-// The logistic loss of classes that are learned together: a group of models at once.
-struct Together : LogLoss {};
-
-template <class W, class Count>
-struct BankKernel : Count {
+template <class Weight, class Count>
+struct Bank : Count {
+  using W = Weight;
   using Count::K;
-  BankArgs<W> &view;
+  BankArgs<W> &args;
   Lines<W> lines;
-  Models m;
+  const Models m;
 
-  explicit BankKernel(BankArgs<W> &v)
-      : Count(v.models.count),
-        view(v),
-        lines{v.lines, v.features, 2 * v.models.count},
-        m(v.models) {}
+  explicit Bank(BankArgs<W> &a)
+      : Count(a.models.count),
+        args(a),
+        lines{a.lines, a.features, 2 * a.models.count},
+        m(a.models) {}
 
-  // One row through every model, from its inner products `sums` to the `step` of every column.
-  // `norm` is the row's squared norm as the step sees it; y and w are each model's target and
-  // weight. Answers false where a score is no longer a number.
+  // Updates every model for one row: computes the `step` of every column from the inner products
+  // `sums`. `norm` is the row's squared norm as the step sees it; y and w are each model's target
+  // and weight. Returns false if a score is not finite.
   template <class Loss>
   bool advance(double norm) {
-    if constexpr (std::is_same_v<Loss, Together>) return advance_together(norm);
-    const Settings &set = view.settings;
-    const double t = static_cast<double>(view.clock);
+    const Settings &set = args.settings;
+    const double t = static_cast<double>(args.clock);
     set_rates(t);
     for (int64_t k = 0; k < K; ++k) {
-      const double y = view.y[k], w = view.w[k], gamma = view.gamma[k];
-      const double score = m.scale[k] * view.sums[k] + m.bias[k];
+      const double y = args.y[k], w = args.w[k], gamma = args.gamma[k];
+      const double score = m.scale[k] * args.sums[k] + m.bias[k];
       const double mean = m.total[k] > 0.0 ? mean_score(k) : score;
       if (!std::isfinite(score + mean)) return false;
       const double progressive = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
-      view.score[k] = progressive;
+      args.score[k] = progressive;
       const Loss loss = loss_with<Loss>(m.parameter + k);
       if (set.progressive) validate(loss, k, progressive, y, w);
       if (m.start[k] < 0.0) detect(loss, k, t, score, mean, y);
 
       const double q = gamma * w * norm;
-      double push = gamma * w;
+      double step = gamma * w;
       if (set.implicit) {
-        push *= loss.implicit_slope(score, y, q);
+        step *= loss.implicit_slope(score, y, q);
       } else {
-        push *= loss.slope(score, y);
-        const double bend = set.capped ? loss.curvature(score, y) * q : 0.0;
-        if (bend > 1.0) push /= bend;
+        step *= loss.slope(score, y);
+        const double overshoot = set.capped ? loss.curvature(score, y) * q : 0.0;
+        if (overshoot > 1.0) step /= overshoot;
       }
-      take_step(k, push, t);
+      take_step(k, step, t);
     }
     return true;
   }
 
-  // The same where each group of models are classes that are learned together. They share rate,
-  // penalty and weight; what is validated is what their softmax gives the row's own class.
+  // The same for groups of classes that are learned together. The models of a group share rate,
+  // penalty and weight; the loss to validate is that of the softmax for the row's own class.
   bool advance_together(double norm) {
-    const Settings &set = view.settings;
-    const double t = static_cast<double>(view.clock);
+    const Settings &set = args.settings;
+    const double t = static_cast<double>(args.clock);
     const int64_t group = set.group;
     set_rates(t);
     for (int64_t first = 0; first < K; first += group) {
-      double *const score = view.room, *const slope = score + group;
-      double *const odds = view.score + first;
+      double *const score = args.scratch, *const slope = score + group;
+      double *const odds = args.score + first;
       int64_t own = 0;
       for (int64_t c = 0; c < group; ++c) {
         const int64_t k = first + c;
-        score[c] = m.scale[k] * view.sums[k] + m.bias[k];
+        score[c] = m.scale[k] * args.sums[k] + m.bias[k];
         odds[c] = m.total[k] > 0.0 ? mean_score(k) : score[c];
         if (!std::isfinite(score[c] + odds[c])) return false;
-        if (view.y[k] > 0.0) own = c;
+        if (args.y[k] > 0.0) own = c;
       }
       odds_of_softmax(odds, group, slope);
-      const double push = view.gamma[first] * view.w[first], q = push * norm;
-      double most = 1.0;
+      const double step = args.gamma[first] * args.w[first], q = step * norm;
+      double length = 1.0;
       if (set.implicit) {
         implicit_slopes(score, group, own, q, slope, slope + group, slope + 2 * group);
       } else {
         softmax(score, group, slope);
         slope[own] -= 1.0;
-        if (set.capped && 0.5 * q > 1.0) most = 2.0 / q;  // a half bounds the curvature
+        if (set.capped && 0.5 * q > 1.0) length = 2.0 / q;  // a half bounds the curvature
       }
       for (int64_t c = 0; c < group; ++c) {
         const int64_t k = first + c;
-        if (set.progressive) validate(LogLoss{}, k, odds[c], view.y[k], view.w[k], c == own);
-        take_step(k, most * push * slope[c], t);
+        if (set.progressive) validate(LogLoss{}, k, odds[c], args.y[k], args.w[k], c == own);
+        take_step(k, length * step * slope[c], t);
       }
     }
     return true;
   }
 
-  // The squared slope at the iterate's score, the mean of all models: they share the scaled row, so
-  // none of them has squares of its own.
+  // Updates every model's intercept and computes the `slope` of proximal steps.
+  template <class Loss>
+  bool advance_proximal(const ProximalRates<W> &rates) {
+    for (int64_t k = 0; k < K; ++k) {
+      const double y = args.y[k], w = args.w[k], score = args.sums[k] + m.bias[k];
+      if (!std::isfinite(score)) return false;
+      const Loss loss = loss_with<Loss>(m.parameter + k);
+      args.score[k] = score;
+      if (args.settings.progressive) validate(loss, k, score, y, w);
+      const double slope = w * loss.slope(score, y);
+      rates.slope[k] = static_cast<W>(slope);
+      m.total[k] += w;
+      if (!args.settings.intercept) continue;
+      m.running_iterate[k] += slope * slope;
+      m.bias[k] -= m.gamma0[k] * slope / (m.decay[k] + std::sqrt(m.running_iterate[k]));
+    }
+    return true;
+  }
+
+  // The squared slope at the iterate's score, averaged over all models: they share the scaled row,
+  // so they share the sums of squares too. Zero if a score is not finite; `advance` reports that.
   template <class Loss>
   double mean_squared_slope() const {
-    const auto iterate = [&](int64_t k) { return m.scale[k] * view.sums[k] + m.bias[k]; };
+    const auto iterate = [&](int64_t k) { return m.scale[k] * args.sums[k] + m.bias[k]; };
     double total = 0.0;
     if constexpr (std::is_same_v<Loss, Together>) {
-      const int64_t group = view.settings.group;
-      double *const score = view.room, *const slope = score + group;
+      const int64_t group = args.settings.group;
+      double *const score = args.scratch, *const slope = score + group;
       for (int64_t first = 0; first < K; first += group) {
         for (int64_t c = 0; c < group; ++c) score[c] = iterate(first + c);
         softmax(score, group, slope);
         for (int64_t c = 0; c < group; ++c) {
-          const double away = slope[c] - (view.y[first + c] > 0.0 ? 1.0 : 0.0);
-          total += away * away;
+          const double residual = slope[c] - (args.y[first + c] > 0.0 ? 1.0 : 0.0);
+          total += residual * residual;
         }
       }
     } else {
       for (int64_t k = 0; k < K; ++k) {
-        const double slope = loss_with<Loss>(m.parameter + k).slope(iterate(k), view.y[k]);
+        const double slope = loss_with<Loss>(m.parameter + k).slope(iterate(k), args.y[k]);
         total += slope * slope;
       }
     }
-    return std::isfinite(total) ? total / static_cast<double>(K) : 0.0;  // `advance` will tell
+    return std::isfinite(total) ? total / static_cast<double>(K) : 0.0;
   }
 
   // Progressive validation of whole classifiers: does the row's own class score highest?
   void count_multiclass_error(int64_t own) {
-    const int64_t group = view.settings.group;
+    const int64_t group = args.settings.group;
     for (int64_t first = 0; first + group <= K; first += group) {
       int64_t best = first;
       for (int64_t k = first + 1; k < first + group; ++k)
-        if (view.score[k] > view.score[best]) best = k;
-      if (m.output[best] != own) m.confusion[first] += view.w[best];
+        if (args.score[k] > args.score[best]) best = k;
+      if (m.output[best] != own) m.confusion[first] += args.w[best];
     }
   }
 
   // Whether the row changes any weight: beyond the margin of a hinge it does not.
   bool step_is_nonzero() const {
     bool any = false;
-    for (int64_t k = 0; k < K; ++k) any |= view.step[k] != 0;
+    for (int64_t k = 0; k < K; ++k) any |= args.step[k] != 0;
     return any;
   }
 
-  // After the lines were written: keep scale and total in range.
-  void settle() {
+  // Keeps scale and total in range; called after the weights were updated.
+  void renormalize() {
     for (int64_t k = 0; k < K; ++k) {
       while (m.scale[k] < 0.5 && m.scale[k] > 0.0) {  // a strong penalty needs several folds a row
         lines.fold(k, K + k, m.tau[k]);
@@ -172,36 +196,36 @@ struct BankKernel : Count {
     }
   }
 
-  // Progressive validation: a model's score of a row it has not learned yet. Of classes that are
-  // learned together only the row's own loses: what counts is its probability.
+ private:
+  // Adds a model's loss on a row it has not learned yet. Of classes that are learned together only
+  // the row's own has a loss.
   template <class Loss>
   void validate(const Loss &loss, int64_t k, double score, double y, double w, bool own = true) {
-    const double lost = own ? loss.value(score, y) : 0.0;
+    const double value = own ? loss.value(score, y) : 0.0;
     m.weight[k] += w;
-    m.loss[k] += w * lost;
-    m.loss_squared[k] += w * lost * lost;
+    m.loss[k] += w * value;
+    m.loss_squared[k] += w * value * value;
     m.error[k] += w * error<Loss>(score, y);
-    const bool counts_fully = lost <= view.limits.cap;  // false for a loss that is not a number
-    m.rated[k] += w * view.limits.share * (counts_fully ? lost : view.limits.cap);
+    const bool counts_fully = value <= args.limits.cap;  // false for NaN
+    m.rated[k] += w * args.limits.share * (counts_fully ? value : args.limits.cap);
     m.capped[k] += !counts_fully;
   }
 
- private:
   double mean_score(int64_t k) const {
-    return (m.tau[k] * view.sums[k] + view.sums[K + k] + m.bias_sum[k]) / m.total[k];
+    return (m.tau[k] * args.sums[k] + args.sums[K + k] + m.bias_sum[k]) / m.total[k];
   }
 
-  // The penalty, then the step, of the iterate and of the sum of the iterates.
-  void take_step(int64_t k, double push, double t) {
-    const Settings &set = view.settings;
+  // Applies the penalty, then the step, to the iterate and to the sum of the iterates.
+  void take_step(int64_t k, double step, double t) {
+    const Settings &set = args.settings;
     if (set.implicit)
-      m.scale[k] /= 1.0 + m.alpha[k] * view.gamma[k];
+      m.scale[k] /= 1.0 + m.alpha[k] * args.gamma[k];
     else
-      m.scale[k] *= 1.0 - m.alpha[k] * view.gamma[k];
-    const double delta = -push / m.scale[k];
-    view.step[k] = static_cast<W>(delta);
-    view.step[K + k] = static_cast<W>(-m.tau[k] * delta);  // tau as it was before this row
-    if (set.intercept) m.bias[k] -= push;
+      m.scale[k] *= 1.0 - m.alpha[k] * args.gamma[k];
+    const double delta = -step / m.scale[k];
+    args.step[k] = static_cast<W>(delta);
+    args.step[K + k] = static_cast<W>(-m.tau[k] * delta);  // tau as it was before this row
+    if (set.intercept) m.bias[k] -= step;
     const double c = averaging_weight(k, t);
     m.tau[k] += c * m.scale[k];
     m.total[k] += c;
@@ -209,12 +233,12 @@ struct BankKernel : Count {
   }
 
   void set_rates(double t) {
-    const double c = view.settings.power;
-    if (view.shared_rate) {
+    const double c = args.settings.power;
+    if (args.shared_rate) {
       const double gamma = learning_rate(m.gamma0[0], m.decay[0], c, t);
-      for (int64_t k = 0; k < K; ++k) view.gamma[k] = gamma;
+      for (int64_t k = 0; k < K; ++k) args.gamma[k] = gamma;
     } else {
-      for (int64_t k = 0; k < K; ++k) view.gamma[k] = learning_rate(m.gamma0[k], m.decay[k], c, t);
+      for (int64_t k = 0; k < K; ++k) args.gamma[k] = learning_rate(m.gamma0[k], m.decay[k], c, t);
     }
   }
 
@@ -224,7 +248,7 @@ struct BankKernel : Count {
     if (m.start[k] < 0) return m.total[k] * (0.01 / 0.99);
     const double rows = t - m.start[k];
     if (rows <= 0) return 0.0;
-    const double r = view.settings.average_power;
+    const double r = args.settings.average_power;
     if (r == 0.0) return m.unit[k];
     if (r == 3.0) return m.unit[k] * rows * rows * rows;
     return m.unit[k] * std::pow(rows, r);
@@ -252,6 +276,43 @@ struct BankKernel : Count {
     m.unit[k] *= factor;
   }
 };
+
+// What the loops over rows need of a loss.
+template <class Bank>
+struct BankStep {
+  using Rates = ProximalRates<typename Bank::W>;
+  bool (*advance)(Bank &bank, double norm);
+  double (*mean_squared_slope)(const Bank &bank);
+  bool (*advance_proximal)(Bank &bank, const Rates &rates);
+};
+
+template <class Bank, class Loss>
+BankStep<Bank> bank_step() {
+  using Rates = typename BankStep<Bank>::Rates;
+  BankStep<Bank> step{};
+  step.mean_squared_slope = [](const Bank &bank) {
+    return bank.template mean_squared_slope<Loss>();
+  };
+  if constexpr (std::is_same_v<Loss, Together>) {
+    step.advance = [](Bank &bank, double norm) { return bank.advance_together(norm); };
+  } else {
+    step.advance = [](Bank &bank, double norm) { return bank.template advance<Loss>(norm); };
+    step.advance_proximal = [](Bank &bank, const Rates &rates) {
+      return bank.template advance_proximal<Loss>(rates);
+    };
+  }
+  return step;
+}
+
+template <class Bank>
+BankStep<Bank> bank_step(const char *loss, bool softmax) {
+  if (softmax) return bank_step<Bank, Together>();
+  BankStep<Bank> step{};
+  each_loss([&](const char *name, auto kind) {
+    if (std::strcmp(name, loss) == 0) step = bank_step<Bank, decltype(kind)>();
+  });
+  return step;
+}
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

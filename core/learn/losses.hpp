@@ -1,10 +1,10 @@
-// The losses L(s, y) of a score s and a target y. Each gives its value, its slope in s, a bound on
-// its curvature from s to where a step may lead, and the slope of an implicit step; it says which
-// targets it accepts, and, if scores are logarithms of what is predicted, that it has a log_link.
+// The losses L(s, y) of a score s and a target y. Each has its value, its slope in s, a bound on
+// its curvature from s to where a step may lead, the slope of an implicit step, the targets it
+// accepts, and whether scores are logarithms of predictions (log_link).
 //
 // The implicit slope g solves g = L'(s - q g, y): the slope at the score *after* a step of size q,
-// which cannot overshoot however large q is. A loss with a parameter has it as its one member, and
-// every model of a bank its own. A new loss is one more struct here and one more line in the list
+// which cannot overshoot however large q is. A loss with a parameter has it as its one member; each
+// model of a bank has its own. A new loss is one more struct here and one more line in the list
 // at the end.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// What most losses for numbers, and all for classes, have in common.
+// Defaults of losses for regression and for classification.
 struct ForNumbers {
   static constexpr bool classifies = false, log_link = false;
   static constexpr const char *wants = "a number";
@@ -50,7 +50,7 @@ struct SquaredHinge : ForClasses {
 };
 
 struct Hinge : ForClasses {
-  // By convention: the hinge has none to bound.
+  // By convention; the hinge has no curvature.
   static constexpr double curvature(double, double) { return 1.0; }
   static double value(double s, double y) { return SquaredHinge::margin_left(s, y); }
   static double slope(double s, double y) { return y * s < 1.0 ? -y : 0.0; }
@@ -68,19 +68,19 @@ struct LogLoss : ForClasses {
   }
   static double slope(double s, double y) { return -y / (1.0 + std::exp(y * s)); }
   // The margin after the step, m, solves m = m0 + q / (1 + e^m). The left side minus the right
-  // increases, is convex below zero and concave above: begun at the bend, or at the end of
-  // [m0, m0 + q] nearest to it, Newton's iteration goes straight to the solution.
+  // increases, is convex below zero and concave above: from the inflection point, or from the end
+  // of [m0, m0 + q] nearest to it, Newton's iteration converges monotonically.
   static double implicit_slope(double s, double y, double q) {
     const double m0 = y * s;
     double m = m0 > 0.0 ? m0 : m0 + q < 0.0 ? m0 + q : 0.0;
     double u = 0.0;
     for (int i = 0; i < 100; ++i) {
       u = 1.0 / (1.0 + std::exp(m));
-      const double bend = u * (1.0 - u), move = (m0 + q * u - m) / (1.0 + q * bend);
+      const double curvature = u * (1.0 - u), move = (m0 + q * u - m) / (1.0 + q * curvature);
       m += move;
-      // Each move squares the error of the one before, and after a small one the slope is known,
-      // to eleven digits, without another exponential. That spares more than half of them.
-      u -= bend * move * (1.0 - (0.5 - u) * move);
+      // Convergence is quadratic: after a small move the slope is known to eleven digits without
+      // another exponential, which saves more than half of them.
+      u -= curvature * move * (1.0 - (0.5 - u) * move);
       if (std::fabs(move) <= 1e-7 * (1.0 + std::fabs(m))) break;
     }
     return -y * u;
@@ -116,7 +116,7 @@ struct Huber : ForNumbers {
   }
 };
 
-// Losses with a corner at the target: their steps, like the hinge's, land there and never beyond.
+// Losses with a kink at the target: like those of the hinge, their steps end there at most.
 inline double land(double slope, double away, double q) {
   return std::fabs(away) < q * std::fabs(slope) ? away / q : slope;
 }
@@ -151,11 +151,11 @@ struct EpsilonInsensitive : ForNumbers {
   }
 };
 
-// e^x, so large at most that its square is still a number.
+// e^x, bounded so that its square is finite.
 inline double bounded_exp(double x) { return std::exp(x < 300.0 ? x : 300.0); }
 
-// The v that solves e^v + v = z. The left side rises and is convex, and the start lies above the
-// solution: from there Newton's iteration comes down to it.
+// Solves e^v + v = z for v. The left side is increasing and convex, and the initial value is above
+// the solution, so that Newton's iteration decreases to it.
 inline double log_of_omega(double z) {
   double v = z > 1.0 ? std::log(z) : z;
   for (int i = 0; i < 100; ++i) {
@@ -201,7 +201,7 @@ struct Gamma : ForNumbers {
   }
 };
 
-// The loss with the parameter of a model; most have none, and nothing to look up.
+// The loss with the parameter of a model; most have none.
 template <class Loss>
 Loss loss_with(const double *parameter) {
   if constexpr (std::is_empty_v<Loss>)
@@ -210,14 +210,14 @@ Loss loss_with(const double *parameter) {
     return Loss{{}, *parameter};
 }
 
-// What a person counts: a wrong sign, or the distance from the target.
+// The error that is reported: a wrong sign, or the distance from the target.
 template <class Loss>
 double error(double s, double y) {
   if constexpr (Loss::classifies) return (s > 0.0) == (y > 0.0) ? 0.0 : 1.0;
   return std::fabs((Loss::log_link ? bounded_exp(s) : s) - y);
 }
 
-// Calls visit(name, loss) for every loss there is.
+// Calls visit(name, loss) for every loss.
 template <class Visitor>
 void each_loss(Visitor &&visit) {
   visit("squared_error", SquaredError{});

@@ -23,7 +23,7 @@ inline uint64_t coins(uint64_t seed, uint64_t row, uint64_t group) {
   return mix(mix(mix(seed + golden) + row * golden) + (group + 1) * golden);
 }
 
-// The weight of one row for one replica: 0 or 2 with equal chance, so 1 on average.
+// The weight of one row for one replica: 0 or 2 with equal probability.
 inline double replica_weight(uint64_t seed, uint64_t row, int64_t replica) {
   const uint64_t draw = coins(seed, row, static_cast<uint64_t>(replica) / 64);
   return (draw >> (static_cast<uint64_t>(replica) % 64)) & 1 ? 2.0 : 0.0;

@@ -8,8 +8,8 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// x^-c. The recipe's own powers go through roots, several times as fast as pow and within one unit
-// in the last place of it; this runs once a row and model.
+// x^-c. The recipe's own powers are computed by roots, which is several times as fast as pow and
+// agrees to one unit in the last place; this runs once per row and model.
 inline double inverse_power(double x, double c) {
   if (c == 0.75) {
     const double root = std::sqrt(x);

@@ -1,4 +1,4 @@
-// Counts of scores in bins, from which probabilities are found.
+// Histograms of scores, from which probabilities are calibrated.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 
 namespace polyak {
 
-// The bin of a score: all scores fit between -1 and 1 once squeezed. What is no number falls into
-// the last bin rather than out of memory.
+// The bin of a score, which is mapped to [-1, 1] first. NaN falls into the last bin.
 inline int64_t score_bin(double score, int64_t bins) {
   const double squeezed = score / (1.0 + std::fabs(score));
   const double place = (squeezed + 1.0) * (static_cast<double>(bins) / 2.0);
@@ -16,8 +15,8 @@ inline int64_t score_bin(double score, int64_t bins) {
   return bins - 1;
 }
 
-// Adds each row's weight to its scores' bins, row after row, so that the sums do not depend on how
-// the rows came in batches. Scores and signs have a column a model; counts are models x 2 x bins.
+// Adds each row's weight to its scores' bins, row by row, so that the sums do not depend on
+// batches. Scores and signs are rows x models; counts are models x 2 x bins.
 inline void count_scores(const double *scores, const bool *positive, const double *weights,
                          int64_t rows, int64_t models, int64_t bins, double *counts) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -29,8 +28,8 @@ inline void count_scores(const double *scores, const bool *positive, const doubl
   }
 }
 
-// Adds numbers up and squares each: many sums side by side, since one would make the processor wait
-// for every addition.
+// Returns the sum of the numbers and squares each. In several partial sums, since an addition to
+// one sum waits for the previous one.
 inline double sum_and_square(double *numbers, int64_t count) {
   constexpr int64_t kSums = 8;
   double sums[kSums] = {};
@@ -47,9 +46,9 @@ inline double sum_and_square(double *numbers, int64_t count) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// Adds up, row after row, what a softmax of the scores of each group of classes would lose were
-// they multiplied by `first`, by twice that, by four times and so on: `losses` are groups x 2 x
-// scales, first of the row's own class, then of all classes alike. `small` is room for a group.
+// Adds, row by row, the softmax loss of each group of classes for scores times `first`, twice that,
+// four times that and so on. `losses` is groups x 2 x scales: of the row's own class, then of the
+// mean over all classes. `small` is scratch space for a group.
 inline void add_softmax_losses(const double *scores, const bool *positive, const double *weights,
                                int64_t rows, int64_t groups, int64_t classes, double first,
                                int64_t scales, double *losses, double *small) {
@@ -67,15 +66,16 @@ inline void add_softmax_losses(const double *scores, const bool *positive, const
     mean /= static_cast<double>(classes);
     double scale = first;
     for (int64_t c = 0; c < scales; ++c, scale *= 2.0) {
-      const double total = std::log(sum_and_square(small, classes));  // then those of twice as much
+      const double total =
+          std::log(sum_and_square(small, classes));  // and squares them for the next scale
       own[c] += weight * (total + scale * mine);
       all[c] += weight * (total + scale * mean);
     }
   }
 }
 
-// Adds the numbers of each kind, one after the other, to its total; kinds side by side, since an
-// addition waits for the one before it.
+// Adds the numbers of each kind to its total, one by one. Several kinds at a time, since an
+// addition to one sum waits for the previous one.
 inline void add_in_order(const double *numbers, int64_t kinds, int64_t count, double *totals) {
   constexpr int64_t kTogether = 8;
   for (int64_t first = 0; first < kinds; first += kTogether) {

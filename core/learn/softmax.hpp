@@ -1,4 +1,4 @@
-// Classes that are learned together: what a row says of the scores of all of them at once.
+// Softmax of the scores of classes that are learned together, and its implicit step.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// chance[k] = e^s_k over the sum of all; answers the sum's logarithm.
+// chance[k] = e^s_k / sum of all e^s. Returns the logarithm of the sum.
 inline double softmax(const double *s, int64_t classes, double *chance) {
   double highest = s[0], total = 0.0;
   for (int64_t k = 1; k < classes; ++k) highest = s[k] > highest ? s[k] : highest;
@@ -19,14 +19,14 @@ inline double softmax(const double *s, int64_t classes, double *chance) {
   return highest + std::log(total);
 }
 
-// The logarithm of each class's odds against all others, in place of the scores: what one model
-// against the rest would have as its score.
+// Replaces scores with the logarithm of each class's odds against all others, which is the score of
+// a model of one class against the rest.
 inline void odds_of_softmax(double *s, int64_t classes, double *small) {
   int64_t best = 0;
   for (int64_t k = 1; k < classes; ++k)
     if (s[k] > s[best]) best = k;
   const double highest = s[best];
-  double lower = 0.0;  // all but the highest, which would drown the others in rounding
+  double lower = 0.0;  // without the highest, which would absorb the others in rounding
   for (int64_t k = 0; k < classes; ++k) {
     small[k] = std::exp(s[k] - highest);
     if (k != best) lower += small[k];
@@ -37,10 +37,10 @@ inline void odds_of_softmax(double *s, int64_t classes, double *small) {
   }
 }
 
-// The slopes of a step of size q at the scores after it: g = softmax(s - q g) - own. With u the
-// scores after it, that is where (u - s)^2 / 2q + log sum e^u - u_own is least. Newton's steps lead
-// there, halved where they go too far; with H = diag(p) - pp', the matrix 1 + qH is a diagonal and
-// a product. `after` and `move` are room for as many numbers as there are classes.
+// Solves g = softmax(s - q g) - own for the slopes g of an implicit step of size q. The scores
+// after the step, u, minimise (u - s)^2 / 2q + log sum e^u - u_own, which damped Newton steps do;
+// with H = diag(p) - pp', the matrix 1 + qH is a diagonal plus a matrix of rank one. `after` and
+// `move` are scratch space of one number per class.
 inline void implicit_slopes(const double *s, int64_t classes, int64_t own, double q, double *slope,
                             double *after, double *move) {
   for (int64_t k = 0; k < classes; ++k) after[k] = s[k];
@@ -69,7 +69,7 @@ inline void implicit_slopes(const double *s, int64_t classes, int64_t own, doubl
       if (value <= before + 1e-12 * std::fabs(before)) break;
       for (int64_t k = 0; k < classes; ++k) after[k] += 0.5 * length * move[k];
     }
-    // Each move squares the error of the one before, so what is left after this one is nothing.
+    // Convergence is quadratic, so that the error after this step is negligible.
     if (longest <= 1e-5) break;
   }
   slope[own] -= 1.0;

@@ -1,9 +1,10 @@
-// The line store: where the weights of K models live, and the only file that writes them.
+// The weight store of K models; no other file writes weights.
 //
 // Feature j owns one contiguous line [v_1 .. v_K, u_1 .. u_K]. Model k's iterate is
-// theta = s_k v_k, and the weighted sum of its iterates is tau_k v_k + u_k, with the scalars s and
-// tau kept in bank.hpp. A row touches only the lines of its own features: `gather` takes the inner
-// products of the row with all 2K columns, `scatter` adds the row times one step per column.
+// theta = s_k v_k, and the weighted sum of its iterates is tau_k v_k + u_k; the scalars s and tau
+// are fields of the model (bank_args.hpp). A row touches only the lines of its own features:
+// `gather` computes the inner products of the row with all 2K columns, `scatter` adds the row times
+// one step per column.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,15 @@ struct Lines {
   W *data;
   int64_t features;
   int64_t width;
-  int64_t apart = 0;  // of so many features the columns are kept apart, see ColumnsApart
+  int64_t apart = -1;  // features whose columns are stored apart, or -1; see ColumnsApart
 
-  // sums[c] = inner product of the row and column c; and what was seen of the row on the way.
+  // sums[c] = inner product of the row and column c. Returns what the scan of the row found.
   template <class Row>
   POLYAK_NOINLINE ScanResult gather(const Row &row, W *sums, const Context<Row> &context) const {
-    if (!may_begin(row, features)) return {false, 0.0};
+    if (!has_valid_start(row, features)) return {false, 0.0};
     ScanResult seen{true, 0.0};
     if constexpr (Row::dense)
-      if (width == 2)
-        return apart ? gather_apart(row, sums, context) : gather_pairs(row, sums, context);
+      if (apart >= 0) return gather_apart(row, sums, context);
     if (width == 2) return gather_block<Block<2, true>, RowScan<W, Row>>(row, 0, sums, context);
     in_blocks([&](auto block, int64_t c) {
       if (c == 0)
@@ -45,13 +45,13 @@ struct Lines {
   template <class Row>
   POLYAK_NOINLINE void scatter(const Row &row, const W *step) {
     if constexpr (Row::dense)
-      if (width == 2) return apart ? scatter_apart(row, step) : scatter_pairs(row, step);
+      if (apart >= 0) return scatter_apart(row, step);
     if (width == 2) return scatter_block<Block<2, true>>(row, 0, step);
     in_blocks([&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
   }
 
-  // v halves exactly, and what tau carried of the sum moves into u: the caller doubles s and
-  // clears tau. Were tau kept, tau v and u would both grow like 1/s and their sum cancel.
+  // Halves v, which is exact, and moves tau v into u; the caller doubles s and sets tau to zero. If
+  // tau were kept, tau v and u would both grow like 1/s and cancel each other.
   void fold(int64_t v, int64_t u, double tau) {
     for (int64_t j = 0; j < features; ++j) {
       at(j, u) += static_cast<W>(tau * at(j, v));
@@ -63,13 +63,12 @@ struct Lines {
     for (int64_t j = 0; j < features; ++j) at(j, c) *= static_cast<W>(factor);
   }
 
-  // So many features have their columns apart together.
+  // Features of a group whose columns are stored apart.
   static constexpr int64_t kTogether = 16;
 
  private:
-  // A block of B columns. Where it is the whole line, the compiler knows its width too, and that
-  // it begins with the first: a feature's place is then part of the load, a fifth of the
-  // instructions less.
+  // A block of B columns. If it is the whole line, its width is a constant too and the address of a
+  // feature is part of the load: a fifth of the instructions less.
   template <int B, bool Whole = false>
   struct Block {
     static constexpr int size = B;
@@ -83,8 +82,7 @@ struct Lines {
     return j < apart ? data[2 * (j - within) + c * kTogether + within] : data[j * width + c];
   }
 
-  // Cuts the columns into blocks of fixed width, whose sums stay in registers. One model's two are
-  // not worth the detour: without it, one model on sparse rows is 4% faster on ARM.
+  // Cuts the columns into blocks of fixed width, whose sums stay in registers.
   template <class Visit>
   void in_blocks(Visit &&visit) const {
     if (width == 16) return visit(Block<16, true>{}, 0);
@@ -97,9 +95,9 @@ struct Lines {
     if (c < width) visit(Block<1>{}, c);
   }
 
-  // How many running sums a column of a block of B has, since each addition waits for the one
-  // before it. On ARM, whose registers are half as wide as those of AVX2, the columns themselves
-  // are enough of them from eight on: several each take 5% longer on sparse rows.
+  // The number of partial sums per column of a block of B, since an addition to one sum waits for
+  // the previous one. On ARM, whose registers are half as wide as those of AVX2, eight columns are
+  // independent sums enough: more take 5% longer on sparse rows.
 #if defined(__aarch64__)
   static constexpr int running_sums(int B) { return B >= 8 ? 1 : 4; }
 #else
@@ -142,7 +140,7 @@ struct Lines {
   void scatter_block(const Row &row, int64_t c, const W *step) {
     constexpr int B = Columns::size, N = B < 8 ? B : 8, P = B / N;
     using Part = Pack<W, N>;
-    // Copies, since for all the compiler knows a store to a line could change the originals.
+    // Local copies, since the compiler must assume that a store to a line changes the originals.
     const Row local = row;
     W *const lines = data;
     Part steps[P];
@@ -158,49 +156,7 @@ struct Lines {
     }
   }
 
-  // One model on dense rows: the whole store is v0 u0 v1 u1 ..., so eight features at a time are
-  // two packs of it against the features' values, each twice.
-  template <class Row>
-  ScanResult gather_pairs(const Row &row, W *sums, const Context<Row> &context) const {
-    using Eight = Pack<W, 8>;
-    RowScan<W, Row> scan(row, context, data, features, width);
-    Eight partial[4] = {Eight::zero(), Eight::zero(), Eight::zero(), Eight::zero()};
-    int64_t i = 0;
-    for (; i + 16 <= row.size; i += 16)
-      for (int h = 0; h < 2; ++h) {
-        scan.eight(i + 8 * h, h);
-        const Eight x = Eight::load(row.value + i + 8 * h);
-        partial[2 * h].add_product(x.doubled(false), Eight::load(data + 2 * i + 16 * h));
-        partial[2 * h + 1].add_product(x.doubled(true), Eight::load(data + 2 * i + 16 * h + 8));
-      }
-    for (int u = 1; u < 4; ++u) partial[0].add(partial[u]);
-    const Eight &pairs = partial[0];
-    for (int c = 0; c < 2; ++c) sums[c] = pairs[c] + pairs[c + 2] + pairs[c + 4] + pairs[c + 6];
-    gather_rest(row, i, sums, scan);
-    return {true, scan.squared_norm()};
-  }
-
-  template <class Value>
-  void scatter_pairs(const DenseRow<Value> &whole, const W *step) {
-    using Eight = Pack<W, 8>;
-    const DenseRow<Value> row = whole;  // as in scatter_block
-    W *const pairs = data;
-    W step_of_each[8];
-    for (int b = 0; b < 8; ++b) step_of_each[b] = step[b % 2];
-    const Eight steps = Eight::load(step_of_each);
-    int64_t i = 0;
-    for (; i + 8 <= row.size; i += 8) {
-      const Eight x = Eight::load(row.value + i);
-      for (int h = 0; h < 2; ++h) {
-        Eight part = Eight::load(pairs + 2 * i + 8 * h);
-        part.add_product(x.doubled(h), steps);
-        part.store(pairs + 2 * i + 8 * h);
-      }
-    }
-    scatter_rest(row, i, step);
-  }
-
-  // The same where the columns are apart: no value is needed twice. To the same bits.
+  // One model on dense rows: eight features of one column at a time.
   template <class Row>
   ScanResult gather_apart(const Row &whole, W *sums, const Context<Row> &context) const {
     using Eight = Pack<W, 8>;
@@ -246,7 +202,7 @@ struct Lines {
     scatter_rest(row, apart, step);
   }
 
-  // The features from i on, whose number is not worth a pack.
+  // The features from i on, which do not fill a group.
   template <class Row>
   POLYAK_INLINE void gather_rest(const Row &row, int64_t i, W *sums, RowScan<W, Row> &scan) const {
     W v = sums[0], u = sums[1];
@@ -268,15 +224,17 @@ struct Lines {
   }
 };
 
-// While dense rows are learned by one model, its two columns are apart for sixteen features each,
-// v0 .. v15 u0 .. u15, so that a value need not be spread over pairs: a fifth of the time on ARM.
-// Sparse rows want pairs, since each is one load.
+// While one model learns dense rows, its two columns are stored apart in groups of sixteen
+// features, v0 .. v15 u0 .. u15, so that a row's values need not be interleaved to match pairs:
+// wide rows of float32 take a quarter less time on ARM. Sparse rows want pairs, since each is one
+// load.
 template <class W>
 class ColumnsApart {
  public:
-  // For a few rows it is not worth the while, and rows that are too wide are for others to refuse.
-  ColumnsApart(Lines<W> &lines, int64_t row_size, int64_t rows) : lines_(lines) {
-    if (rows < 8 || row_size > lines.features) return;
+  // `wanted` is false for sparse rows and for several models. Rows that are wider than the store
+  // are left to `gather` to refuse.
+  ColumnsApart(Lines<W> &lines, int64_t row_size, bool wanted) : lines_(lines) {
+    if (!wanted || row_size > lines.features) return;
     lines_.apart = row_size / kTogether * kTogether;
     each_group([](const W *from, W *to, int64_t f, int64_t c) {
       to[c * kTogether + f] = from[2 * f + c];
@@ -286,7 +244,7 @@ class ColumnsApart {
     each_group([](const W *from, W *to, int64_t f, int64_t c) {
       to[2 * f + c] = from[c * kTogether + f];
     });
-    lines_.apart = 0;
+    lines_.apart = -1;
   }
   ColumnsApart(const ColumnsApart &) = delete;
 

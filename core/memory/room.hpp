@@ -1,4 +1,4 @@
-// Whether there is memory for the weights, asked before it is taken.
+// Whether there is enough free memory for the weights.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace polyak {
 
-// There is not enough memory for the weights of so many features.
+// Not enough memory for the weights.
 struct NoRoom : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// Asked only before much is taken: finding out takes longer than taking a little. `each` is what a
-// feature takes.
+// Throws if the weights do not fit the free memory; `each` is the number of bytes per feature.
+// Small banks are not tested, since reading the free memory takes longer than allocating them.
 inline void require_room(int64_t features, int64_t each) {
   constexpr int64_t much = int64_t(1) << 26;
   if (features < much / each) return;

@@ -1,4 +1,4 @@
-// The bank as Python sees it: nothing but bindings.
+// Bindings of the bank.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -20,18 +20,18 @@ namespace {
 
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
-// A method that has the bank to itself.
+// A method that is called with the bank locked.
 template <class B, class Result, class... Arguments>
 auto alone(Result (B::*method)(Arguments...)) {
   return [method](B &self, Arguments... arguments) -> Result {
-    const Inside inside(self.door);
+    const Locked locked(self.lock);
     return (self.*method)(std::forward<Arguments>(arguments)...);
   };
 }
 template <class B, class Result, class... Arguments>
 auto alone(Result (B::*method)(Arguments...) const) {
   return [method](B &self, Arguments... arguments) -> Result {
-    const Inside inside(self.door);
+    const Locked locked(self.lock);
     return (self.*method)(std::forward<Arguments>(arguments)...);
   };
 }
@@ -70,7 +70,7 @@ void bind_learn(nb::class_<B> &bank) {
              AnyArray values, std::optional<Doubles> targets, std::optional<Integers> classes,
              std::optional<Doubles> weights, std::optional<Integers> order,
              std::optional<Scores> scores, std::optional<Doubles> limits, const Integers &stops) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.learn({indptr, indices, values}, nullptr, targets, classes, weights, order,
                               scores, limits, stops);
           },
@@ -83,7 +83,7 @@ void bind_learn(nb::class_<B> &bank) {
              std::optional<Integers> classes, std::optional<Doubles> weights,
              std::optional<Integers> order, std::optional<Scores> scores,
              std::optional<Doubles> limits, const Integers &stops) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.learn(rows.rows, &rows, targets, classes, weights, order, scores, limits,
                               stops);
           },
@@ -104,7 +104,7 @@ void bind_owned(nb::module_ &m, const char *name) {
           "check",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values, std::optional<Doubles> targets, std::optional<Doubles> weights) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             return self.check({indptr, indices, values}, targets, weights);
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a, "targets"_a.none(), "weights"_a.none())
@@ -113,7 +113,7 @@ void bind_owned(nb::module_ &m, const char *name) {
           "warm_up",
           [](B &self, std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
              AnyArray values) {
-            const Inside inside(self.door);
+            const Locked locked(self.lock);
             self.warm_up({indptr, indices, values});
           },
           "indptr"_a.none(), "indices"_a.none(), "values"_a)
@@ -131,10 +131,10 @@ void bind_owned(nb::module_ &m, const char *name) {
 }
 
 template <class W>
-auto scores_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix) {
+auto scores_of(const AnyRows &rows, bool trusted, const Matrix<W> &matrix) {
   auto out = new_array<W>({static_cast<size_t>(rows.count()), matrix.shape(1)});
   nb::gil_scoped_release release;
-  score_into(rows, believed, matrix, out.data());
+  score_into(rows, trusted, matrix, out.data());
   return out;
 }
 
@@ -165,7 +165,7 @@ auto squared_norms(std::optional<AnyArray> indptr, std::optional<AnyArray> indic
   return out;
 }
 
-// The rows about a centre, as three arrays: sparse rows alone, since NumPy shifts dense ones.
+// Returns sparse rows minus the means of some features as three arrays; NumPy shifts dense rows.
 nb::tuple shift_rows(
     AnyArray indptr, AnyArray indices, AnyArray values,
     nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig> features,
@@ -233,52 +233,49 @@ void add_losses_of_softmax(Table<double> scores, Table<bool> positive,
                      small.data());
 }
 
-// A loss's functions of numbers, for tests. The last argument is its parameter, if it has one.
+// Binds a loss's functions, for tests. The last argument is its parameter, if it has one. Plain
+// functions have one type for all losses, so that nanobind's code for it is compiled once.
 template <class Loss>
 void bind_loss(nb::module_ sub) {
+  using OfTwo = double (*)(double, double, double);
+  using OfThree = double (*)(double, double, double, double);
+  using portable::loss_with;
+  const OfTwo curvature = [](double s, double y, double p) {
+    return loss_with<Loss>(&p).curvature(s, y);
+  };
+  const OfTwo value = [](double s, double y, double p) { return loss_with<Loss>(&p).value(s, y); };
+  const OfTwo slope = [](double s, double y, double p) { return loss_with<Loss>(&p).slope(s, y); };
+  const OfThree implicit_slope = [](double s, double y, double q, double p) {
+    return loss_with<Loss>(&p).implicit_slope(s, y, q);
+  };
   sub.attr("classifies") = Loss::classifies;
   sub.attr("log_link") = Loss::log_link;
   sub.def("accepts", &Loss::accepts, "target"_a);
-  sub.def(
-      "curvature",
-      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).curvature(s, y); },
-      "score"_a, "target"_a, "parameter"_a = 0.0);
-  sub.def(
-      "value",
-      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).value(s, y); },
-      "score"_a, "target"_a, "parameter"_a = 0.0);
-  sub.def(
-      "slope",
-      [](double s, double y, double p) { return portable::loss_with<Loss>(&p).slope(s, y); },
-      "score"_a, "target"_a, "parameter"_a = 0.0);
-  sub.def(
-      "implicit_slope",
-      [](double s, double y, double q, double p) {
-        return portable::loss_with<Loss>(&p).implicit_slope(s, y, q);
-      },
-      "score"_a, "target"_a, "q"_a, "parameter"_a = 0.0);
+  sub.def("curvature", curvature, "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def("value", value, "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def("slope", slope, "score"_a, "target"_a, "parameter"_a = 0.0);
+  sub.def("implicit_slope", implicit_slope, "score"_a, "target"_a, "q"_a, "parameter"_a = 0.0);
 }
 
-// Which builds of the kernels there are, the best of which is run.
+// The builds of the kernels, of which the first is used.
 void bind_builds(nb::module_ &m) {
-  const std::vector<NamedBuild> builds = kernel_builds();
-  kernel_build = builds.front().build;
-  m.attr("kernels") = builds.front().name;
+  m.attr("kernels") = kernels->name;
   nb::list names;
-  for (const NamedBuild &each : builds) names.append(each.name);
+  for (const KernelTable *table : kernel_tables()) names.append(table->name);
   m.attr("kernel_builds") = nb::tuple(names);
   m.def(
       "use_kernels",
-      [builds](const std::string &name) {
-        for (const NamedBuild &each : builds)
-          if (each.name == name) return void(kernel_build = each.build);
+      [](const std::string &name) {
+        for (const KernelTable *table : kernel_tables())
+          if (table->name == name) return void(kernels = table);
         refuse("there are no kernels called '", name, "'");
       },
-      "name"_a, "Chooses the build of the kernels; for tests.");
+      "name"_a, "Choose the build of the kernels; for tests.");
 }
 
 void bind_scoring(nb::module_ &m) {
-  const char *about = "Rows times a matrix of features x columns; unknown features count nothing.";
+  const char *about =
+      "Return rows times a matrix of features x columns; features beyond it are ignored.";
   m.def("score_rows", &score_rows<float>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
         "matrix"_a, about);
   m.def("score_rows", &score_rows<double>, "indptr"_a.none(), "indices"_a.none(), "values"_a,
@@ -286,10 +283,9 @@ void bind_scoring(nb::module_ &m) {
   m.def("score_rows", &score_checked_rows<float>, "rows"_a, "matrix"_a, about);
   m.def("score_rows", &score_checked_rows<double>, "rows"_a, "matrix"_a, about);
   m.def("squared_norms", &squared_norms, "indptr"_a.none(), "indices"_a.none(), "values"_a,
-        "The squared norm of every row.");
+        "Return the squared norm of every row.");
   m.def("shift_rows", &shift_rows, "indptr"_a.none(), "indices"_a.none(), "values"_a, "features"_a,
-        "means"_a,
-        "Sparse rows with some features, in rising order, as distances from their means.");
+        "means"_a, "Return sparse rows with some features, in ascending order, minus their means.");
 }
 
 }  // namespace
@@ -297,7 +293,7 @@ void bind_scoring(nb::module_ &m) {
 void bind_bank(nb::module_ &m) {
   bind_builds(m);
   nb::exception<NoRoom>(m, "NoRoom", PyExc_ValueError);
-  m.def("free_memory", &free_memory, "How many bytes of memory there are to be had.");
+  m.def("free_memory", &free_memory, "Return the number of bytes of free memory.");
   m.attr("model_fields") = nb::cast(field_names);
   bind_checked_rows(m);
   bind_owned<float>(m, "BankF32");
@@ -311,9 +307,9 @@ void bind_bank(nb::module_ &m) {
         random_order(static_cast<int64_t>(count), seed, order.data());
         return order;
       },
-      "count"_a, "seed"_a, "So many numbers, from zero on, in a random order.");
+      "count"_a, "seed"_a, "Return the numbers from 0 to count - 1 in random order.");
   m.def("count_scores", &count_rows, "scores"_a, "positive"_a, "weights"_a.none(),
-        "counts"_a.noconvert(), "Adds the rows' weights to the counts of their scores' bins.");
+        "counts"_a.noconvert(), "Add the rows' weights to the counts of their scores' bins.");
   m.def(
       "add_in_order",
       [](Table<double> numbers, nb::ndarray<double, nb::ndim<1>, nb::device::cpu> totals) {
@@ -321,10 +317,10 @@ void bind_bank(nb::module_ &m) {
         add_in_order(numbers.data(), static_cast<int64_t>(numbers.shape(0)),
                      static_cast<int64_t>(numbers.shape(1)), totals.data());
       },
-      "numbers"_a, "totals"_a.noconvert(), "Adds each row's numbers to its total, one by one.");
+      "numbers"_a, "totals"_a.noconvert(), "Add each row's numbers to its total, one by one.");
   m.def("add_softmax_losses", &add_losses_of_softmax, "scores"_a, "positive"_a, "weights"_a.none(),
         "first"_a, "losses"_a.noconvert(),
-        "Adds what a softmax of scores would lose at several scales, each twice the one before.");
+        "Add the softmax losses of scores at several scales, each twice the previous one.");
   m.def("replica_weight", &portable::replica_weight, "seed"_a, "row"_a, "replica"_a);
   portable::each_loss(
       [&](const char *name, auto kind) { bind_loss<decltype(kind)>(m.def_submodule(name)); });

@@ -1,4 +1,4 @@
-// What block Newton steps need of the core, as Python sees it.
+// Bindings of the kernels of block Newton steps.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,10 +9,8 @@
 
 #include "kernels/halves.hpp"
 #include "kernels/kernel_choice.hpp"
-#include "learn/newton/block_kernels.hpp"
 #include "learn/newton/block_sums.hpp"
 #include "learn/newton/coordinate_descent.hpp"
-#include "learn/newton/softmax_fit.hpp"
 #include "python/rows/any_rows.hpp"
 #include "python/rows/arrays.hpp"
 #include "rows/standard_units.hpp"
@@ -40,9 +38,10 @@ bool descend(Matrix H, Column c, Column ridge, Column threshold, Column lowest, 
 }
 
 using Block = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
-using ReadBlock = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;  // as that of a pickled model
+using ReadBlock =
+    nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;  // a pickled model's is read-only
 
-// Calls visit(first number, stride) in the type of the block's numbers.
+// Calls visit(pointer, stride) in the type of the block's numbers.
 template <class AnyBlock, class Visit>
 auto visit_block(const AnyBlock &block, Visit &&visit) {
   if (block.shape(1) > 1 && block.stride(1) != 1)
@@ -70,8 +69,8 @@ void check_size(size_t size, size_t wanted) {
   if (size != wanted) throw nb::value_error("the rows and the columns differ in size");
 }
 
-// Two threads gain more than it takes to start one, some 30 us, from twice that time on; a number
-// takes so many nanoseconds of it.
+// Starting a thread takes about 30 us, so that two threads pay off from about 120 us of work on.
+// `each` is the work per number in nanoseconds.
 bool worth_two_threads(size_t numbers, int threads, double each = 1.0) {
   return threads > 1 && static_cast<double>(numbers) * each >= 120e3;
 }
@@ -93,7 +92,7 @@ int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> in
   return visit_block(out, [&](auto *at, int64_t stride) {
     using Out = std::remove_pointer_t<decltype(at)>;
     return any.visit([&](const auto &rows) {
-      return fill_rows(rows, taken, count, units, Room<Out>{at, stride},
+      return fill_rows(rows, taken, count, units, RowsOut<Out>{at, stride},
                        worth_two_threads(out.shape(0) * columns, threads));
     });
   });
@@ -110,8 +109,7 @@ std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Column> h, doub
   return sum;
 }
 
-// What the squares of some columns add up to, no number counting more than `limit`, and how many
-// are not zero.
+// Sums of squares of some columns, of values clipped to `limit`, and numbers of nonzeros.
 nb::tuple column_sizes(ReadBlock Z, Integers places, double limit, int threads) {
   const size_t count = places.shape(0);
   for (size_t k = 0; k < count; ++k)
@@ -149,7 +147,6 @@ double row_norms(ReadBlock Z, Weights norms, int threads) {
   return std::max(largest[0], largest[1]);
 }
 
-// Scores of rows by weights in the rows' own precision, a row a model.
 NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1), models = W.shape(0);
   check_size(W.shape(1), columns);
@@ -163,13 +160,12 @@ NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
     const auto *weights = static_cast<const Value *>(W.data());
     by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
       double *own = scores.data() + begin * int64_t(models);
-      POLYAK_CALL(score_rows(some.part(begin, end), weights, int64_t(models), own));
+      kernels->blocks.of<Value>().score_rows(some.part(begin, end), weights, int64_t(models), own);
     });
   });
   return scores;
 }
 
-// The sums of rows' squares, each times the weight of its column.
 NewDoubles block_squares(ReadBlock Z, Column weights, int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1);
   check_size(weights.shape(0), columns);
@@ -180,13 +176,14 @@ NewDoubles block_squares(ReadBlock Z, Column weights, int threads) {
     const std::vector<Value> own(weights.data(), weights.data() + columns);
     const bool two = worth_two_threads(rows * columns, threads, 0.4);
     by_halves(int64_t(rows), two, [&](int, int64_t begin, int64_t end) {
-      POLYAK_CALL(weigh_squares(some.part(begin, end), own.data(), sums.data() + begin));
+      kernels->blocks.of<Value>().weigh_squares(some.part(begin, end), own.data(),
+                                                sums.data() + begin);
     });
   });
   return sums;
 }
 
-// The inverse of the lower Cholesky factor; of a matrix that has none, it is no number.
+// The inverse of the lower Cholesky factor; contains NaN if the matrix has none.
 template <class Value>
 auto inverse_of_factor(
     nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu, nb::c_contig> matrix) {
@@ -195,42 +192,41 @@ auto inverse_of_factor(
   auto inverse = new_array<Value>({columns, columns});
   nb::gil_scoped_release release;
   std::copy_n(matrix.data(), columns * columns, inverse.data());
-  POLYAK_CALL(invert_factor_of(inverse.data(), int64_t(columns)));
+  kernels->blocks.of<Value>().invert_factor_of(inverse.data(), int64_t(columns));
   return inverse;
 }
 
-// Sums of both halves of the rows, each model's loss first, then their gradients.
+// Returns each model's loss, followed by the gradients.
 template <class Value>
-std::vector<double> look_by_halves(const LogisticBlock<Value> &block, const double *move,
+std::vector<double> loss_by_halves(const LogisticBlock<Value> &block, const double *step,
                                    double *scores, bool two_threads) {
   const int64_t models = block.models, size = models * (block.rows.columns + 1);
   std::vector<double> sums(static_cast<size_t>(2 * size));
   by_halves(block.rows.count, two_threads, [&](int half, int64_t begin, int64_t end) {
     double *own = sums.data() + half * size;
-    const LogisticLook look{begin, end, move, scores, own, own + models};
-    POLYAK_CALL(look_at(block, look));
+    kernels->blocks.of<Value>().logistic_loss(block, {begin, end, step, scores, own, own + models});
   });
   for (int64_t k = 0; k < size; ++k) sums[k] += sums[size + k];
   return sums;
 }
 
-nb::tuple logistic_look(ReadBlock Z, Column targets, std::optional<Column> weights, Matrix scores,
-                        std::optional<Matrix> move, int threads) {
+nb::tuple logistic_loss(ReadBlock Z, Column targets, std::optional<Column> weights, Matrix scores,
+                        std::optional<Matrix> step, int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1), models = scores.shape(1);
   for (const size_t size : {targets.shape(0), scores.shape(0), weights ? weights->shape(0) : rows})
     check_size(size, rows);
-  check_size(move ? move->shape(0) : models, models);
-  check_size(move ? move->shape(1) : columns, columns);
+  check_size(step ? step->shape(0) : models, models);
+  check_size(step ? step->shape(1) : columns, columns);
   auto found = new_array<double>({rows, models}), values = new_array<double>({models}),
        gradient = new_array<double>({models, columns});
-  const double *step = move ? move->data() : nullptr, *own = weights ? weights->data() : nullptr;
+  const double *change = step ? step->data() : nullptr, *own = weights ? weights->data() : nullptr;
   {
     nb::gil_scoped_release release;
     std::copy_n(scores.data(), rows * models, found.data());
     const bool two = worth_two_threads(rows * columns * models, threads);
     const auto sums = visit_rows(Z, [&](const auto &some) {
       const LogisticBlock block{some, targets.data(), own, static_cast<int64_t>(models)};
-      return look_by_halves(block, step, found.data(), two);
+      return loss_by_halves(block, change, found.data(), two);
     });
     std::copy_n(sums.begin(), models, values.data());
     std::copy_n(sums.begin() + models, models * columns, gradient.data());
@@ -256,9 +252,9 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix l
                                                 targets.data() + begin,
                                                 weights.data() + begin,
                                                 int64_t(models)};
-              POLYAK_CALL(add_up(block, scores.data() + begin * models,
-                                 LogisticSums{of_rows + begin, at, at + models, at + 2 * models,
-                                              at + 3 * models, at + 4 * models}));
+              kernels->blocks.logistic_sums(block, scores.data() + begin * models,
+                                            {of_rows + begin, at, at + models, at + 2 * models,
+                                             at + 3 * models, at + 4 * models});
             });
   for (size_t k = 0; k < size; ++k) sums.data()[k] = of_halves[k] + of_halves[size + k];
   return sums;
@@ -267,7 +263,7 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix l
 NewDoubles logistic_curvature(Column scores) {
   auto found = new_array<double>({scores.shape(0)});
   nb::gil_scoped_release release;
-  POLYAK_CALL(bend(scores.data(), int64_t(scores.shape(0)), found.data()));
+  kernels->blocks.logistic_curvature(scores.data(), int64_t(scores.shape(0)), found.data());
   return found;
 }
 
@@ -295,8 +291,8 @@ nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Column> weights, Mat
                           weights ? weights->data() : nullptr,
                           int64_t(classes)};
     const SoftmaxGoals goals{int64_t(penalties), shrink.data(), found.data(), gradient.data()};
-    POLYAK_CALL(fit_softmax(given, goals,
-                            worth_two_threads(rows * columns * classes * penalties, threads)));
+    kernels->blocks.fit_softmax(given, goals,
+                                worth_two_threads(rows * columns * classes * penalties, threads));
   }
   return nb::make_tuple(found, gradient);
 }
@@ -310,30 +306,30 @@ void bind_newton(nb::module_ &m) {
   m.def("fill_standard", fill_standard, nb::arg("indptr").none(), nb::arg("indices").none(),
         nb::arg("values"), nb::arg("order").none(), nb::arg("features"), nb::arg("centre"),
         nb::arg("per_unit"), nb::arg("out"), nb::arg("threads") = 1,
-        "Write rows in standard units; say how many values had no column.");
+        "Write standardized rows to `out`; return the number of nonzeros that have no column.");
   m.def("sparse_gram", sparse_gram, nb::arg("Z"), nb::arg("h").none(), nb::arg("most"),
-        "Add up h z z' over rows, unless more than such a share of their numbers is not zero.");
+        "Return the sum of h z z' over rows, or None if the share of nonzeros exceeds `most`.");
   m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("places"), nb::arg("limit"),
         nb::arg("threads") = 1,
-        "Add up the squares of some columns, and how many of their numbers are not zero.");
+        "Return the sums of squares of some columns, and their numbers of nonzeros.");
   m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"), nb::arg("threads") = 1,
-        "Give the squared norms of rows; the largest is returned.");
+        "Write the squared norms of rows; return the largest.");
   m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),
-        "Score rows by weights, a row a model; a row's scores do not depend on the others.");
+        "Return scores, rows x models, by weights, models x columns.");
   m.def("block_squares", block_squares, nb::arg("Z"), nb::arg("weights"), nb::arg("threads"),
-        "Add up each row's squares, times the weights of their columns.");
-  const char *inverse = "Give the inverse of a small matrix's lower Cholesky factor.";
+        "Return the sums of each row's squares, times the weights of their columns.");
+  const char *inverse = "Return the inverse of a small matrix's lower Cholesky factor.";
   m.def("inverse_of_factor", inverse_of_factor<float>, nb::arg("matrix").noconvert(), inverse);
   m.def("inverse_of_factor", inverse_of_factor<double>, nb::arg("matrix").noconvert(), inverse);
-  m.def("logistic_look", logistic_look, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
-        nb::arg("scores"), nb::arg("move").none(), nb::arg("threads"),
-        "Lower scores by those of a step; give them, the logistic losses, and their gradient.");
+  m.def("logistic_loss", logistic_loss, nb::arg("Z"), nb::arg("targets"), nb::arg("weights").none(),
+        nb::arg("scores"), nb::arg("step").none(), nb::arg("threads"),
+        "Return the scores after a step, the sums of the logistic losses, and their gradients.");
   m.def("logistic_curvature", logistic_curvature, nb::arg("scores"),
-        "Give the second derivative of the logistic loss at each score.");
+        "Return the second derivative of the logistic loss at each score.");
   m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
         nb::arg("limits"), nb::arg("threads") = 1,
-        "Sum logistic losses, their squares, errors, losses within limits, and how many exceed.");
+        "Return sums of logistic losses, their squares, errors, limited losses, and capped rows.");
   m.def("fit_classes", fit_classes, nb::arg("Z"), nb::arg("own"), nb::arg("weights").none(),
         nb::arg("shrink"), nb::arg("W"), nb::arg("threads"),
-        "Minimise the losses of a softmax for each penalty; give weights and their gradient.");
+        "Minimise the softmax loss for each penalty; return the weights and the gradients.");
 }

@@ -45,10 +45,10 @@ nb::bytes print_table(nb::ndarray<const double, nb::ndim<2>, nb::c_contig> table
   return nb::bytes(text.data(), text.size());
 }
 
-// What a model says of rows. Numbers that only lead from rows to lines never become arrays of
-// Python's, which would wait for NumPy.
+// Returns the lines of rows' scores or labels without arrays in between, so that NumPy need not be
+// imported.
 template <class W>
-nb::bytes lines_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix,
+nb::bytes lines_of(const AnyRows &rows, bool trusted, const Matrix<W> &matrix,
                    const Doubles &intercept, const std::optional<std::vector<std::string>> &names) {
   const size_t columns = matrix.shape(1);
   if (intercept.size() != columns) throw nb::value_error("columns and intercepts differ in number");
@@ -59,7 +59,7 @@ nb::bytes lines_of(const AnyRows &rows, bool believed, const Matrix<W> &matrix,
     nb::gil_scoped_release release;
     const int64_t count = rows.count();
     std::vector<W> scores(static_cast<size_t>(count) * columns);
-    score_into(rows, believed, matrix, scores.data());
+    score_into(rows, trusted, matrix, scores.data());
     std::vector<double> table(scores.size());
     for (size_t i = 0; i < table.size(); ++i)
       table[i] = static_cast<double>(scores[i]) + intercept.data()[i % columns];
@@ -74,8 +74,7 @@ template <class W>
 void bind_lines_of(nb::module_ &m) {
   using Names = std::optional<std::vector<std::string>>;
   const char *about =
-      "Score rows, and write a line for each: all scores, or which of the names the best stands "
-      "for.";
+      "Score rows, and return a line for each: all scores, or the name of the best.";
   m.def(
       "score_lines",
       [](const CheckedRows &rows, const Matrix<W> &matrix, const Doubles &intercept,
@@ -98,9 +97,9 @@ void bind_lines_of(nb::module_ &m) {
 void bind_print(nb::module_ &m) {
   m.def("print_svmlight", print_svmlight, nb::arg("indptr").none(), nb::arg("indices").none(),
         nb::arg("values"), nb::arg("targets"),
-        "Write rows as svmlight text, ids from 1, that reads back to the last bit.");
+        "Return rows as svmlight text, with ids from 1, that is read back to the same bits.");
   m.def("print_lines", print_table, nb::arg("table"),
-        "Write a table as text, a line a row, with spaces between the numbers of a row.");
+        "Return a table as text, one line per row, with spaces between numbers.");
   bind_lines_of<float>(m);
   bind_lines_of<double>(m);
 }

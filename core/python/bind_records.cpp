@@ -5,11 +5,13 @@
 
 #include <unordered_map>
 
-#include "python/bind_text.hpp"
+#include "python/buffers.hpp"
+#include "rows/check.hpp"
 #include "table/arrow_export.hpp"
 #include "table/csv_columns.hpp"
 #include "text/json/kinds.hpp"
 #include "text/json/objects.hpp"
+#include "text/lines_in_order.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;

@@ -1,6 +1,4 @@
-// The reader of VW text as Python sees it: text in, arrays out, the interpreter free meanwhile.
-#include <variant>
-
+// The reader of VW text as Python sees it.
 #include "python/bind_text.hpp"
 #include "text/vw.hpp"
 
@@ -9,23 +7,20 @@ namespace {
 
 using namespace polyak;
 
-// Whatever the values are, parsed without Python.
-using ParsedRows = std::variant<vw::Rows<float>, vw::Rows<double>>;
+struct VwText : TextReader {
+  using TextReader::TextReader;
+};
 
-TextBlock to_python(ParsedRows &&parsed) {
-  return std::visit(
-      [](auto &rows) {
-        TextBlock block = to_block(rows);
+template <class Value>
+TextReader::Parsed parse_rows(LineSource &lines, const vw::Options &options) {
+  return std::make_unique<ParsedRows<vw::Rows<Value>>>(
+      vw::parse<Value>(lines, options), [](vw::Rows<Value> &rows, TextBlock &block) {
         if (!rows.weights.empty()) block.weights = to_array<double>(std::move(rows.weights));
         block.unlabelled = rows.unlabelled;
         for (const bool seen : rows.seen) block.seen.append(seen);
         block.tags = nb::bytes(rows.tags.data(), rows.tags.size());
-        return block;
-      },
-      parsed);
+      });
 }
-
-using VwText = TextReader<ParsedRows, to_python>;
 
 void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
              int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
@@ -34,7 +29,7 @@ void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64
              std::vector<std::vector<std::string>> crossed, std::vector<std::string> dropped) {
   if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
-  const int base = 0;  // slots are counted from zero, so no block has to wait for the first
+  const int base = 0;  // slots are counted from zero, so that no block waits for the first
   const auto seen = names ? std::make_shared<SlotNames>(bits, names) : nullptr;
   const vw::Options options{bits,
                             need_labels,
@@ -43,17 +38,16 @@ void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64
                             seen,
                             with_tags,
                             vw::Namespaces(crossed, dropped)};
-  const auto parse = [=](LineSource &lines, int &) -> ParsedRows {
-    if (float64) return vw::parse<double>(lines, options);
-    return vw::parse<float>(lines, options);
+  const auto parse_lines = [=](LineSource &lines, int &) {
+    return float64 ? parse_rows<double>(lines, options) : parse_rows<float>(lines, options);
   };
-  new (reader) VwText(std::move(paths), cutting, base, threads, head_start, parse, seen);
+  new (reader) VwText(std::move(paths), cutting, base, threads, head_start, parse_lines, seen);
 }
 
 }  // namespace
 
 void bind_vw(nb::module_ &m) {
-  VwText::bind(m, "VwText")
+  nb::class_<VwText, TextReader>(m, "VwText")
       .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
            nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
            nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "python/bind_text.hpp"
+#include "python/buffers.hpp"
 #include "table/arrow.hpp"
 #include "table/written.hpp"
 

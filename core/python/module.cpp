@@ -8,6 +8,7 @@ void bind_print(nanobind::module_ &m);
 void bind_records(nanobind::module_ &m);
 void bind_svmlight(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
+void bind_text(nanobind::module_ &m);
 void bind_vw(nanobind::module_ &m);
 void bind_written(nanobind::module_ &m);
 
@@ -20,6 +21,7 @@ NB_MODULE(_core, m) {
   bind_newton(m);
   bind_print(m);
   bind_records(m);
+  bind_text(m);  // before the formats, whose readers derive from its
   bind_svmlight(m);
   bind_table(m);
   bind_vw(m);

@@ -1,5 +1,5 @@
-// Finds what cannot be learned from before a single weight is touched, and says where it stands.
-// Only rows that a quick scan found suspicious come here.
+// Validation of rows, with errors that name row and value. Slow: only for rows that the `scan`
+// kernel did not accept.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ template <class... Parts>
   throw std::invalid_argument(out.str());
 }
 
-// A row's largest index, or -1. Refuses indices that are negative, too large or repeated.
+// Returns a row's largest index, or -1. Throws if an index is negative, too large or repeated.
 template <class Value, class Index>
 int64_t check_indices(const SparseRow<Value, Index> &row, int64_t i, int64_t limit) {
   if (row.size == 0) return -1;
@@ -45,7 +45,7 @@ void check_values(const Row &row, int64_t i) {
       refuse("row ", i, " has the value ", row.value[e], " for feature ", row.feature(e));
 }
 
-// Refuses offsets that lead out of the stored values; nothing may be read before this.
+// Throws if offsets are out of bounds; must be called before any row is read.
 template <class Value, class Index>
 void check_offsets(const SparseRows<Value, Index> &rows) {
   int64_t before = rows.offsets[0];
@@ -61,7 +61,7 @@ void check_offsets(const SparseRows<Value, Index> &rows) {
 template <class Value>
 void check_offsets(const DenseRows<Value> &) {}
 
-// How many features the rows need. `limit` is how many there may be.
+// Returns the number of features that the rows need; throws if it exceeds `limit`.
 template <class Value, class Index>
 int64_t check_rows(const SparseRows<Value, Index> &rows, int64_t limit) {
   int64_t largest = -1;

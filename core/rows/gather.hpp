@@ -1,4 +1,4 @@
-// Spans of an array copied one behind the other, in any order: the features of rows that are taken.
+// Copies spans of an array one after the other: the features of selected rows.
 #pragma once
 
 #include <cstddef>

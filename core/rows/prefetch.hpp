@@ -1,4 +1,4 @@
-// Asks for memory before it is needed.
+// Prefetching.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// What lies so many numbers behind an address; in unsigned arithmetic, since nobody has looked at
-// what is ahead, and near the end there is nothing. `Nearness` 3 brings it next to the processor, 2
-// into the larger cache behind.
+// Prefetches from[offset]. In unsigned arithmetic, since the offset may be an index that was not
+// validated or lie beyond the end. `Nearness` 3 is the nearest cache, 2 the next one.
 template <int Nearness = 3, class T>
 POLYAK_INLINE void fetch(const T *from, uintptr_t offset) {
 #if defined(__GNUC__)
@@ -24,8 +23,8 @@ POLYAK_INLINE void fetch(const T *from, uintptr_t offset) {
 
 constexpr int64_t kNonzerosAhead = 512, kRowsAhead = 4;
 
-// What will be read before long, when called for every eighth feature i of the row. A piece of
-// memory holds sixteen numbers, so indices and values take turns.
+// Prefetches what will be read soon; to be called for every eighth feature i of the row. A cache
+// line holds sixteen numbers, so that indices and values take turns.
 template <class Value, class Index>
 POLYAK_INLINE void prefetch(const SparseRow<Value, Index> &row, int64_t i) {
   if (i & 8)
@@ -36,21 +35,19 @@ POLYAK_INLINE void prefetch(const SparseRow<Value, Index> &row, int64_t i) {
 template <class Value>
 POLYAK_INLINE void prefetch(const DenseRow<Value> &row, int64_t i) {
   fetch(row.value, i + row.size);
-#if !defined( \
-    __aarch64__)  // which fetches what stands in a row by itself, and would be slower by 5%
+#if !defined(__aarch64__)  // 5% slower on ARM, which prefetches consecutive memory by itself
   fetch<2>(row.value, i + kRowsAhead * row.size);
 #endif
 }
 
-// The same for the whole row. Spread over the work on the row it is better still: the processor
-// waits if too much is under way at a time.
+// The same for the whole row at once.
 template <class Row>
 void prefetch(const Row &row) {
   for (int64_t i = 0; i < row.size; i += 8) prefetch(row, i);
 }
 
-// What is kept of every feature of a row, one number each. That of a dense row follows itself,
-// which the processor sees.
+// Prefetches one number for every feature of a sparse row. Those of a dense row are consecutive, so
+// that the processor prefetches them by itself.
 template <class T, class Value, class Index>
 POLYAK_INLINE void prefetch_each(const T *numbers, const SparseRow<Value, Index> &row) {
   for (int64_t i = 0; i < row.size; ++i) fetch(numbers, static_cast<uintptr_t>(row.feature(i)));

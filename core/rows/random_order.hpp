@@ -1,4 +1,4 @@
-// The numbers 0 ... n - 1 in a random order, the same on every machine.
+// The numbers 0 to n - 1 in a random order that is the same on every machine.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ inline uint64_t random_number(uint64_t seed, uint64_t i) {
   return z ^ (z >> 31);
 }
 
-// Every number goes to one of many piles by chance, and each pile is shuffled by itself, in the
-// nearest cache: all orders are equally likely (Sandelius). To exchange numbers across all of the
-// memory, one by one, takes five times as long.
+// Sandelius' shuffle: every number goes to a random pile, and each pile is shuffled by itself
+// within the nearest cache, so that all orders are equally likely. Exchanging numbers across all of
+// the memory takes five times as long.
 inline void random_order(int64_t n, uint64_t seed, int64_t *order) {
   constexpr int64_t kPile = 2048, kMostPiles = 512;
   int64_t piles = 1;
@@ -29,7 +29,7 @@ inline void random_order(int64_t n, uint64_t seed, int64_t *order) {
   std::vector<int64_t> end(static_cast<size_t>(piles) + 1);
   for (int64_t i = 0; i < n; ++i) ++end[pile_of(i) + 1];
   for (int64_t p = 0; p < piles; ++p) end[p + 1] += end[p];
-  for (int64_t i = 0; i < n; ++i) order[end[pile_of(i)]++] = i;  // the begins become the ends
+  for (int64_t i = 0; i < n; ++i) order[end[pile_of(i)]++] = i;  // begins become ends
   const uint64_t again = random_number(seed, ~uint64_t{0});
   for (int64_t p = 0; p < piles; ++p) {
     int64_t *at = order + (p ? end[p - 1] : 0);

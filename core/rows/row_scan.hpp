@@ -1,7 +1,7 @@
-// A scan of a row while its inner products are taken: how long it is, whether its indices rise
-// and stay within the store; and what is needed next is asked for meanwhile. Each of these would
-// otherwise be one more loop over the row, and since rows differ in length, the end of every loop
-// is a branch that the processor guesses wrong. Together: a fifth faster with one model.
+// A scan of a row while its inner products are computed: its squared norm, whether its indices are
+// ascending and within the store, and prefetches of what is needed next. Each of these would
+// otherwise be a loop of its own, whose end is a mispredicted branch since rows differ in length.
+// Together they make one model a fifth faster.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// True unless each of nine numbers is above the one before it.
+// Whether one of nine numbers is not above the previous one.
 template <class Index>
 POLYAK_INLINE bool falls(const Index *nine) {
-#if defined(POLYAK_VECTORS)  // which would not find the vector by itself
+#if defined(POLYAK_VECTORS)  // the compiler does not vectorize the loop below
   constexpr int N = kRegister / int(sizeof(Index)) < 8 ? kRegister / int(sizeof(Index)) : 8;
   using Some = Pack<Index, N>;
   auto fallen = Some::load(nine).lanes >= Some::load(nine + 1).lanes;
@@ -41,7 +41,8 @@ POLYAK_INLINE bool falls(const Index *nine) {
 #endif
 }
 
-// The squared norm, in several running sums, since each addition waits for the one before it.
+// The squared norm, in several partial sums, since an addition to one sum waits for the previous
+// one.
 template <class W>
 class Squares {
  public:
@@ -65,18 +66,15 @@ class Squares {
   W rest_ = 0;
 };
 
-// What a row turned out to be.
 struct ScanResult {
   bool in_order;
   double squared_norm;
 };
 
-// What a row is looked at with: rows that somebody has checked already may stand in any order, and
-// the lines of `next` are asked for meanwhile.
 template <class Row>
 struct Context {
-  const Row &next;
-  bool checked;
+  const Row &next;  // the next row, whose lines are prefetched
+  bool checked;     // the row was validated before; its indices need not be ascending
 };
 
 template <class W, class Row>
@@ -87,8 +85,8 @@ class RowScan<W, SparseRow<Value, Index>> {
  public:
   using Row = SparseRow<Value, Index>;
 
-  // Lines are asked for only where the store outgrows the caches near the processor, and spread
-  // over the row: the processor waits if too many are under way at a time.
+  // Lines are prefetched only if the store exceeds the near caches, and spread over the row: the
+  // processor stalls if too many prefetches are outstanding.
   POLYAK_INLINE RowScan(const Row &row, const Context<Row> &context, const W *lines,
                         int64_t features, int64_t width)
       : row_(row),
@@ -99,7 +97,7 @@ class RowScan<W, SparseRow<Value, Index>> {
         width_(width),
         soon_(features * width * int64_t(sizeof(W)) > (1 << 20) ? context.next.size : 0) {}
 
-  // Features i to i + 7, of which at least one more follows. False if they cannot be.
+  // Scans features i to i + 7, which at least one more follows. Returns false if they are invalid.
   POLYAK_INLINE bool eight(int64_t i, int which = 0) {
     if ((falls(row_.index + i) || row_.feature(i + 8) >= features_) && !checked_) return false;
     if (i + 8 <= soon_)
@@ -149,7 +147,7 @@ class RowScan<W, DenseRow<Value>> {
   Squares<W> squares_;
 };
 
-// A row that has been looked at already.
+// No scan: for the further blocks of columns of a row that was scanned.
 template <class W, class Row>
 struct NoScan {
   POLYAK_INLINE NoScan(const Row &, const Context<Row> &, const W *, int64_t, int64_t) {}
@@ -159,11 +157,11 @@ struct NoScan {
 };
 
 template <class Value, class Index>
-POLYAK_INLINE bool may_begin(const SparseRow<Value, Index> &row, int64_t) {
+POLYAK_INLINE bool has_valid_start(const SparseRow<Value, Index> &row, int64_t) {
   return row.size == 0 || row.feature(0) >= 0;
 }
 template <class Value>
-POLYAK_INLINE bool may_begin(const DenseRow<Value> &row, int64_t features) {
+POLYAK_INLINE bool has_valid_start(const DenseRow<Value> &row, int64_t features) {
   return row.size <= features;
 }
 

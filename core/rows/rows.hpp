@@ -1,12 +1,10 @@
-// Views of rows that stand in somebody else's memory: compressed sparse or dense, any width of
-// number. Nothing here copies or owns.
+// Views of compressed sparse and dense rows, of any type of number. They do not own their memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Every build of the kernels shares these types, so their few functions must never exist on their
-// own.
+// All builds of the kernels share these types, so that their functions must always be inlined.
 #if defined(__GNUC__)
 #define POLYAK_INLINE __attribute__((always_inline)) inline
 #else
@@ -41,7 +39,7 @@ struct DenseRow {
   }
 };
 
-// Row offsets of either width, read as 64 bits.
+// Row offsets of 32 or 64 bits.
 struct Offsets {
   const void *data;
   bool wide;
@@ -58,8 +56,7 @@ struct SparseRows {
   const Index *indices;
   const Value *values;
   int64_t count;
-  int64_t stored;    // how many indices and values there are
-  int64_t features;  // the width, where the caller knows one; otherwise -1
+  int64_t stored;  // number of indices and values
   POLYAK_INLINE Row operator[](int64_t i) const {
     const int64_t begin = offsets[i];
     return {indices + begin, values + begin, offsets[i + 1] - begin};

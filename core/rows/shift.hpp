@@ -1,5 +1,4 @@
-// Rows about a centre: some features are given as their distance from a mean, and so are there in
-// every row, since a zero is as far from its mean as anything else.
+// Sparse rows minus the means of some features, which become nonzero in every row.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +11,16 @@
 namespace polyak {
 
 struct Shift {
-  const int64_t *features;  // in rising order
+  const int64_t *features;  // ascending
   const double *means;
   int64_t count;
 
-  // Calls emit(feature, value) for each value of a shifted row, in rising order of the features.
+  // Calls emit(feature, value) for each value of a shifted row, in ascending order of features.
   template <class Row, class Emit>
   void each(const Row &row, std::vector<int64_t> &order, Emit &&emit) const {
-    bool rising = true;
-    for (int64_t i = 1; i < row.size; ++i) rising &= row.feature(i - 1) < row.feature(i);
-    if (rising) {  // as rows are that polyak reads: no list of places is needed
+    bool ascending = true;
+    for (int64_t i = 1; i < row.size; ++i) ascending &= row.feature(i - 1) < row.feature(i);
+    if (ascending) {  // as all parsed rows are: no sorted list is needed
       merge(row, [](int64_t i) { return i; }, emit);
       return;
     }

@@ -1,5 +1,4 @@
-// Rows of features as rows of columns: each value as its distance from a centre, in units of its
-// own.
+// Standardized rows: features become columns, centred and scaled.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 
 namespace polyak {
 
-// Finds the column of a feature. Most features of a row are columns, so that one look is enough.
+// A hash table from features to columns.
 class ColumnOf {
  public:
   ColumnOf(const int64_t *features, int64_t count) {
@@ -22,7 +21,7 @@ class ColumnOf {
     for (int64_t j = 0; j < count; ++j) *find(features[j]) = {features[j], j};
   }
 
-  // -1 for a feature that is no column.
+  // Returns -1 for a feature without a column.
   int64_t operator()(int64_t feature) const {
     return const_cast<ColumnOf *>(this)->find(feature)->column;
   }
@@ -44,19 +43,19 @@ class ColumnOf {
 };
 
 struct StandardUnits {
-  const int64_t *features;  // a column each
+  const int64_t *features;  // of the columns
   const double *centre, *per_unit;
   int64_t columns;
 };
 
-// Where rows are to go, so many numbers from one to the next.
+// Where rows are written; `stride` numbers lie between them.
 template <class Out>
-struct Room {
+struct RowsOut {
   Out *at;
   int64_t stride;
 };
 
-// Row i is that of the number order[i], or i without an order.
+// Returns order[i], or i without an order, if there is such a row.
 inline int64_t row_number(const int64_t *order, int64_t i, int64_t rows) {
   const int64_t row = order ? order[i] : i;
   if (row < 0 || row >= rows) refuse("there is no row ", row, " among ", rows);
@@ -67,15 +66,15 @@ constexpr int64_t kAhead = 16;
 
 template <class Wide, class In, class Out>
 void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                const StandardUnits &units, Room<Out> out, bool two_threads) {
+                const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   const std::vector<Wide> centre(units.centre, units.centre + units.columns);
   const std::vector<Wide> per_unit(units.per_unit, units.per_unit + units.columns);
-  for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);  // or none is written
+  for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);  // before any is written
   by_halves(count, two_threads, [&](int, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const In *x = rows[order ? order[i] : i].value;
 #if defined(__GNUC__)
-      if (order && i + kAhead < end)  // the next rows are anywhere
+      if (order && i + kAhead < end)  // the order may be random
         for (int64_t j = 0; j < units.columns; j += 64 / int64_t(sizeof(In)))
           __builtin_prefetch(rows.values + order[i + kAhead] * rows.stride + j);
 #endif
@@ -87,11 +86,11 @@ void fill_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
   });
 }
 
-// The same where columns are some of the features, in any order. Returns how many values that are
-// not zero had no column.
+// The same if columns are some of the features, in any order. Returns the number of nonzeros that
+// have no column.
 template <class In, class Out>
 int64_t gather_dense(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                     const StandardUnits &units, Room<Out> out, bool two_threads) {
+                     const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   int64_t left_out[2] = {0, 0};
   for (int64_t i = 0; i < count; ++i) row_number(order, i, rows.count);
   by_halves(count, two_threads, [&](int half, int64_t begin, int64_t end) {
@@ -111,15 +110,15 @@ int64_t gather_dense(const DenseRows<In> &rows, const int64_t *order, int64_t co
   return left_out[0] + left_out[1];
 }
 
-// Returns how many values had no column.
+// Returns the number of nonzeros that have no column.
 template <class In, class Out>
 int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out, bool two_threads) {
+                  const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
   bool as_they_stand = rows.features == units.columns;
   for (int64_t j = 0; j < units.columns && as_they_stand; ++j)
     as_they_stand = units.features[j] == j;
   if (!as_they_stand) return gather_dense(rows, order, count, units, out, two_threads);
-  // What is rounded once is rounded alike in the rows' own precision.
+  // With centres that float32 holds exactly, float32 arithmetic is used.
   if constexpr (sizeof(In) == 4 && sizeof(Out) == 4)
     if (std::all_of(units.centre, units.centre + units.columns,
                     [](double c) { return c == static_cast<double>(static_cast<float>(c)); })) {
@@ -132,7 +131,7 @@ int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count
 
 template <class In, class Index, class Out>
 int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, Room<Out> out, bool) {
+                  const StandardUnits &units, RowsOut<Out> out, bool) {
   check_offsets(rows);
   const ColumnOf column_of(units.features, units.columns);
   std::vector<Out> zeros(static_cast<size_t>(units.columns));

@@ -10,6 +10,7 @@
 
 #include "table/iso_time.hpp"
 #include "text/decimal.hpp"
+#include "text/digits.hpp"
 
 namespace polyak {
 namespace written {

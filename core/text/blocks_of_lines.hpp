@@ -56,10 +56,10 @@ class PlainFile {
 };
 
 struct BlockOfLines {
-  int64_t file, begin, end;  // which of the files, and from where to where in it
-  int64_t bytes_read;        // how much of all files was read by then
-  int64_t file_size;         // what the file held when it was opened
-  Column<char> text;         // the lines, where they cannot be read from the file when needed
+  int64_t file = 0, begin = 0, end = 0;  // the file's number, and the block's place in it
+  int64_t bytes_read = 0;                // of all files, by the end of the block
+  int64_t file_size = 0;                 // when the file was opened
+  Column<char> text;                     // the lines, if they cannot be read from the file later
 };
 
 struct LineTooLong : std::runtime_error {
@@ -198,7 +198,7 @@ class LinesOfBlock : public LineSource {
   static constexpr size_t kPiece = size_t(1) << 18;
   const Memory memory_;
   PlainFile text_;
-  BlockOfLines block_{};
+  BlockOfLines block_;
   int64_t place_ = 0;           // how far the block was read
   size_t rest_ = 0, kept_ = 0;  // where in `room_` the beginning of the next piece is kept
   std::vector<char> room_;

@@ -1,15 +1,11 @@
-// Decimal text to the nearest double: the very number Python's float() makes of it, whatever the
-// locale. fast_float does it; what nearly all features look like is read by the parsers themselves,
-// many at a time and so faster, with the powers below.
+// Decimal text to the nearest double: the number that Python's float() returns, in every locale.
+// fast_float does it; the most common forms are read faster by the parsers themselves, several
+// numbers at a time, with the powers below.
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-
-#include "text/digits.hpp"
-#include "vendor/fast_float/fast_float.h"
 
 namespace polyak {
 
@@ -23,9 +19,9 @@ constexpr int32_t kSmallPowersOfTen[] = {1,      10,      100,      1000,     10
                                          100000, 1000000, 10000000, 100000000};
 
 // The nearest double to w / 10^n, for 0 <= w < 10^9 and n <= 8. On ARM a division takes a dozen
-// cycles in which no other begins, a quarter of the time of VW text. The product with the power's
-// inverse is a bit off; what it leaves, without an error by fma, times the inverse makes up for
-// that: tried with every such w and n, the sum is the quotient.
+// cycles and is not pipelined, a quarter of the time of VW text. The product with the inverse power
+// may be off by a bit; its remainder, which fma computes exactly, times the inverse corrects that.
+// This was verified for every such w and n.
 inline double over_power_of_ten(int32_t w, unsigned n) {
 #if defined(__aarch64__)
   constexpr double inverse[] = {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
@@ -37,18 +33,8 @@ inline double over_power_of_ten(int32_t w, unsigned n) {
 }
 
 // Reads [sign][digits][.digits][e[sign]digits] and returns where it ends, or null if there is no
-// number. The number is infinite if the text is too large. There is room behind the text, as
-// digits.hpp says, and behind the number stands a character that cannot belong to it, such as a
-// newline: it ends there, and nobody has to look for the text's end.
-inline const char *read_number(const char *p, double &number) {
-  const bool minus = *p == '-';
-  if (minus || *p == '+') ++p;
-  if (!is_digit(*p) && *p != '.') return nullptr;  // no second sign, no nan, no inf
-  constexpr ptrdiff_t far_behind = ptrdiff_t{1} << 40;
-  const auto read = fast_float::from_chars(p, p + far_behind, number);
-  if (read.ec == std::errc::invalid_argument) return nullptr;
-  if (minus) number = -number;
-  return read.ptr;
-}
+// number. The number is infinite if the text is too large. As digits.hpp requires, the text is
+// padded; a character that cannot be part of the number, such as a newline, must follow it.
+const char *read_number(const char *p, double &number);
 
 }  // namespace polyak

@@ -172,7 +172,7 @@ class Parser : public LineParser<Rows<Index, Value>> {
   // so: behind a space, or at the line's end.
   const char *read_plain_features(const char *p, Row &so_far) {
     if (*p == ' ') ++p;
-    p = POLYAK_CALL(read_fours(p, static_cast<int>(base_), so_far));
+    p = kernels->text.read_fours(p, static_cast<int>(base_), so_far);
     Row row = so_far;  // in registers
     for (;;) {
       const char *const window = p;

@@ -35,7 +35,7 @@ def test_scores_by_two_threads_are_the_same():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 1e3])
-def test_a_look_at_the_logistic_loss(kernels, dtype, scale, weighted):
+def test_the_logistic_loss_after_a_step(kernels, dtype, scale, weighted):
     rng = np.random.default_rng(1)
     Z, targets, W = a_block(rng, 203, 30, 3, dtype, scale)
     D, S = 0.3 * W, Z.astype(float) @ W
@@ -43,7 +43,7 @@ def test_a_look_at_the_logistic_loss(kernels, dtype, scale, weighted):
     own = np.ones(len(Z)) if weights is None else weights
     for move, there in ((None, S), (D, S - Z.astype(float) @ D)):
         step = None if move is None else np.ascontiguousarray(move.T)
-        scores, values, gradient = _core.logistic_look(Z, targets, weights, S, step, 1)
+        scores, values, gradient = _core.logistic_loss(Z, targets, weights, S, step, 1)
         expected, slopes = get_loss("log_loss").value_and_slope(there, targets[:, None])
         slopes *= own[:, None]
         # What sums of 30 and of 64 terms may lose in the rows' own precision, the loss being no
@@ -55,11 +55,11 @@ def test_a_look_at_the_logistic_loss(kernels, dtype, scale, weighted):
         assert (np.abs(gradient - slopes.T @ Z) <= of_slopes.T @ np.abs(Z) + 1e-9).all()
 
 
-def test_a_look_by_two_threads_is_the_same():
+def test_the_logistic_loss_by_two_threads_is_the_same():
     Z, targets, W = a_block(np.random.default_rng(1), 9_001, 30, 1, np.float64)
     given = (Z, targets, None, Z @ W, np.ascontiguousarray(W.T))
     for one, other in zip(
-        _core.logistic_look(*given, 1), _core.logistic_look(*given, 2), strict=True
+        _core.logistic_loss(*given, 1), _core.logistic_loss(*given, 2), strict=True
     ):
         np.testing.assert_array_equal(one, other)
 
@@ -68,9 +68,9 @@ def test_the_smallest_losses_keep_their_digits(kernels):
     scores = np.array([[40.0], [200.0], [-3.0], [0.0]])
     for row, target in ((0, 1.0), (1, 1.0), (2, -1.0), (3, 1.0)):
         own, goal = scores[row : row + 1], np.array([target])
-        values = _core.logistic_look(np.ones((1, 1)), goal, None, own, None, 1)[1]
+        values = _core.logistic_loss(np.ones((1, 1)), goal, None, own, None, 1)[1]
         np.testing.assert_allclose(values, np.log1p(np.exp(-goal * own[0])), rtol=1e-14)
-    missing = _core.logistic_look(np.ones((1, 1)), goal, None, np.full((1, 1), np.nan), None, 1)
+    missing = _core.logistic_loss(np.ones((1, 1)), goal, None, np.full((1, 1), np.nan), None, 1)
     assert np.isnan(missing[1]).all()
 
 
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(TypeError, match="as precise as the rows"):
         _core.block_scores(Z, np.ones((1, 2), np.float32), 1)
     with pytest.raises(ValueError, match="differ in size"):
-        _core.logistic_look(Z, targets[:4], None, Z @ W, None, 1)
+        _core.logistic_loss(Z, targets[:4], None, Z @ W, None, 1)
     with pytest.raises(ValueError, match="differ in size"):
         _core.logistic_sums(Z @ W, targets, np.ones(5), np.ones((4, 2)))
 

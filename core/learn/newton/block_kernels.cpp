@@ -8,43 +8,20 @@
 #include "kernels/exponentials.hpp"
 #include "kernels/kernel_namespace.hpp"
 #include "kernels/pack.hpp"
+#include "kernels/reductions.hpp"
 #include "rows/prefetch.hpp"
 
 namespace polyak {
 namespace POLYAK_KERNELS {
 namespace {
 
-constexpr int64_t kChunk = 64;  // rows at a time: loops over so many become vectors
+constexpr int64_t kChunk = 64;  // rows at a time, so that their loops are vectorized
+constexpr int64_t kLanes = 8;
+constexpr int64_t kRows = 4, kModels = 4;  // of a register tile
+// Columns that are summed up in the rows' precision before they are added up in 64 bits.
+constexpr int64_t kTogether = 256;
 
-constexpr int64_t kLanes = 8, kTogether = 256;
-
-// The sum of a term a column: so many at a time in the precision of the terms, which is then added
-// up in 64 bits.
-template <class Term>
-double sum_of(int64_t columns, Term term) {
-  using Sum = decltype(term(0));
-  double total = 0.0;
-  for (int64_t begin = 0; begin < columns; begin += kTogether) {
-    const int64_t end = std::min(begin + kTogether, columns);
-    Sum lane[kLanes] = {};
-    int64_t j = begin;
-    for (; j + kLanes <= end; j += kLanes)
-      for (int64_t k = 0; k < kLanes; ++k) lane[k] += term(j + k);
-    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += term(j);
-    for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
-    total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
-  }
-  return total;
-}
-
-template <class Value>
-double squares_of(const Value *row, const Value *weights, int64_t columns) {
-  return sum_of(columns, [=](int64_t j) { return row[j] * row[j] * weights[j]; });
-}
-
-constexpr int64_t kRows = 4, kModels = 4;
-
-// Rows from one on; the last one again where there are no more.
+// `Count` rows from `first` on; beyond the end the last one again.
 template <class Value, int64_t Count>
 struct SomeRows {
   const Value *row[Count];
@@ -54,8 +31,7 @@ struct SomeRows {
   const Value *operator[](int64_t r) const { return row[r]; }
 };
 
-// The inner products of four rows with one model's weights, which are read once for all of them;
-// summed up as in sum_of, but for the last columns, which have a sum of their own.
+// The inner products of four rows with one model's weights, which are loaded once for all four.
 template <class Value>
 void inner_of_four(const SomeRows<Value, kRows> &row, const Value *weights, int64_t columns,
                    int64_t ahead, double *found) {
@@ -93,8 +69,8 @@ void each_inner(const BlockRows<Value> &rows, int64_t begin, int64_t end, const 
   }
 }
 
-// The inner products of four rows with the weights of four models, which stand feature by feature:
-// what is read once serves four times, and no sum across a register is needed.
+// The inner products of four rows with the weights of four models, which are stored feature by
+// feature: every load serves four products, and no sum across a vector is needed.
 template <class Value>
 void inner_of_few(const SomeRows<Value, kRows> &row, const Value *weights, int64_t columns,
                   double found[kRows][kModels]) {
@@ -117,12 +93,13 @@ void inner_of_few(const SomeRows<Value, kRows> &row, const Value *weights, int64
   }
 }
 
-// Adds slopes times rows, eight rows at a time: the sum is read and written an eighth as often.
+// Adds slopes times rows to `sum`, eight rows at a time, so that it is loaded and stored less
+// often.
 template <class Value>
 void add_rows(const BlockRows<Value> &rows, int64_t first, const double *slopes, int64_t count,
               Value *sum) {
   constexpr int64_t kAdded = 8, kHalf = kAdded / 2;
-  constexpr int kNumbers = 32 / int(sizeof(Value));  // more would not fit the registers
+  constexpr int kNumbers = 32 / int(sizeof(Value));  // more would spill registers
   using Part = Pack<Value, kNumbers>;
   const int64_t columns = rows.columns;
   for (int64_t i = 0; i < count; i += kAdded) {
@@ -147,8 +124,9 @@ void add_rows(const BlockRows<Value> &rows, int64_t first, const double *slopes,
   }
 }
 
-// The slopes of so many rows' losses, and the sum of the losses. A sum of logarithms is that of a
-// product, which is kept as its distance from one: so the smallest losses keep all their digits.
+// Computes the slopes of the losses, and returns the sum of the losses. A sum of logarithms is the
+// logarithm of a product; the product is kept minus one, so that the smallest losses keep all their
+// digits.
 double slopes_and_loss(const double *scores, const double *targets, int64_t count, double *slopes) {
   double small[kChunk], below = 0.0, product = 0.0;
   for (int64_t i = 0; i < count; ++i) {
@@ -199,35 +177,42 @@ void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t mode
 template void score_rows(const BlockRows<float> &, const float *, int64_t, double *);
 template void score_rows(const BlockRows<double> &, const double *, int64_t, double *);
 
+namespace {
+
 template <class Value>
 void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums) {
-  for (int64_t i = 0; i < rows.count; ++i) sums[i] = squares_of(rows[i], weights, rows.columns);
+  Value weighted[kTogether];
+  for (int64_t i = 0; i < rows.count; ++i) {
+    sums[i] = 0.0;
+    for (int64_t begin = 0; begin < rows.columns; begin += kTogether) {
+      const int64_t count = std::min(kTogether, rows.columns - begin);
+      const Value *row = rows[i] + begin;
+      for (int64_t j = 0; j < count; ++j) weighted[j] = row[j] * weights[begin + j];
+      sums[i] += double(inner_product<Value>(row, weighted, count));
+    }
+  }
 }
-template void weigh_squares(const BlockRows<float> &, const float *, double *);
-template void weigh_squares(const BlockRows<double> &, const double *, double *);
 
 template <class Value>
 void invert_factor_of(Value *matrix, int64_t columns) {
   factor(matrix, columns, columns, Value(0));
   invert_factor(matrix, columns, columns);
 }
-template void invert_factor_of(float *, int64_t);
-template void invert_factor_of(double *, int64_t);
 
 template <class Value>
-void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
-  const int64_t columns = block.rows.columns, numbers = look.move ? block.models * columns : 0;
-  const std::vector<Value> move(look.move, look.move + numbers);
+void logistic_loss(const LogisticBlock<Value> &block, const LogisticLoss &out) {
+  const int64_t columns = block.rows.columns, numbers = out.step ? block.models * columns : 0;
+  const std::vector<Value> step(out.step, out.step + numbers);
   std::vector<Value> gradient(static_cast<size_t>(columns));
   double scores[kChunk], slopes[kChunk], losses[kChunk];
-  for (int64_t first = look.begin; first < look.end; first += kChunk) {
-    const int64_t count = std::min(kChunk, look.end - first);
+  for (int64_t first = out.begin; first < out.end; first += kChunk) {
+    const int64_t count = std::min(kChunk, out.end - first);
     const double *targets = block.targets + first;
     for (int64_t m = 0; m < block.models; ++m) {
-      double *own = look.scores + first * block.models + m;
-      if (look.move)
-        each_inner(block.rows, first, first + count, move.data() + m * columns,
-                   [&](int64_t i, double lower) { own[(i - first) * block.models] -= lower; });
+      double *own = out.scores + first * block.models + m;
+      if (out.step)
+        each_inner(block.rows, first, first + count, step.data() + m * columns,
+                   [&](int64_t i, double change) { own[(i - first) * block.models] -= change; });
       for (int64_t i = 0; i < count; ++i) scores[i] = own[i * block.models];
       double loss = slopes_and_loss(scores, targets, count, slopes);
       if (block.weights) {
@@ -239,17 +224,16 @@ void look_at(const LogisticBlock<Value> &block, const LogisticLook &look) {
           slopes[i] = weights[i] == 0.0 ? 0.0 : weights[i] * slopes[i];
         }
       }
-      look.values[m] += loss;
+      out.values[m] += loss;
       std::fill(gradient.begin(), gradient.end(), Value(0));
       add_rows(block.rows, first, slopes, count, gradient.data());
-      for (int64_t j = 0; j < columns; ++j) look.gradient[m * columns + j] += double(gradient[j]);
+      for (int64_t j = 0; j < columns; ++j) out.gradient[m * columns + j] += double(gradient[j]);
     }
   }
 }
-template void look_at(const LogisticBlock<float> &, const LogisticLook &);
-template void look_at(const LogisticBlock<double> &, const LogisticLook &);
 
-void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums) {
+void logistic_sums(const LogisticBlock<double> &block, const double *scores,
+                   const LogisticSums &sums) {
   double own[kChunk], losses[kChunk];
   for (int64_t first = 0; first < block.rows.count; first += kChunk) {
     const int64_t count = std::min(kChunk, block.rows.count - first);
@@ -276,12 +260,24 @@ void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSu
   }
 }
 
-void bend(const double *scores, int64_t count, double *curvature) {
+void logistic_curvature(const double *scores, int64_t count, double *curvature) {
   for (int64_t i = 0; i < count; ++i) {
     const double e = exp_of_negative(-std::fabs(scores[i]));
     curvature[i] = e / ((1.0 + e) * (1.0 + e));
   }
 }
+
+template <class Value>
+constexpr BlockKernels<Value> kernels_of() {
+  return {&score_rows<Value>, &weigh_squares<Value>, &invert_factor_of<Value>,
+          &logistic_loss<Value>};
+}
+
+}  // namespace
+
+extern const BlockKernelTable block_kernels;
+constexpr BlockKernelTable block_kernels{kernels_of<float>(), kernels_of<double>(), &logistic_sums,
+                                         &logistic_curvature, &fit_softmax};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

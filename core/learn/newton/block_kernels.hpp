@@ -1,58 +1,74 @@
-// What Newton's steps ask of a block of rows: scores, and for the logistic loss all there is to
-// know of weights that are tried, in one go over rows that stay in the cache. NumPy would make a
-// dozen passes over as many arrays, and a product with few columns is what BLAS is slow at.
+// Kernels of the block Newton steps. For the logistic loss, one pass over rows that stay in the
+// cache evaluates scores, losses and gradient, where NumPy would make a dozen passes; and scores
+// are products with few columns, for which BLAS is slow.
 #pragma once
 
 #include <cstdint>
 
 #include "learn/bank_args.hpp"
 #include "learn/newton/block_sums.hpp"
+#include "learn/newton/softmax_fit.hpp"
 
 namespace polyak {
 
-// Rows with targets of -1 or +1, a column of scores for each of `models`, and weights, if any.
 template <class Value>
 struct LogisticBlock {
   BlockRows<Value> rows;
-  const double *targets, *weights;
-  int64_t models;
+  const double *targets;  // -1 or +1
+  const double *weights;  // of the rows; may be null
+  int64_t models;         // each has a column of scores
 };
 template <class Value>
 LogisticBlock(BlockRows<Value>, const double *, const double *, int64_t) -> LogisticBlock<Value>;
 
-// What rows from `begin` to `end` say of weights: scores, which are lowered by those that `move`, a
-// row a model, stands for, if there is one; the losses and their gradient, a row a model, are added
-// to what is there.
-struct LogisticLook {
+// The logistic loss of the rows from `begin` to before `end`.
+struct LogisticLoss {
   int64_t begin, end;
-  const double *move;
-  double *scores, *values, *gradient;
+  const double *step;  // models x columns; its scores are subtracted first. May be null
+  double *scores;      // rows x models
+  double *values;      // the sum of each model's losses is added
+  double *gradient;    // models x columns; is added to
 };
 
-// Sums over rows, a number a model each: losses, their squares and wrong signs times the rows'
-// weights, losses within the rows' limits, and how many were capped.
+// Sums over rows; each array has one number per model.
 struct LogisticSums {
-  const RowLimits *limits;
-  double *losses, *squares, *errors, *rated, *capped;
+  const RowLimits *limits;  // one per row
+  double *losses;           // weighted losses
+  double *squares;          // weighted squared losses
+  double *errors;           // weights of rows with the wrong sign
+  double *rated;            // weighted losses within the rows' limits
+  double *capped;           // number of losses above their cap
 };
 
-#define POLYAK_DECLARE(build)                                                               \
-  namespace build {                                                                         \
-  template <class Value>                                                                    \
-  void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models,       \
-                  double *scores);                                                          \
-  template <class Value>                                                                    \
-  void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums);     \
-  template <class Value>                                                                    \
-  void invert_factor_of(Value *matrix, int64_t columns);                                    \
-  template <class Value>                                                                    \
-  void look_at(const LogisticBlock<Value> &block, const LogisticLook &look);                \
-  void add_up(const LogisticBlock<double> &block, const double *scores, LogisticSums sums); \
-  void bend(const double *scores, int64_t count, double *curvature);                        \
+template <class Value>
+struct BlockKernels {
+  // Computes scores, rows x models, by weights, models x columns. A row's scores do not depend on
+  // the other rows.
+  void (*score_rows)(const BlockRows<Value> &rows, const Value *weights, int64_t models,
+                     double *scores);
+  // sums[i] = the sum of row i's squares, each times the weight of its column.
+  void (*weigh_squares)(const BlockRows<Value> &rows, const Value *weights, double *sums);
+  // Replaces a matrix with the inverse of its lower Cholesky factor.
+  void (*invert_factor_of)(Value *matrix, int64_t columns);
+  void (*logistic_loss)(const LogisticBlock<Value> &block, const LogisticLoss &out);
+};
+
+struct BlockKernelTable : BlockKernels<float>, BlockKernels<double> {
+  void (*logistic_sums)(const LogisticBlock<double> &block, const double *scores,
+                        const LogisticSums &sums);
+  // The second derivative of the logistic loss at each score.
+  void (*logistic_curvature)(const double *scores, int64_t count, double *curvature);
+  void (*fit_softmax)(const ClassRows &given, const SoftmaxGoals &goals, bool two_threads);
+
+  template <class Value>
+  const BlockKernels<Value> &of() const {
+    return *this;
   }
-POLYAK_DECLARE(portable)
-POLYAK_DECLARE(avx2)
-POLYAK_DECLARE(scalar)
-#undef POLYAK_DECLARE
+};
+
+namespace POLYAK_KERNELS {
+template <class Value>
+void score_rows(const BlockRows<Value> &rows, const Value *weights, int64_t models, double *scores);
+}
 
 }  // namespace polyak

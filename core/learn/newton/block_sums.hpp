@@ -1,4 +1,4 @@
-// Sums over the rows of a block in which most numbers are zero: only the others are worked on.
+// Sums over the rows of a block, most of whose numbers are zero, by their nonzeros.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace polyak {
 
-// A block of rows in somebody else's memory.
+// A view of a block of rows.
 template <class Value>
 struct BlockRows {
   const Value *values;
@@ -20,8 +20,8 @@ struct BlockRows {
   }
 };
 
-// Lists the columns in which a row is not zero; four are looked at at a time, and among those there
-// is no branch that a processor could guess wrong.
+// Lists the columns of a row's nonzeros and returns their number. Tests four columns at a time, and
+// within those has no branch that could be mispredicted.
 template <class Value>
 int64_t list_nonzeros(const Value *row, int64_t columns, int64_t *found) {
   int64_t size = 0, j = 0;
@@ -45,17 +45,17 @@ int64_t list_nonzeros(const Value *row, int64_t columns, int64_t *found) {
 
 using ColumnList = std::vector<int64_t>;
 
-// The share of numbers that are not zero in every sixteenth row.
+// The share of nonzeros in every sixteenth row.
 template <class Value>
 double share_of_nonzeros(const BlockRows<Value> &block) {
   ColumnList column(static_cast<size_t>(block.columns));
   int64_t found = 0, rows = 0;
   for (int64_t i = 0; i < block.count; i += 16, ++rows)
     found += list_nonzeros(block[i], block.columns, column.data());
-  return rows * block.columns ? double(found) / (double(rows) * double(block.columns)) : 1.0;
+  return rows * block.columns > 0 ? double(found) / (double(rows) * double(block.columns)) : 1.0;
 }
 
-// Adds up h z z' over the rows; without h each counts one. `sum` is zero, of columns by columns.
+// Adds h z z' of all rows to `sum`, columns x columns, which must be zero; h may be null for ones.
 template <class Value>
 void add_products(const BlockRows<Value> &block, const double *h, double *sum) {
   const int64_t n = block.columns;
@@ -76,8 +76,8 @@ void add_products(const BlockRows<Value> &block, const double *h, double *sum) {
     for (int64_t b = a + 1; b < n; ++b) sum[b * n + a] = sum[a * n + b];
 }
 
-// Adds up the squares of some columns, with no number beyond a limit, and how many are not zero.
-// Where it is most columns, those are looked at that are not zero.
+// Adds the squares of some columns, of values clipped to a limit, and their numbers of nonzeros. If
+// these are most of the columns, works by nonzeros.
 template <class Value>
 void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t count, double limit,
                double *squares, double *varied) {
@@ -100,8 +100,7 @@ void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t cou
   }
 }
 
-// The largest of the rows' squared norms; those of all rows go to `norms`. The same whatever number
-// of zeros a row ends with.
+// Writes the rows' squared norms and returns the largest. Trailing zeros do not change a bit.
 template <class Value>
 double squared_norms(const BlockRows<Value> &block, double *norms) {
   double largest = 0.0;

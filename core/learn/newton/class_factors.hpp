@@ -1,4 +1,4 @@
-// Cholesky factors of each class's own matrix, in 32 bits: enough to precondition by.
+// Cholesky factors of each class's own Hessian, in 32 bits: precise enough for a preconditioner.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace polyak {
 namespace POLYAK_KERNELS {
 
-// Rows with zeros behind them.
+// Rows padded with zeros.
 template <class Value>
 struct Padded {
   int64_t count, columns, stride;
@@ -33,7 +33,7 @@ struct Padded {
   BlockRows<Value> rows() const { return {values.data(), count, columns, stride}; }
 };
 
-// Rows as precise as they are and in 32 bits.
+// Rows in 64 and in 32 bits.
 struct PaddedRows {
   Padded<double> exact;
   Padded<float> of_32_bits;
@@ -51,7 +51,7 @@ class ClassFactors {
         x_(static_cast<size_t>(rows.columns)),
         factors_(static_cast<size_t>(classes) * size_) {}
 
-  // Factors the sum of h z z' and the diagonal.
+  // Factors the sum of h z z' plus the diagonal.
   void find(int64_t which, const float *h, const double *diagonal) {
     float *sum = factors_.data() + which * static_cast<int64_t>(size_);
     std::fill_n(sum, size_, 0.0f);
@@ -66,11 +66,11 @@ class ClassFactors {
     }
     for (int64_t j = 0; j < rows_.columns; ++j)
       sum[j * stride_ + j] += static_cast<float>(diagonal[j]);
-    factor(sum, rows_.columns, stride_, 1e-6f);  // a pivot may be eaten by rounding
+    factor(sum, rows_.columns, stride_, 1e-6f);  // rounding may cancel a pivot
   }
 
-  // Solves for each class, a row each, and takes from all what they have in common: to add the same
-  // to all classes changes no probability.
+  // Solves for each class, one row each, and subtracts the mean over classes: adding the same to
+  // all classes changes no probability.
   void solve(const double *right, double *found) {
     const int64_t columns = rows_.columns;
     for (int64_t c = 0; c < classes_; ++c) {
@@ -92,7 +92,7 @@ class ClassFactors {
   void substitute(const float *L) {
     const int64_t columns = rows_.columns;
     for (int64_t i = 0; i < columns; ++i)
-      x_[i] = (x_[i] - product(L + i * stride_, x_.data(), i)) * L[i * stride_ + i];
+      x_[i] = (x_[i] - inner_product<float>(L + i * stride_, x_.data(), i)) * L[i * stride_ + i];
     for (int64_t i = columns - 1; i >= 0; --i) {
       const float *row = L + i * stride_, x = x_[i] *= row[i];
       for (int64_t j = 0; j < i; ++j) x_[j] -= x * row[j];

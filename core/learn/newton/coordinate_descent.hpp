@@ -1,4 +1,4 @@
-// Coordinate descent: the minimum of a quadratic with an L1 penalty, its zeros exact.
+// Coordinate descent for a quadratic with an L1 penalty; zeros of the solution are exact.
 #pragma once
 
 #include <cmath>
@@ -7,14 +7,14 @@
 
 namespace polyak {
 
-// What is to be minimised over v, where H has a row a coordinate and is symmetric:
-//   v H v / 2 + c v + sum of ridge_j v_j^2 / 2 + threshold_j |v_j|,  each v_j being >= lowest_j,
+// The objective over v, with a symmetric matrix H:
+//   v H v / 2 + c v + sum of ridge_j v_j^2 / 2 + threshold_j |v_j|,  subject to v_j >= lowest_j,
 // which is zero or minus infinity.
 struct PenalizedQuadratic {
   int64_t n;
   const double *H, *c, *ridge, *threshold, *lowest;
 
-  double bend(int64_t j) const { return H[j * n + j] + ridge[j]; }
+  double curvature(int64_t j) const { return H[j * n + j] + ridge[j]; }
   bool is_free(int64_t j) const { return threshold[j] == 0.0 && lowest[j] != 0.0; }
 };
 
@@ -28,15 +28,15 @@ class CoordinateDescent {
     }
   }
 
-  // Descends until no coordinate would change the sum by more than `enough`, or for so many rounds;
-  // says whether it got there.
+  // Descends until no coordinate changes the objective by more than `enough`, for at most `rounds`.
+  // Returns whether it converged.
   bool descend(double enough, int64_t rounds) {
     for (int64_t round = 0; round < rounds; ++round) {
       double change = 0.0;
       for (int64_t j = 0; j < q.n; ++j) change = std::fmax(change, move(j));
       if (!(change > enough)) return change <= enough;
       list_active();
-      // Sweeps are cheap as long as few are needed; then the equations of those that are not zero.
+      // A few cheap sweeps first, then the equations of the coordinates that are not zero.
       int64_t sweeps = 20 + static_cast<int64_t>(active.size()) / 4;
       for (; change > enough && sweeps > 0; --sweeps) {
         change = 0.0;
@@ -53,29 +53,29 @@ class CoordinateDescent {
     for (int64_t i = 0; i < q.n; ++i) slope[i] += step * row[i];
   }
 
-  // Minimises along one coordinate; gives about twice what that was worth.
+  // Minimises along one coordinate. Returns about twice the decrease of the objective.
   double move(int64_t j) {
-    const double bend = q.bend(j);
-    if (!(bend > 0.0)) return 0.0;
+    const double curvature = q.curvature(j);
+    if (!(curvature > 0.0)) return 0.0;
     const double pull = q.H[j * q.n + j] * v[j] - slope[j];
     const double size = std::fabs(pull) - q.threshold[j];
-    double best = size > 0.0 ? std::copysign(size, pull) / bend : 0.0;
+    double best = size > 0.0 ? std::copysign(size, pull) / curvature : 0.0;
     if (best < q.lowest[j]) best = q.lowest[j];
     const double step = best - v[j];
     if (step == 0.0) return 0.0;
     v[j] = best;
     add_row(j, step);
-    return bend * step * step;
+    return curvature * step * step;
   }
 
   void list_active() {
     active.clear();
     for (int64_t j = 0; j < q.n; ++j)
-      if ((v[j] != 0.0 || q.is_free(j)) && q.bend(j) > 0.0) active.push_back(j);
+      if ((v[j] != 0.0 || q.is_free(j)) && q.curvature(j) > 0.0) active.push_back(j);
   }
 
-  // Goes to where the equations of the coordinates that are not zero lead. Those whose sign would
-  // change become zero; if that is no gain, all go only as far as the first of them is zero.
+  // Solves the equations of the coordinates that are not zero. Coordinates whose sign would change
+  // become zero; if that increases the objective, the step ends where the first of them is zero.
   void jump() {
     list_active();
     const int64_t k = static_cast<int64_t>(active.size());
@@ -83,7 +83,7 @@ class CoordinateDescent {
     for (int64_t a = 0; a < k; ++a) {
       const int64_t i = active[a];
       for (int64_t b = 0; b < a; ++b) L[a * k + b] = q.H[i * q.n + active[b]];
-      L[a * k + a] = q.bend(i);
+      L[a * k + a] = q.curvature(i);
       const double side = v[i] == 0.0 ? 0.0 : std::copysign(q.threshold[i], v[i]);
       step[a] = -(slope[i] + q.ridge[i] * v[i] + side);
     }
@@ -93,14 +93,14 @@ class CoordinateDescent {
     if (go(step, 1.0) > 0.0) go(step, length);
   }
 
-  // How far the a-th of those that are not zero may go along a step until it is.
+  // The share of a step after which the a-th active coordinate is zero; 2 if it does not get there.
   double until_zero(int64_t a, double step) const {
     const double here = v[active[a]];
     return !q.is_free(active[a]) && (here + step) * here < 0.0 ? here / -step : 2.0;
   }
 
-  // Goes so far along a step, or not at all if what is to be minimised would grow; says how much
-  // it has changed, or would have.
+  // Takes `length` times a step, unless the objective would increase. Returns the change of the
+  // objective in either case.
   double go(const std::vector<double> &step, double length) {
     const std::vector<double> slope_before = slope;
     std::vector<double> before(step.size());
@@ -125,8 +125,8 @@ class CoordinateDescent {
     return change;
   }
 
-  // Solves L x = right in place by Cholesky's factor. Where columns depend on each other the matrix
-  // is taken to be a little larger: the step is one downhill nevertheless.
+  // Solves in place by a Cholesky factor. Pivots of dependent columns are raised a little; the step
+  // is a descent direction nevertheless.
   static void solve(std::vector<double> &L, std::vector<double> &x, int64_t k) {
     for (int64_t a = 0; a < k; ++a) {
       double *row = &L[a * k];

@@ -8,6 +8,7 @@
 #include "kernels/exponentials.hpp"
 #include "kernels/halves.hpp"
 #include "kernels/kernel_namespace.hpp"
+#include "kernels/reductions.hpp"
 #include "kernels/transposed.hpp"
 #include "learn/newton/block_kernels.hpp"
 #include "learn/newton/class_factors.hpp"
@@ -17,24 +18,25 @@ namespace POLYAK_KERNELS {
 namespace {
 
 constexpr int kMostSteps = 25, kMostRounds = 30, kMostHalvings = 40;
-// Equations are solved to within this share: the next step makes up for the rest.
+// Relative residual to which the Newton equations are solved; the next step corrects the rest.
 constexpr double kWithin = 0.1;
-// After more rounds than so many, or part of a step, the next has factors of its own.
+// After more iterations than this, or a shortened step, the preconditioner is factored again.
 constexpr int kManyRounds = 6;
-// A step that promised to lower the loss by no more than this share of it was the last; of a loss
-// that is next to nothing, a mean of a thousandth will do; by factors of other weights, a tenth.
-constexpr double kEnough = 1e-3, kNothing = 1e-3, kByOldFactors = 0.1;
-constexpr int64_t kChunk = 64;
+// The last step is the one whose predicted decrease is at most this share of the loss ...
+constexpr double kEnough = 1e-3;
+// ... or of a mean loss per row of this, if the loss is next to zero.
+constexpr double kNothing = 1e-3;
+// Factor of kEnough while the preconditioner is that of earlier weights.
+constexpr double kByOldFactors = 0.1;
+constexpr int64_t kChunk = 64;  // rows at a time
 
 using Numbers = std::vector<double>;
 
-double inner_product(const Numbers &some, const Numbers &others) {
-  double total = 0.0;
-  for (size_t j = 0; j < some.size(); ++j) total += some[j] * others[j];
-  return total;
+double inner_product(const Numbers &a, const Numbers &b) {
+  return POLYAK_KERNELS::inner_product<double>(a.data(), b.data(), static_cast<int64_t>(a.size()));
 }
 
-// Newton's steps for one penalty after the other; what they need room for is here.
+// Newton steps for one penalty after the other, and their scratch space.
 class Steps {
  public:
   Steps(const ClassRows &given, const PaddedRows &padded)
@@ -43,21 +45,21 @@ class Steps {
         factors_(given.classes, padded.of_32_bits),
         high_(rounded_up(given.classes, kTileRows)),
         size_(static_cast<size_t>(given.classes * given.rows.columns)),
-        along_in_32_bits_(size_),
         sums_(static_cast<size_t>(high_ * padded.exact.stride)),
         slopes_(static_cast<size_t>(given.rows.count * high_)),
+        along_in_32_bits_(size_),
         sums_in_32_bits_(static_cast<size_t>(high_ * padded.of_32_bits.stride)),
         slopes_in_32_bits_(slopes_.size()),
-        bend_(static_cast<size_t>(given.rows.count)) {
+        curvature_(static_cast<size_t>(given.rows.count)) {
     for (Numbers *some : {&shrink_, &right_, &step_, &left_, &along_, &away_, &image_})
-      *some = Numbers(size_);  // resized, they would call what all builds share
+      *some = Numbers(size_);  // `resize` would be a function that all builds share
     for (Numbers *some : {&scores_, &chances_, &tried_, &moves_, &move_})
       *some = Numbers(static_cast<size_t>(given.rows.count * given.classes));
     total_weight_ = 0.0;
     for (int64_t i = 0; i < given.rows.count; ++i) total_weight_ += weight(i);
   }
 
-  // Begins at W or, if they are better, at the weights of another penalty.
+  // Minimises from W or, if it has the lower objective, from the solution of another penalty.
   void take(const double *shrink, double *W, double *gradient, const double *others) {
     for (size_t j = 0; j < size_; ++j)
       shrink_[j] = shrink[static_cast<int64_t>(j) % given_.rows.columns];
@@ -69,7 +71,7 @@ class Steps {
         std::swap(scores_, tried_);
         value = theirs;
       } else {
-        look(scores_);
+        evaluate(scores_);
       }
     }
     gradient_of_losses(gradient);
@@ -95,7 +97,7 @@ class Steps {
 
   double score(const double *W, Numbers &found) {
     score_rows(given_.rows, W, given_.classes, found.data());
-    return look(found);
+    return evaluate(found);
   }
 
   double penalty(const double *W) const {
@@ -104,8 +106,8 @@ class Steps {
     return total;
   }
 
-  // The probabilities of all rows' classes, and the sum of their losses.
-  double look(const Numbers &scores) {
+  // Computes the probabilities of all rows' classes, and returns the sum of the losses.
+  double evaluate(const Numbers &scores) {
     const int64_t classes = given_.classes;
     double value = 0.0, highest[kChunk];
     for (int64_t first = 0; first < given_.rows.count; first += kChunk) {
@@ -128,7 +130,7 @@ class Steps {
     return value;
   }
 
-  // Adds up over rows what their classes' scores have, a row a class.
+  // Sums slopes times rows, one row of sums per class.
   template <class Value>
   void add_up(const std::vector<Value> &slopes, const Padded<Value> &rows, std::vector<Value> &sums,
               double *found) const {
@@ -152,8 +154,8 @@ class Steps {
     add_up(slopes_, padded_.exact, sums_, gradient);
   }
 
-  // Multiplies by the matrix, in 32 bits: `move_` is what the rows' scores change by.
-  void bend(const Numbers &along, Numbers &image) {
+  // Multiplies by the Hessian, in 32 bits; `move_` is the change of the rows' scores.
+  void multiply_hessian(const Numbers &along, Numbers &image) {
     std::copy(along.begin(), along.end(), along_in_32_bits_.begin());
     score_rows(padded_.of_32_bits.rows(), along_in_32_bits_.data(), given_.classes, move_.data());
     for (int64_t i = 0; i < given_.rows.count; ++i) {
@@ -173,13 +175,14 @@ class Steps {
     for (int64_t c = 0; c < given_.classes; ++c) {
       for (int64_t i = 0; i < given_.rows.count; ++i) {
         const double chance = chances_[i * given_.classes + c];
-        bend_[i] = static_cast<float>(weight(i) * chance * (1.0 - chance));
+        curvature_[i] = static_cast<float>(weight(i) * chance * (1.0 - chance));
       }
-      factors_.find(c, bend_.data(), shrink_.data());
+      factors_.find(c, curvature_.data(), shrink_.data());
     }
   }
 
-  // Finds the step by conjugate gradients, and what it moves scores by; says in how many rounds.
+  // Computes the step and its change of the scores by conjugate gradients. Returns the number of
+  // iterations.
   int solve() {
     std::fill(step_.begin(), step_.end(), 0.0);
     std::fill(moves_.begin(), moves_.end(), 0.0);
@@ -189,7 +192,7 @@ class Steps {
     double size = inner_product(left_, away_);
     const double enough = kWithin * kWithin * size;
     for (int round = 0; round < kMostRounds; ++round) {
-      bend(along_, image_);
+      multiply_hessian(along_, image_);
       const double bent = inner_product(along_, image_);
       if (!(bent > 0.0)) return round;
       const double length = size / bent;
@@ -207,7 +210,7 @@ class Steps {
     return kMostRounds;
   }
 
-  // Goes the whole step, or half of it, or a quarter ..., until what is minimised has fallen.
+  // Backtracking line search: halves the step until the objective has decreased enough.
   double search(const double *W, double promised, double &value) {
     double linear = 0.0, square = 0.0;
     for (size_t j = 0; j < size_; ++j) {
@@ -217,7 +220,7 @@ class Steps {
     double length = 1.0;
     for (int halving = 0; halving < kMostHalvings; ++halving, length *= 0.5) {
       for (size_t i = 0; i < tried_.size(); ++i) tried_[i] = scores_[i] - length * moves_[i];
-      const double there = look(tried_);
+      const double there = evaluate(tried_);
       const double fallen = value - there + length * (linear - 0.5 * length * square);
       if (fallen >= 1e-4 * length * promised - 1e-12 * value) {
         std::swap(scores_, tried_);
@@ -225,7 +228,7 @@ class Steps {
         return length;
       }
     }
-    look(scores_);
+    evaluate(scores_);
     return 0.0;
   }
 
@@ -235,15 +238,16 @@ class Steps {
   int64_t high_;
   size_t size_;
   double total_weight_;
-  Numbers shrink_, right_, step_, left_, along_, away_, image_;  // a number a weight
-  Numbers scores_, chances_, tried_, moves_, move_;              // a number a row and class
+  Numbers shrink_, right_, step_, left_, along_, away_, image_;  // one number per weight
+  Numbers scores_, chances_, tried_, moves_, move_;              // one number per row and class
   Numbers sums_, slopes_;                                        // padded
-  std::vector<float> along_in_32_bits_, sums_in_32_bits_, slopes_in_32_bits_, bend_;
+  std::vector<float> along_in_32_bits_, sums_in_32_bits_, slopes_in_32_bits_, curvature_;
 };
 
 }  // namespace
 
-// From the firmest penalty on, by turns in both halves: what one leads to is where the next begins.
+// From the largest penalty on; each solution is the warm start of the next. Two interleaved
+// sequences, so that the result does not depend on the number of threads.
 void fit_softmax(const ClassRows &given, const SoftmaxGoals &goals, bool two_threads) {
   const int64_t columns = given.rows.columns, weights = given.classes * columns;
   const PaddedRows padded(given.rows);

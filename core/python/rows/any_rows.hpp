@@ -1,4 +1,4 @@
-// Rows as Python hands them over, of types known only at run time.
+// Rows as Python passes them, of types known only at run time.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,7 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 struct AnyRows {
   std::optional<AnyArray> indptr, indices;
   AnyArray values;
-  int64_t first = 0, number = -1;  // a part of them: so many from this one on; negative: all
+  int64_t first = 0, number = -1;  // the part of the rows that counts; a negative number: all
 
   int64_t count() const {
     if (number >= 0) return number;

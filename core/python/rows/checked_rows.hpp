@@ -1,5 +1,5 @@
-// Rows that can be believed. Nobody but the core can make them: either a parser of ours did, into
-// memory that Python may read but not write, or the core has looked at every one of them.
+// Validated rows. Only the core constructs them: its parsers, into memory that Python cannot write
+// to, or its validation of arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,9 +20,9 @@ namespace polyak {
 class CheckedRows {
  public:
   AnyRows rows;
-  int64_t features;  // how many they need
-  // The arrays belong to somebody who may yet write to them. Their rows rise, so that learning sees
-  // in passing whether they still do; it never follows an index that nobody has looked at.
+  int64_t features;  // number of features that they need
+  // The arrays belong to the caller, who may still write to them. Their indices are ascending, and
+  // learning validates them again as it reads them.
   bool borrowed;
 
   // Some of the rows, without copying any.
@@ -34,7 +34,7 @@ class CheckedRows {
   }
 };
 
-// How many features rows need whose features are known to rise: the last one of every row tells.
+// Returns the number of features that rows of ascending indices need.
 template <class Value, class Index>
 int64_t features_of_rising(const SparseRows<Value, Index> &rows) {
   int64_t largest = -1;
@@ -42,7 +42,7 @@ int64_t features_of_rising(const SparseRows<Value, Index> &rows) {
     const auto row = rows[i];
     if (row.size > 0) largest = std::max(largest, row.feature(row.size - 1));
   }
-  // Of the largest number there is, one less: no memory holds that many weights in either case.
+  // Without overflow for the largest index; no memory holds that many weights in either case.
   return largest < std::numeric_limits<int64_t>::max() ? largest + 1 : largest;
 }
 template <class Value>
@@ -53,7 +53,7 @@ int64_t features_of_rising(const DenseRows<Value> &rows) {
 template <class T>
 using ReadOnly = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
-// The rows of a parser of ours, which makes features rise and refuses what is not finite.
+// The rows of a parser, which have ascending indices and finite values.
 template <class Offset, class Index, class Value>
 CheckedRows parsed_rows(const ReadOnly<Offset> &indptr, const ReadOnly<Index> &indices,
                         const ReadOnly<Value> &values) {
@@ -62,7 +62,7 @@ CheckedRows parsed_rows(const ReadOnly<Offset> &indptr, const ReadOnly<Index> &i
   return {std::move(rows), features, false};
 }
 
-// The same rows in memory of our own, which nobody else can write to.
+// A copy of the rows that the caller cannot write to.
 inline AnyRows copied(const AnyRows &rows) {
   const auto copy = [](const AnyArray &array) {
     auto data = std::make_unique<char[]>(array.nbytes());
@@ -79,8 +79,7 @@ inline AnyRows copied(const AnyRows &rows) {
 }
 
 inline void bind_checked_rows(nb::module_ &m) {
-  nb::class_<CheckedRows>(m, "CheckedRows",
-                          "Rows that the core has made or looked at; nobody else can make any.",
+  nb::class_<CheckedRows>(m, "CheckedRows", "Validated rows; only the core constructs them.",
                           nb::is_final())
       .def("__len__", [](const CheckedRows &self) { return self.rows.count(); })
       .def("__getitem__",

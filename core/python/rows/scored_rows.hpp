@@ -1,4 +1,4 @@
-// Rows times a matrix of features x columns, in whatever types Python has them.
+// Rows times a matrix of features x columns, in the types that Python has them in.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,24 +7,27 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/kernel_choice.hpp"
-#include "learn/kernels.hpp"
-#include "learn/task_checks.hpp"
+#include "learn/tasks.hpp"
 #include "python/rows/checked_rows.hpp"
+#include "rows/convert.hpp"
 
 namespace polyak {
 
 template <class W>
 using Matrix = nb::ndarray<const W, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
-// Fills rows x columns of scores, without Python. Rows of a parser are not looked through again.
+// Fills rows x columns of scores, without Python. Only rows that are not trusted are validated.
 template <class W>
-void score_into(const AnyRows &any, bool believed, const Matrix<W> &matrix, W *scores) {
+void score_into(const AnyRows &any, bool trusted, const Matrix<W> &matrix, W *scores) {
   const int64_t features = static_cast<int64_t>(matrix.shape(0));
   const int64_t width = static_cast<int64_t>(matrix.shape(1));
+  if (features > most_features) refuse("a matrix of ", features, " features is too large");
   any.visit([&](const auto &rows) {
-    if (!believed) checked_features(rows, std::numeric_limits<int64_t>::max());
-    POLYAK_CALL(score(matrix.data(), features, width, rows, scores));
+    if (!trusted) checked_features(rows, std::numeric_limits<int64_t>::max());
+    each_part<W>(rows, nullptr, 0, rows.count, [&](const auto &some, int64_t begin, int64_t, bool) {
+      kernels->rows.score(matrix.data(), features, width, some, scores + begin * width);
+      return true;
+    });
   });
 }
 

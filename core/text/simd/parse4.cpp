@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#if defined(POLYAK_SCALAR)  // reads no four at a time
+#if defined(POLYAK_SCALAR)  // no SIMD
 #elif defined(__AVX2__)
 #include "text/simd/parse4_avx2.hpp"
 #define POLYAK_FOURS
@@ -14,12 +14,13 @@
 
 namespace polyak {
 namespace POLYAK_KERNELS {
+namespace {
 
 #if defined(POLYAK_FOURS)
 
 template <class Index, class Value>
 const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) {
-  // An id before that is too wide for 32 bits can only be followed by one that does not rise.
+  // After a previous id that exceeds 32 bits, no id of eight digits is ascending.
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   FourNumbers numbers(static_cast<int32_t>(out.previous < most ? out.previous : most));
   Index *indices = out.indices;
@@ -27,8 +28,8 @@ const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) 
   FourTokens tokens;
   Marks marks = mark(p);
   while (tokens.find(p, marks)) {
-    // The next four are marked before these are made numbers: neither then waits for the other,
-    // which on ARM is a fifth of the time.
+    // The next four are located before these are converted, so that neither waits for the other:
+    // a fifth of the time on ARM.
     const char *const end = p + tokens.end;
     marks = mark(end);
     if (!numbers.write(p, tokens, base, indices, values)) break;
@@ -41,7 +42,7 @@ const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) 
   return p;
 }
 
-#else  // a processor that cannot pick characters from a register: the parser takes them one by one
+#else  // without byte shuffles in registers the parser reads features one by one
 
 template <class Index, class Value>
 const char *read_fours(const char *p, int, FeaturesOut<Index, Value> &) {
@@ -50,13 +51,13 @@ const char *read_fours(const char *p, int, FeaturesOut<Index, Value> &) {
 
 #endif
 
-#define POLYAK_MAKE(Index, Value) \
-  template const char *read_fours(const char *, int, FeaturesOut<Index, Value> &);
-POLYAK_MAKE(int32_t, float)
-POLYAK_MAKE(int32_t, double)
-POLYAK_MAKE(int64_t, float)
-POLYAK_MAKE(int64_t, double)
-#undef POLYAK_MAKE
+}  // namespace
+
+extern const TextKernelTable text_kernels;
+constexpr TextKernelTable text_kernels{{&read_fours<int32_t, float>},
+                                       {&read_fours<int32_t, double>},
+                                       {&read_fours<int64_t, float>},
+                                       {&read_fours<int64_t, double>}};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

@@ -1,7 +1,7 @@
-// Four features at a time, where they are written as most are: an id of up to eight digits, a
+// Parses four features at a time if they have the most common form: an id of up to eight digits, a
 // colon, one digit, a point, up to seven digits, a space, as in `1612:0.125538 `. The svmlight
-// parser turns to this first and takes whatever else there is one by one. With it, one thread
-// parses 2.6 GB/s on x86-64 where it did 1.5.
+// parser tries this first and parses all other features one by one. On x86-64 this raises the speed
+// of one thread from 1.5 to 2.6 GB/s.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@ template <class Index, class Value>
 struct FeaturesOut {
   Index *indices;
   Value *values;
-  int64_t previous;  // the id before
-  bool ascending;    // whether all so far rose
+  int64_t previous;  // the previous id
+  bool ascending;    // whether all ids so far were ascending
 };
 
-// Reads fours of features from p on as long as there are such, and returns where they end; each
-// build of the kernels has its own. 128 characters from p on must be readable.
-#define POLYAK_DECLARE_FOURS          \
-  template <class Index, class Value> \
-  const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out);
-namespace portable {
-POLYAK_DECLARE_FOURS
-}
-namespace avx2 {
-POLYAK_DECLARE_FOURS
-}
-namespace scalar {
-POLYAK_DECLARE_FOURS
-}
-#undef POLYAK_DECLARE_FOURS
+template <class Index, class Value>
+struct TextKernels {
+  // Reads groups of four features from p on for as long as they have this form, and returns where
+  // they end. 128 characters from p on must be readable.
+  const char *(*read_fours)(const char *p, int base, FeaturesOut<Index, Value> &out);
+};
+
+struct TextKernelTable : TextKernels<int32_t, float>,
+                         TextKernels<int32_t, double>,
+                         TextKernels<int64_t, float>,
+                         TextKernels<int64_t, double> {
+  template <class Index, class Value>
+  const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) const {
+    return TextKernels<Index, Value>::read_fours(p, base, out);
+  }
+};
 
 }  // namespace polyak

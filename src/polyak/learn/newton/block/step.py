@@ -110,7 +110,7 @@ class Block:
         if self.targets.ndim == 1 and is_logistic(loss):
             step = None if move is None else np.ascontiguousarray(move.T)
             own = (self.targets, self.weights, np.ascontiguousarray(scores), step, self.threads)
-            found, values, gradient = _core.logistic_look(self.Z, *own)
+            found, values, gradient = _core.logistic_loss(self.Z, *own)
             return Look(found, values, gradient.T)
         if move is not None:
             scores = scores - self.scores(move)

@@ -1,4 +1,5 @@
-// What cannot be learned from is refused here, with the row and the value, before anything changes.
+// Tasks: slices of them, and their validation. Errors name the row and the value, and are raised
+// before any state changes.
 #pragma once
 
 #include <cmath>
@@ -7,23 +8,37 @@
 
 #include "kernels/kernel_choice.hpp"
 #include "learn/bank_args.hpp"
-#include "learn/kernels.hpp"
 #include "rows/check.hpp"
 
 namespace polyak {
 
-// How many features the rows need; refuses rows that cannot be learned from.
+// The part of a task from `begin` to `end`, in the order of learning.
+inline Task slice_task(Task task, int64_t begin, int64_t end, int64_t models) {
+  task.count = end - begin;
+  if (task.scores) task.scores += begin * models;
+  if (task.limits) task.limits += begin;
+  if (task.order) {
+    task.order += begin;
+    return task;
+  }
+  if (task.targets) task.targets += begin * task.outputs;
+  if (task.classes) task.classes += begin;
+  if (task.weights) task.weights += begin * task.weight_stride;
+  return task;
+}
+
+// Returns the number of features that the rows need. Throws if the rows are invalid.
 template <class Rows>
 int64_t checked_features(const Rows &rows, int64_t limit) {
   check_offsets(rows);
-  const int64_t features = POLYAK_CALL(scan(rows, limit));
-  return features == looks_wrong ? check_rows(rows, limit) : features;
+  const int64_t features = kernels->rows.scan(rows, limit);
+  return features == scan_failed ? check_rows(rows, limit) : features;
 }
 
-// What a loss says of its targets: which it accepts, and what it wants instead of others.
+// The targets that a loss accepts.
 struct Targets {
   bool (*accepts)(double);
-  const char *wants;
+  const char *wants;  // quoted in the error for other targets
 };
 
 inline void check_targets(const Task &task, int64_t rows, const Targets &wanted) {
