@@ -15,21 +15,15 @@ from polyak.rows.taken import SomeRows
 
 Floats = NDArray[np.float64]
 
-BLOCK, WIDE_BLOCK = 4096, 2048
-"""A block has so many rows; where it begins with more than WIDE columns, fewer, or its rows have 32
-bits, where that will do: memory is bounded, and products of 32 bits take half the time.
-
-Up to a few thousand, the more rows a block has the better; in time it makes little difference.
-"""
+BLOCK = 4096
+"""Rows of the first block. Up to a few thousand, more rows give better weights; beyond that the
+length makes little difference."""
 LONG_BLOCK = 16384
-"""Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
-with few blocks the sum of them is closer to that of the last weights. Elsewhere blocks grow to it.
-"""
-BLOCKS_BEFORE, MOST_BYTES = 8, 1 << 23
-WIDE_BEFORE, MOST_WIDE = 2, 1 << 25
-"""A block grows once there are so many of its size before it, as long as it takes no more memory:
-it is fitted in little more time than a shorter one, and no weights are older by much. With more
-than WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
+"""Rows of the longest block. Sparse weights begin with it: a block's Hessian is that of the weights
+at the time, and the sum of few blocks is closer to that of the last weights."""
+BLOCKS_BEFORE, MOST_BYTES = 4, 1 << 25
+"""A block doubles once there are this many of its size before it, up to 32 MiB: it is fitted in
+little more time than a shorter one, and no weights are older by much."""
 NO_LIMITS = (np.inf, 1.0)
 """The cap and share of a row where nobody sets limits."""
 UNUSUAL = 1e8
@@ -119,11 +113,8 @@ class HeldRows:
 
     def _begin(self, width: int, before: int, each: int) -> None:
         """Say how many rows the next block has, a number taking so many bytes."""
-        self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
-        blocks, memory = BLOCKS_BEFORE, MOST_BYTES
-        if width > WIDE and not self.exact:
-            blocks, memory = WIDE_BEFORE, MOST_WIDE
-        most = min(LONG_BLOCK, memory // (each * max(width, 1)), before // blocks)
+        self.block = self.longest
+        most = min(LONG_BLOCK, MOST_BYTES // (each * max(width, 1)), before // BLOCKS_BEFORE)
         while 2 * self.block <= most:
             self.block *= 2
         if len(self._targets) < self.block:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, times
+from polyak.learn.newton.block.algebra import times
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Sparsity
 from polyak.learn.newton.cadence import Cadence
@@ -21,9 +21,9 @@ from polyak.losses.softmax import normalised_odds
 
 Floats = NDArray[np.float64]
 
-SEGMENT, WIDE_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
-"""So many rows are added up at a time, counted from the last change of weights; fewer of those with
-many columns, or of many models, whose scores would take too much memory."""
+SEGMENT, SHORTEST_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
+"""Rows whose losses are summed at a time, counted from the last fit; fewer of many models, whose
+scores would take more than 8 MiB."""
 
 
 class Scored(NamedTuple):
@@ -85,8 +85,8 @@ class BlockScoring:
 
     @property
     def _segment(self) -> int:
-        wide, each = len(self._known) > WIDE, len(self.penalties) * self.outputs
-        return WIDE_SEGMENT if wide else min(SEGMENT, max(MOST_SCORES // each, WIDE_SEGMENT))
+        each = len(self.penalties) * self.outputs
+        return min(SEGMENT, max(MOST_SCORES // each, SHORTEST_SEGMENT))
 
     def _make_room(self) -> None:
         """Have room for a row more, and if none is held, for a block."""
