@@ -10,9 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.block.algebra import Equations, gram
-from polyak.learn.newton.fitting import rows_of_matrix
 from polyak.learn.newton.lane import NewtonLane
-from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
 from polyak.rows.sparse import as_rows
 
 
@@ -113,15 +111,3 @@ def test_equations_of_all_penalties_by_one_factor(columns):
         )
         away = np.linalg.norm(roughly[:, j] - expected) / np.linalg.norm(expected)
         assert away < (1e-4 if j == how["lead"] else 0.2)
-
-
-def test_thinning_waits_for_blocks_that_hold_the_weights():
-    """One thinned block beside one whole one gave steps so poor that sixteen were taken."""
-    rng = np.random.default_rng(0)
-    standard = Standard()
-    standard.calibrate(rng.normal(size=(1000, 300)))
-    known = standard.with_rows(rng.normal(size=(ROWS_FOR_SIZE, 300)))
-    assert [rows_of_matrix(known, blocks) for blocks in (0, 1, 2, 4, 9)] == [1, 1, 2, 4, 4]
-    assert rows_of_matrix(standard, 9) == 1  # whose features are still rare
-    narrow = known.kept(np.arange(30))
-    assert [rows_of_matrix(narrow, blocks) for blocks in (0, 15, 16, 32, 99)] == [1, 1, 2, 4, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, definite, gram, times_transposed
+from polyak.learn.newton.block.algebra import definite, gram, times_transposed
 from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
@@ -13,18 +13,13 @@ from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import gram_at, slope_spread
-from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
+from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 
 Floats = NDArray[np.float64]
 
 INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
-THINNED = 4
-"""Every so manieth row of a block gives its matrix, where no feature is rare."""
-BLOCKS_TO_THIN = 8
-"""With few columns a matrix costs less, and is thinned once there are so many times as many blocks:
-then all rows of a block would make up no more of the whole."""
 
 
 def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
@@ -47,19 +42,6 @@ def fit_exactly(
     W = penalty.nearly(G, b, before.W, lead, threads) if due else before.W
     M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
     return Information(True, W, b[:, None], [G], M)
-
-
-def rows_of_matrix(standard: Standard, blocks_before: int, outputs: int = 1) -> int:
-    """Say that every so manieth row of a block will do for its matrix.
-
-    With many columns, or many outputs together, the matrix is what costs, and what is left of all
-    rows is far more than a block; but where features are rare, every row that has one counts. A few
-    rows for each column give a matrix that is half as large along one direction and twice as large
-    along another; steps that go by it are no good unless the blocks before make up the most of it.
-    """
-    often = bool((standard.varied >= ROWS_FOR_SIZE).all())
-    wide = len(standard) * outputs > WIDE
-    return min(THINNED, max(blocks_before // (1 if wide else BLOCKS_TO_THIN), 1)) if often else 1
 
 
 def exact_weights(known: Information, penalty: Ridge) -> Information:

@@ -16,7 +16,6 @@ from polyak.learn.newton.fitting import (
     fit_curved,
     fit_exactly,
     newton_steps,
-    rows_of_matrix,
     shrink_of,
     weights_of,
     weights_of_few,
@@ -348,9 +347,7 @@ class BlockLearning(BlockScoring):
             own = (self._newton_loss(held.count), held, before.W)
             return before.with_weights(weights_of_few(*own, shrink, self.penalties, lead))
         if self.softmax:
-            blocks_before = (rows - held.count) // held.longest
-            every = rows_of_matrix(self.standard, blocks_before, before.outputs_each)
-            sizes = self.penalties, lead, rows, self.threads, every
+            sizes = self.penalties, lead, rows, self.threads
             return learn_classes(held, before, shrink, *sizes, provisional=provisional)
         start = self._block_scores()
         if self.sparsity is not None and self.sparsity.positive:

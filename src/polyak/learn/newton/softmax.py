@@ -21,6 +21,7 @@ from polyak import _core
 from polyak.learn.newton.block.algebra import (
     definite_inverse,
     forms,
+    gram,
     grams,
     times,
     times_transposed,
@@ -29,15 +30,13 @@ from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
-
-NARROW = 128
-"""With up to so many columns, the core finds the optimum of the first rows; BLAS with more."""
 
 
 @cache
@@ -113,17 +112,21 @@ class ClassesBlock(Block):
 
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
         """
+        B, columns = basis(self.classes), self.Z.shape[1]
         if safe:
-            bound = self.gram(np.full(len(self.Z[self.of_matrix]), 0.5))
+            halves = self.weighted(np.full((len(self.Z), B.shape[1]), 0.5))
+            taken, chances = self.sampled(halves)
+            bound = gram(self.Z[taken], halves[taken, 0] / chances, self.threads)
             return np.asarray(np.kron(np.eye(self.classes - 1), bound), dtype=np.float64)
-        chance, columns = softmax(scores[self.of_matrix]), self.Z.shape[1]
+        chance = softmax(scores)
+        along = np.maximum(chance @ np.square(B) - np.square(chance @ B), 0.0)
+        taken, chances = self.sampled(self.weighted(along))
         some, others = np.triu_indices(self.classes, 1)
-        pairs = self.every * chance[:, some] * chance[:, others]
-        if self.weights is not None:
-            pairs *= self.weights[self.of_matrix][:, None]
-        apart = basis(self.classes)[some] - basis(self.classes)[others]
+        pairs = self.weighted(chance[:, some] * chance[:, others])[taken]
+        pairs /= chances if isinstance(chances, float) else chances[:, None]
+        apart = B[some] - B[others]
         between = np.einsum("na,nb->abn", apart, apart)
-        whole = between @ grams(self.Z[self.of_matrix], pairs, self.threads)
+        whole = between @ grams(self.Z[taken], pairs, self.threads)
         size = (self.classes - 1) * columns
         blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
         return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
@@ -137,7 +140,6 @@ def learn_classes(
     lead: int,
     rows: int,
     threads: int,
-    every: int,
     *,
     provisional: bool,
 ) -> Information:
@@ -146,18 +148,19 @@ def learn_classes(
     Where that is provisional nothing but the weights is new.
     """
     if provisional and held.count == rows and held.count < len(before):
-        return _learn_few(held, before, shrink, penalties, lead, threads)
+        return _learn_few(held, before, shrink, penalties, threads)
     Z, classes = held.rows(len(before)), before.W.shape[2]
-    block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
-    if len(Z) == rows and len(before) <= NARROW:
+    own = None if len(Z) == rows else before.G[0]
+    penalty = Ridge(np.tile(shrink, (classes, 1)))
+    rare = None if own is None else rarity(own, penalty.shrink[:, lead])
+    block = ClassesBlock(Z, held.targets(), held.weights(), threads, rare)
+    if own is None:
         W, P = _optimum(block, before.W, shrink)
         if provisional:
             return before.with_weights(W)
         scores = block.scores(flat(W[:, [lead]]))[..., 0]
         return replace(before, W=W, P=P, G=[block.hessian("log_loss", scores, safe=False)])
-    own = None if len(Z) == rows else before.G[0]
     past = Past(own, flat(before.P), flat(before.W))
-    penalty = Ridge(np.tile(shrink, (classes, 1)))
     after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
     W = unflat(after.W, classes)
     if provisional:
@@ -167,20 +170,14 @@ def learn_classes(
 
 
 def _learn_few(
-    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, lead: int, threads: int
+    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, threads: int
 ) -> Information:
     """Find the optimum of the held rows alone, which are fewer than their columns."""
     W = before.W
     few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
     start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
     block = ClassesBlock(few.rows, held.targets(), held.weights(), threads)
-    if len(start) <= NARROW:
-        V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
-    else:
-        past = Past(None, np.zeros_like(flat(start)), flat(start))
-        penalty = Ridge(np.repeat(penalties[None], len(past.W), axis=0))
-        after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
-        V = unflat(after.W, W.shape[2])
+    V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
     found = few.outward(np.ascontiguousarray(V).reshape(len(start), -1))
     return before.with_weights(found.reshape(W.shape))
 

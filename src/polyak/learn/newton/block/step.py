@@ -80,8 +80,7 @@ class Block:
     targets: Floats
     weights: Floats | None
     threads: int = 1
-    every: int = 1  # its matrix is that of every so manieth row, each counting as often
-    rarity: Floats | None = None  # or of those that `polyak.learn.newton.block.thinning` takes
+    rarity: Floats | None = None  # by which `polyak.learn.newton.block.thinning` samples rows
 
     def weighted(self, numbers: Floats) -> Floats:
         """Count each row as often as its weight says."""
@@ -118,27 +117,27 @@ class Block:
         return Look(scores, values, self.gradient(slopes))
 
     def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
-        """Give the block's matrix where rows have these scores."""
-        if self.rarity is None:
-            some = self.of_matrix
-            return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
+        """Return the block's Hessian where rows have these scores."""
         h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
-        squares = _core.block_squares(self.Z, self.rarity, self.threads)
-        # The squares of an absurd row, which weighs nothing, may be beyond its precision.
-        chances = np.minimum(np.multiply(h, squares, out=np.zeros_like(h), where=h > 0), 1.0)
+        taken, chances = self.sampled(h[:, None])
+        return gram(self.Z[taken], h[taken] / chances, self.threads)
+
+    def sampled(self, curvatures: Floats) -> tuple[slice | NDArray[np.intp], Floats | float]:
+        """Return the rows that the Hessian is computed from, and the probability of each.
+
+        ``curvatures`` are those of the rows, a column for each output of the Hessian.
+        """
+        if self.rarity is None:
+            return slice(None), 1.0
+        chances = np.zeros(len(self.Z))
+        outputs = curvatures.shape[1]
+        for h, rarity in zip(curvatures.T, self.rarity.reshape(outputs, -1), strict=True):
+            squares = _core.block_squares(self.Z, np.ascontiguousarray(rarity), self.threads)
+            # The squares of an absurd row, which weighs nothing, may be beyond its precision.
+            chances += np.multiply(h, squares, out=np.zeros_like(h), where=h > 0)
+        chances = np.minimum(chances, 1.0)
         taken = taken_of(chances)
-        return gram(self.Z[taken], h[taken] / chances[taken], self.threads)
-
-    @property
-    def of_matrix(self) -> slice:
-        """The rows that give the matrix."""
-        return slice(None, None, self.every)
-
-    def gram(self, h: Floats) -> Floats:
-        """Add up ``h z z'`` over the rows that give the matrix, which have a number each."""
-        some = self.of_matrix
-        h = h if self.weights is None else h * self.weights[some]
-        return gram(self.Z[some], self.every * h, self.threads)
+        return taken, chances[taken]
 
 
 def learn_block(
