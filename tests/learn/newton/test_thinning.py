@@ -8,7 +8,7 @@ from simulated import assert_same, labels
 
 from polyak.learn.newton.block import step, thinning
 from polyak.learn.newton.block.step import Block
-from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 
 
@@ -73,11 +73,11 @@ def test_columns_that_nothing_is_known_of_leave_no_trace():
 
 
 def test_wide_blocks_that_grow_give_the_same_bits_in_any_batches():
-    """With 150 columns, Hessians of some rows from the second block on, longer from 32,768 rows on."""
+    """With 150 columns; Hessians are of some rows, and blocks longer from 32,768 rows on."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((36_000, 150), dtype=np.float32)
     y = labels(X @ rng.normal(size=150) / 10)
-    lanes = [NewtonLane("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
+    lanes = [NewtonSolver("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
     lanes[0].threads = 2
     lanes[0].learn(X, y)
     for begin, end in ((0, 700), (700, 32_769), (32_769, 34_000), (34_000, 36_000)):

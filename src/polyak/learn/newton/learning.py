@@ -51,7 +51,7 @@ FAR = 100.0
 
 
 class BlockLearning(BlockScoring):
-    """What `polyak.learn.newton.lane.NewtonLane` does as long as rows come."""
+    """What `polyak.learn.newton.solver.NewtonSolver` does as long as rows come."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ from polyak.storage.sandwich import Sandwich
 Floats = NDArray[np.float64]
 
 
-class NewtonLane(BlockLearning):
+class NewtonSolver(BlockLearning):
     """Linear models of several penalties, learned block by block from the same rows.
 
     Up to the first full block all rows are kept, and the model is the batch optimum of them all.
@@ -84,7 +84,7 @@ class NewtonLane(BlockLearning):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(1000.0, 1.0, size=(5000, 2))
     >>> y = X @ [1.0, 2.0] + 5.0
-    >>> lane = NewtonLane("squared_error", X[:1000])
+    >>> lane = NewtonSolver("squared_error", X[:1000])
     >>> lane.learn(X, y)
     >>> coef, intercept = lane.weights()
     >>> coef[0].round(3), float(intercept[0].round(1))
@@ -245,7 +245,7 @@ class NewtonLane(BlockLearning):
         """Say how far weights have moved, in standard errors, and since how many rows."""
         return drift(self._earlier, self.clock, sandwich)
 
-    def _finished(self) -> NewtonLane:
+    def _finished(self) -> NewtonSolver:
         """Give a lane that has learned the held rows too: itself, or a copy."""
         if self.left is not None:
             raise ValueError(f"this lane has left the race: {self.left}")
@@ -304,7 +304,7 @@ class NewtonLane(BlockLearning):
         if len(self.standard) > self.widest:  # there are more classes than there were
             self._leave("there are too many features")
 
-    def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonLane:
+    def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonSolver:
         """Give a lane of only these penalties, by their places, each as it stands.
 
         Intervals are at the smallest of those that are left, so keep it where they are wanted.
@@ -319,7 +319,7 @@ class NewtonLane(BlockLearning):
         chosen._known = chosen._known.select(keep)
         return chosen
 
-    def merge(self, others: Sequence[NewtonLane], base: NewtonLane | None = None) -> None:
+    def merge(self, others: Sequence[NewtonSolver], base: NewtonSolver | None = None) -> None:
         """Become what this lane and others learned together, each from rows of its own.
 
         Information adds up, see `Information.added`. Where all went on from the same lane,
@@ -365,7 +365,7 @@ class NewtonLane(BlockLearning):
 _NUMBERS = ("clock", "left", "_learned_again", "_first_block", "_counted")
 
 
-def _with_common_features(lanes: Sequence[NewtonLane]) -> list[NewtonLane]:
+def _with_common_features(lanes: Sequence[NewtonSolver]) -> list[NewtonSolver]:
     """Give copies that have learned nothing but the features that all of them know."""
     known = [set(lane.standard.features.tolist()) for lane in lanes]
     common = np.array(sorted(set.intersection(*known)), dtype=np.int64)
