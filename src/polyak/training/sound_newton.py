@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS, SCALES
-from polyak.learn.newton.held_rows import BLOCK, LONG_BLOCK
+from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
 from polyak.learn.newton.limits import most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.scoring import SEGMENT

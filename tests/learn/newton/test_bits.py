@@ -142,7 +142,8 @@ def test_threads_of_blas_leave_no_trace():
 
 def test_the_lane_gives_threads_back():
     program = (
-        "import numpy as np, threadpoolctl as t; from polyak.learn.newton.solver import NewtonSolver\n"
+        "import numpy as np, threadpoolctl as t\n"
+        "from polyak.learn.newton.solver import NewtonSolver\n"
         "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
         "lane = NewtonSolver('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
         "lane.weights()\n"

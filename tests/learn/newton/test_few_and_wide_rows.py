@@ -73,7 +73,7 @@ def test_separable_rows_leave_every_penalty_its_own_weights(loss, n):
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     lane = NewtonSolver(loss, X)
     scores = np.empty((n, len(lane)))
-    lane._lately[:] = np.arange(len(lane))  # the smallest leads
+    lane._scorer.recent[:] = np.arange(len(lane))  # the smallest leads
     lane.learn(X, y, scores=scores)
     assert len({float(size) for size in np.abs(scores[-1])}) == len(lane)
     sizes = np.square(lane.weights()[0]).sum(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulated import batch_optimum, mean_loss, problem
 
-from polyak.learn.newton.held_rows import BLOCK, LONG_BLOCK
+from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite, gram
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
 from polyak.learn.newton.information import Information, flat, unflat
 from polyak.learn.newton.sandwich import gram_at, slope_spread
 from polyak.learn.newton.softmax import ClassesBlock
@@ -53,14 +53,14 @@ def converged(
     if known.together:
         block = ClassesBlock(Z, targets, weights, threads)
         start, penalty = flat(W[:, [place]]), ridge.tiled(W.shape[2])
-        past = Past(None, np.zeros_like(start), start)
+        past = QuadraticSummary(None, np.zeros_like(start), start)
         after = learn_block(loss, block, past, penalty, 0, len(Z), keep=False, tolerance=TOLERANCE)
         W[:, [place]], P[:, [place]] = (unflat(one, W.shape[2]) for one in (after.W, after.P))
         G = [block.hessian(loss, block.scores(after.W)[..., 0], safe=False)]
     for k in range(0 if known.together or known.exact else W.shape[2]):
         own, start = loss.of_output(k), W[:, [place], k]
         rows = Block(Z, np.ascontiguousarray(targets[:, k]), weights, threads)
-        past = Past(None, np.zeros_like(start), start)
+        past = QuadraticSummary(None, np.zeros_like(start), start)
         after = learn_block(own, rows, past, ridge, 0, len(Z), keep=False, tolerance=TOLERANCE)
         W[:, place, k], P[:, place, k] = after.W[:, 0], after.P[:, 0]
         G[k] = gram_at(own, rows, W[:, place, k])

@@ -1,18 +1,25 @@
-"""From held rows, and what is known of those before them, to what is known of all."""
+"""From a block of held rows, and what is known of those before it, to what is known of all."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import definite, gram, times_transposed
-from polyak.learn.newton.block.fewer_rows import FewerRows
-from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.algebra import FewerRows, definite, gram, times_transposed
+from polyak.learn.newton.block.leave_one_out import scores_left_out
+from polyak.learn.newton.block.penalty import Ridge, Sparsity
+from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.newton.sandwich import gram_at, slope_spread
+from polyak.learn.newton.softmax import learn_classes
+from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 
@@ -22,124 +29,242 @@ INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
 
 
-def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
-    """Give each column's penalty, a column a penalty, by the sizes that columns have."""
-    first = np.full(int(standard.fit_intercept), 0.0 if exact else INTERCEPT)
-    return np.concatenate([first, standard.mean_squares])[:, None] * penalties
+@dataclass(frozen=True, eq=False)
+class BlockSolver:
+    """Newton's steps on a block of rows, for one loss and several penalties.
 
-
-def fit_exactly(
-    held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int, *, due: bool
-) -> Information:
-    """Add the rows to the sums that squared error needs; if due, solve for weights to score by.
-
-    Nothing but scores depends on those weights, so they are not solved for to the last digit.
+    The attributes are those of `polyak.learn.newton.solver.NewtonSolver`.
     """
-    Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
-    weighted = targets if weights is None else targets * weights[:, None]
-    G = before.G[0] + gram(Z, weights, threads)
-    b = before.P[:, 0] + times_transposed(Z, weighted, threads)
-    W = penalty.nearly(G, b, before.W, lead, threads) if due else before.W
-    M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
-    return Information(True, W, b[:, None], [G], M)
 
+    loss: str
+    penalties: Floats
+    intervals: bool
+    softmax: bool
+    sparsity: Sparsity | None
 
-def exact_weights(known: Information, penalty: Ridge) -> Information:
-    """Minimise squared error for every penalty by its own factor, or by coordinate descent."""
-    W = [
-        penalty.exactly(known.G[0], known.P[:, 0], place, known.W[:, place])
-        for place in range(known.W.shape[1])
-    ]
-    return Information(True, np.stack(W, axis=1), known.P, known.G, known.M)
+    @property
+    def exact(self) -> bool:
+        """Whether the loss is a square, so that sums of the rows are all that is needed."""
+        return self.loss == "squared_error"
 
+    @property
+    def is_ridge(self) -> bool:
+        """Whether the penalty has squares alone, and weights of any sign."""
+        return self.sparsity is None or self.sparsity.is_ridge
 
-def newton_steps(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    penalty: Ridge,
-    start: Floats | None,
-    lead: int,
-    rows: int,
-    threads: int,
-    keep: bool,
-    thin: bool,
-) -> list[tuple[Block, Past]]:
-    """Take Newton's steps, one output after the other; ``rows`` are there with those before.
+    @property
+    def smallest(self) -> int:
+        """The place of the smallest penalty, at which intervals are computed."""
+        return int(np.argmin(self.penalties))
 
-    ``start`` are the held rows' scores by the weights before, where they are known already. A
-    matrix may be ``thin``, as long as there is one before.
-    """
-    Z, weights, found = held.rows(len(before)), held.weights(), []
-    for k in range(before.W.shape[2]):
-        own = None if len(Z) == rows else before.G[k]
-        rare = rarity(own, penalty.shrink[:, lead]) if thin and own is not None else None
-        targets = np.ascontiguousarray(held.targets()[:, k])
-        block = Block(Z, targets, weights, threads, rarity=rare)
-        past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        scores = None if start is None else start[..., k]
-        how = (loss.of_output(k), block, past, penalty, lead, rows)
-        found.append((block, learn_block(*how, scores=scores, keep=keep)))
-    return found
+    @property
+    def for_inference(self) -> bool:
+        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
+        return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
 
+    def smooth_loss(self, rows: float, columns: int) -> Loss:
+        """Return the loss, or one whose corners are rounded for this many rows and columns."""
+        return get_loss(self.loss).for_newton(rows, columns)
 
-def weights_of(steps: list[tuple[Block, Past]]) -> Floats:
-    """Give the weights that steps led to."""
-    return np.stack([after.W for _, after in steps], axis=2)
+    def shrink(self, standard: Standard) -> Floats:
+        """Return each column's ridge penalty, by the mean square of the column."""
+        first = np.full(int(standard.fit_intercept), 0.0 if self.exact else INTERCEPT)
+        return np.concatenate([first, standard.mean_squares])[:, None] * self.penalties
 
+    def penalty(self, standard: Standard, weight: float) -> Ridge:
+        """Return the penalty of a sum of losses of rows with this total weight."""
+        shrink = self.shrink(standard)
+        if self.sparsity is None:
+            return Ridge(shrink)
+        least = 0.0 if self.exact else INTERCEPT
+        return self.sparsity.penalty(shrink, self.penalties, weight, standard, least)
 
-def fit_curved(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    penalty: Ridge,
-    steps: list[tuple[Block, Past]],
-) -> Information:
-    """Add what the steps found to what is known of the rows before."""
-    W, G = weights_of(steps), []
-    smallest = int(np.argmin(penalty.shrink[-1]))
-    for k, (block, after) in enumerate(steps):
-        if before.M:  # the matrix is to be that of the weights that intervals are about
-            G.append(before.G[k] + gram_at(loss.of_output(k), block, W[:, smallest, k]))
+    def fit(
+        self,
+        held: HeldRows,
+        before: Information,
+        penalty: Ridge,
+        lead: int,
+        rows: int,
+        threads: int,
+        *,
+        start: Floats | None,
+        due: bool,
+        provisional: bool,
+    ) -> Information:
+        """Return what is known of all rows; after a provisional fit nothing but weights is new.
+
+        ``rows`` is the number of rows with those before the block. ``start`` are the held rows'
+        scores by the weights before the block, if there were any. Weights of squared error are
+        solved for only if it is ``due``.
+        """
+        loss = self.smooth_loss(rows, len(before))
+        if self.exact:
+            due = due or self.intervals
+            known = self._add_squares(loss, held, before, penalty, lead, threads, due=due)
+            return before.with_weights(known.W) if provisional else known
+        if self.softmax:
+            how = (penalty.shrink, self.penalties, lead, rows, threads)
+            return learn_classes(held, before, *how, provisional=provisional)
+        if provisional and self.is_ridge and rows == held.count < len(before):
+            W = self._weights_of_few(loss, held, before.W, penalty.shrink, lead)
+            return before.with_weights(W)
+        if self.sparsity is not None and self.sparsity.positive:
+            before, start = before.moved_to(_not_negative(before.W, held.first)), None
+        # With intervals the Hessian is that of the weights they are about, not of the steps.
+        keep = not (provisional or self.intervals)
+        steps = self._steps(loss, held, before, penalty, start, lead, rows, threads, keep=keep)
+        W = np.stack([after.W for _, after in steps], axis=2)
+        if provisional:
+            return before.moved_to(W)
+        if self.intervals:
+            G = [
+                before.G[k] + gram_at(loss.of_output(k), block, W[:, self.smallest, k])
+                for k, (block, _) in enumerate(steps)
+            ]
         else:
-            assert after.G is not None
-            G.append(after.G)
-    P = np.stack([after.P for _, after in steps], axis=2)
-    return Information(False, W, P, G, _with_spread(loss, held, before, W, G, penalty.shrink))
+            G = [after.G for _, after in steps if after.G is not None]
+        P = np.stack([after.P for _, after in steps], axis=2)
+        return Information(False, W, P, G, self._spreads(loss, held, before, W, G, penalty))
+
+    def _add_squares(
+        self,
+        loss: Loss,
+        held: HeldRows,
+        before: Information,
+        penalty: Ridge,
+        lead: int,
+        threads: int,
+        *,
+        due: bool,
+    ) -> Information:
+        """Add the rows to the sums that squared error needs; if due, solve for weights.
+
+        Nothing but scores depends on those weights, so they are not solved for to the last digit.
+        """
+        Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
+        weighted = targets if weights is None else targets * weights[:, None]
+        G = before.G[0] + gram(Z, weights, threads)
+        b = before.P[:, 0] + times_transposed(Z, weighted, threads)
+        W = penalty.nearly(G, b, before.W, lead, threads) if due else before.W
+        M = self._spreads(loss, held, before, W, [G], penalty)
+        return Information(True, W, b[:, None], [G], M)
+
+    def _steps(
+        self,
+        loss: Loss,
+        held: HeldRows,
+        before: Information,
+        penalty: Ridge,
+        start: Floats | None,
+        lead: int,
+        rows: int,
+        threads: int,
+        *,
+        keep: bool,
+    ) -> list[tuple[Block, QuadraticSummary]]:
+        """Take Newton's steps, one output after the other.
+
+        A Hessian may be thinned as long as there is one of rows before.
+        """
+        Z, weights, found = held.rows(len(before)), held.weights(), []
+        for k in range(before.W.shape[2]):
+            own = None if len(Z) == rows else before.G[k]
+            rare = None
+            if own is not None and self.is_ridge:
+                rare = rarity(own, penalty.shrink[:, lead])
+            targets = np.ascontiguousarray(held.targets()[:, k])
+            block = Block(Z, targets, weights, threads, rarity=rare)
+            past = QuadraticSummary(own, before.P[:, :, k], before.W[:, :, k])
+            scores = None if start is None else start[..., k]
+            how = (loss.of_output(k), block, past, penalty, lead, rows)
+            found.append((block, learn_block(*how, scores=scores, keep=keep)))
+        return found
+
+    def _weights_of_few(
+        self, loss: Loss, held: HeldRows, W: Floats, shrink: Floats, lead: int
+    ) -> Floats:
+        """Return the optimum of the held rows alone, which are fewer than their columns."""
+        few = FewerRows(held.rows(len(W)), shrink[:, 0] / self.penalties[0])
+        penalty = Ridge(np.repeat(self.penalties[None], len(few.rows), axis=0))
+        found = np.empty_like(W)
+        for k in range(W.shape[2]):
+            block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
+            start = few.inward(W[:, :, k])
+            past = QuadraticSummary(None, np.zeros_like(start), start)
+            how = (loss.of_output(k), block, past, penalty, lead, len(few.rows))
+            found[:, :, k] = few.outward(learn_block(*how, keep=False).W)
+        return found
+
+    def _spreads(
+        self,
+        loss: Loss,
+        held: HeldRows,
+        before: Information,
+        W: Floats,
+        G: list[Floats],
+        penalty: Ridge,
+    ) -> list[Floats]:
+        """Return the sums of squared slopes that intervals need, the held rows' added."""
+        Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
+        found = []
+        for k, so_far in enumerate(before.M):
+            whole = definite(G[k % len(G)], penalty.shrink[:, self.smallest])
+            w = W[:, self.smallest, k]
+            found.append(
+                so_far + slope_spread(loss.of_output(k), Z, targets[:, k], weights, w, whole)
+            )
+        return found
+
+    def exact_weights(self, known: Information, penalty: Ridge) -> Information:
+        """Minimise squared error for every penalty by its own factor, or by coordinate descent."""
+        W = [
+            penalty.exactly(known.G[0], known.P[:, 0], place, known.W[:, place])
+            for place in range(known.W.shape[1])
+        ]
+        return replace(known, W=np.stack(W, axis=1))
+
+    def leaving_out(
+        self,
+        known: Information,
+        penalty: Ridge,
+        Z: Floats,
+        targets: Floats,
+        weights: Floats | None,
+    ) -> Callable[[int], Floats]:
+        """Return a function of a penalty's place: the scores of rows by weights found without them.
+
+        ``known`` is the optimum of all rows. Where weights are sparse, the set of those that are
+        not zero is taken as fixed.
+        """
+        shrink, matrix, loss = penalty.shrink, None, self.smooth_loss(len(Z), Z.shape[1])
+        if self.softmax:
+            return partial(classes_left_out, Z, targets, weights, known.W, shrink)
+        W = [known.W[:, :, k] for k in range(known.W.shape[2])]
+        if self.sparsity is not None:
+            shrink = np.maximum(shrink, INTERCEPT)
+        elif len(Z) < Z.shape[1]:  # less work, and the same
+            few = FewerRows(Z, np.maximum(shrink[:, 0] / self.penalties[0], INTERCEPT))
+            W = [few.inward(own) for own in W]
+            Z, shrink = few.rows, np.repeat(self.penalties[None], len(Z), axis=0)
+        if self.sparsity is None and self.exact:
+            matrix = gram(Z, weights)
+
+        def scores(place: int) -> Floats:
+            found = np.empty((len(Z), len(W)))
+            for k, own in enumerate(W):
+                rows, w, own_shrink = Z, own[:, [place]], shrink[:, [place]]
+                if self.sparsity is not None:
+                    there = np.flatnonzero(w)
+                    rows = Z.take(there, axis=1)  # in C order, which Z[:, there] is not
+                    w, own_shrink = w[there], own_shrink[there]
+                given = (rows, targets[:, k], weights, w, own_shrink, matrix)
+                found[:, k] = scores_left_out(loss.of_output(k), *given)[:, 0]
+            return found
+
+        return scores
 
 
-def weights_of_few(
-    loss: Loss, held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, lead: int
-) -> Floats:
-    """Find the optimum of the held rows alone, which are fewer than their columns."""
-    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
-    penalty = Ridge(np.repeat(penalties[None], len(few.rows), axis=0))
-    found = np.empty_like(W)
-    for k in range(W.shape[2]):
-        block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
-        start = few.inward(W[:, :, k])
-        past = Past(None, np.zeros_like(start), start)
-        after = learn_block(
-            loss.of_output(k), block, past, penalty, lead, len(few.rows), keep=False
-        )
-        found[:, :, k] = few.outward(after.W)
-    return found
-
-
-def _with_spread(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    W: Floats,
-    G: list[Floats],
-    shrink: Floats,
-) -> list[Floats]:
-    """Add what the slopes of the held rows spread, for intervals, to what was spread before."""
-    place, Z = int(np.argmin(shrink[-1])), held.rows(len(before))
-    weights, targets = held.weights(), held.targets()
-    found = []
-    for k, so_far in enumerate(before.M):
-        whole = definite(G[k % len(G)], shrink[:, place])
-        more = slope_spread(loss.of_output(k), Z, targets[:, k], weights, W[:, place, k], whole)
-        found.append(so_far + more)
-    return found
+def _not_negative(W: Floats, first: int) -> Floats:
+    """Return the weights with those from column ``first`` on raised to zero."""
+    return np.concatenate([W[:first], np.maximum(W[first:], 0.0)])

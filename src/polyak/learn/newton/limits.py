@@ -19,7 +19,9 @@ Three textbook tables of 64 to 10,000 rows have statsmodels' weights to 4e-6 of 
 which rows do not vary have no weight, and classes that can be separated have finite weights.
 """
 WIDEST = 1024
-"""How many features there may be, if there is one matrix: its products cost a row their square."""
+"""The most features there may be with one matrix: its products cost a row their square."""
+TOO_MANY = "there are too many features"
+"""Why the solver leaves the race, as a rule."""
 
 
 def most_features(

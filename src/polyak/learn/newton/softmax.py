@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import (
+    FewerRows,
     definite_inverse,
     forms,
     gram,
@@ -26,10 +27,9 @@ from polyak.learn.newton.block.algebra import (
     times,
     times_transposed,
 )
-from polyak.learn.newton.block.fewer_rows import FewerRows
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat, unflat
@@ -160,7 +160,7 @@ def learn_classes(
             return before.with_weights(W)
         scores = block.scores(flat(W[:, [lead]]))[..., 0]
         return replace(before, W=W, P=P, G=[block.hessian("log_loss", scores, safe=False)])
-    past = Past(own, flat(before.P), flat(before.W))
+    past = QuadraticSummary(own, flat(before.P), flat(before.W))
     after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
     W = unflat(after.W, classes)
     if provisional:

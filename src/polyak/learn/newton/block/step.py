@@ -49,7 +49,7 @@ LOST = 10.0
 
 
 @dataclass
-class Past:
+class QuadraticSummary:
     """What is left of the rows before: their matrix, their gradient at W, and W, a column each.
 
     Without a matrix there were none.
@@ -143,7 +143,7 @@ class Block:
 def learn_block(
     loss: str | Loss,
     block: Block,
-    past: Past,
+    past: QuadraticSummary,
     penalty: Ridge,
     lead: int,
     rows: int,
@@ -151,7 +151,7 @@ def learn_block(
     scores: Floats | None = None,
     keep: bool = True,
     tolerance: float = ENOUGH,
-) -> Past:
+) -> QuadraticSummary:
     """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
 
     ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
@@ -191,7 +191,7 @@ def learn_block(
     _bring_back_the_lost(loss, block, values, lead, (W, P))
     if far and keep:
         matrix = past.and_of(block.hessian(loss, S[..., lead], safe=False))
-    return Past(matrix, P, W)
+    return QuadraticSummary(matrix, P, W)
 
 
 def _bring_back_the_lost(
