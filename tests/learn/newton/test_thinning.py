@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from simulated import assert_same, labels
 
-from polyak.learn.newton.block import step, thinning
-from polyak.learn.newton.block.step import Block
+from polyak.learn.newton.block import curvature, thinning
+from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 
@@ -54,7 +54,7 @@ def test_a_thin_matrix_is_that_of_all_rows_on_average(weighted):
 def test_few_rows_are_taken_and_all_that_are_rare(monkeypatch):
     Z, G = block_and_past()
     taken = []
-    monkeypatch.setattr(step, "gram", lambda some, h, threads: taken.append((some, h)))
+    monkeypatch.setattr(curvature, "gram", lambda some, h, threads: taken.append((some, h)))
     Block(Z, labels(Z[:, 0]), None, rarity=thinning.rarity(G, np.ones(len(G)))).hessian(
         get_loss("log_loss"), np.zeros(len(Z)), safe=False
     )

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite, gram
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
-from polyak.learn.newton.information import Information, flat, unflat
-from polyak.learn.newton.sandwich import gram_at, slope_spread
-from polyak.learn.newton.softmax import ClassesBlock
+from polyak.learn.newton.block.step import learn_block
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.sandwich import slope_spread
+from polyak.learn.newton.softmax import blocks_of
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -49,32 +49,28 @@ def converged(
 
     ``shrink`` has that penalty for each column. The weights of squared error are there already.
     """
-    W, P, G, ridge = known.W.copy(), known.P.copy(), list(known.G), Ridge(shrink[:, None])
-    if known.together:
-        block = ClassesBlock(Z, targets, weights, threads)
-        start, penalty = flat(W[:, [place]]), ridge.tiled(W.shape[2])
-        past = QuadraticSummary(None, np.zeros_like(start), start)
-        after = learn_block(loss, block, past, penalty, 0, len(Z), keep=False, tolerance=TOLERANCE)
-        W[:, [place]], P[:, [place]] = (unflat(one, W.shape[2]) for one in (after.W, after.P))
-        G = [block.hessian(loss, block.scores(after.W)[..., 0], safe=False)]
-    for k in range(0 if known.together or known.exact else W.shape[2]):
-        own, start = loss.of_output(k), W[:, [place], k]
-        rows = Block(Z, np.ascontiguousarray(targets[:, k]), weights, threads)
-        past = QuadraticSummary(None, np.zeros_like(start), start)
-        after = learn_block(own, rows, past, ridge, 0, len(Z), keep=False, tolerance=TOLERANCE)
-        W[:, place, k], P[:, place, k] = after.W[:, 0], after.P[:, 0]
-        G[k] = gram_at(own, rows, W[:, place, k])
-    M = [
-        slope_spread(
-            loss.of_output(k),
-            Z,
-            targets[:, k],
-            weights,
-            W[:, place, k],
-            definite(G[k % len(G)], shrink),
-        )
-        for k in range(len(known.M))
-    ]
+    W, P, G = known.W.copy(), known.P.copy(), known.G
+    if not known.exact:
+        only, ridge = known.select([place]), Ridge(shrink[:, None]).tiled(known.outputs_each)
+        blocks = blocks_of(Z, targets, weights, threads, together=known.together)
+        found = []
+        for k, (past, block) in enumerate(
+            zip(only.summaries(with_rows=False), blocks, strict=True)
+        ):
+            start = replace(past, P=np.zeros_like(past.P))
+            given = (loss.of_output(k), block, start, ridge, 0, len(Z))
+            found.append(learn_block(*given, keep=False, tolerance=TOLERANCE))
+        W[:, [place]] = only.stacked([after.W for after in found])
+        P[:, [place]] = only.stacked([after.P for after in found])
+        G = [
+            block.hessian_at(loss.of_output(k), after.W[:, 0])
+            for k, (block, after) in enumerate(zip(blocks, found, strict=True))
+        ]
+    M = []
+    for k in range(len(known.M)):
+        whole = definite(G[k % len(G)], shrink)
+        w = W[:, place, k]
+        M.append(slope_spread(loss.of_output(k), Z, targets[:, k], weights, w, whole))
     return replace(known, W=W, P=P, G=G, M=M)
 
 

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import FewerRows, definite, gram, times_transposed
+from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.leave_one_out import scores_left_out
 from polyak.learn.newton.block.penalty import Ridge, Sparsity
-from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
+from polyak.learn.newton.block.step import QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import UNPENALISED
-from polyak.learn.newton.sandwich import gram_at, slope_spread
-from polyak.learn.newton.softmax import learn_classes
+from polyak.learn.newton.sandwich import slope_spread
+from polyak.learn.newton.softmax import blocks_of, fit_first_classes, weights_of_first_classes
 from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
@@ -103,10 +104,13 @@ class BlockSolver:
             due = due or self.intervals
             known = self._add_squares(loss, held, before, penalty, lead, threads, due=due)
             return before.with_weights(known.W) if provisional else known
-        if self.softmax:
-            how = (penalty.shrink, self.penalties, lead, rows, threads)
-            return learn_classes(held, before, *how, provisional=provisional)
-        if provisional and self.is_ridge and rows == held.count < len(before):
+        first = rows == held.count
+        if self.softmax and first:
+            if not provisional:
+                return fit_first_classes(held, before, penalty.shrink, lead, threads)
+            own = (before.W, penalty.shrink, self.penalties, threads)
+            return before.with_weights(weights_of_first_classes(held, *own))
+        if provisional and self.is_ridge and first and rows < len(before):
             W = self._weights_of_few(loss, held, before.W, penalty.shrink, lead)
             return before.with_weights(W)
         if self.sparsity is not None and self.sparsity.positive:
@@ -114,18 +118,19 @@ class BlockSolver:
         # With intervals the Hessian is that of the weights they are about, not of the steps.
         keep = not (provisional or self.intervals)
         steps = self._steps(loss, held, before, penalty, start, lead, rows, threads, keep=keep)
-        W = np.stack([after.W for _, after in steps], axis=2)
+        W = before.stacked([after.W for _, after in steps])
         if provisional:
             return before.moved_to(W)
         if self.intervals:
             G = [
-                before.G[k] + gram_at(loss.of_output(k), block, W[:, self.smallest, k])
+                before.G[k] + block.hessian_at(loss.of_output(k), W[:, self.smallest, k])
                 for k, (block, _) in enumerate(steps)
             ]
         else:
             G = [after.G for _, after in steps if after.G is not None]
-        P = np.stack([after.P for _, after in steps], axis=2)
-        return Information(False, W, P, G, self._spreads(loss, held, before, W, G, penalty))
+        P = before.stacked([after.P for _, after in steps])
+        M = self._spreads(loss, held, before, W, G, penalty)
+        return replace(before, W=W, P=P, G=G, M=M)
 
     def _add_squares(
         self,
@@ -163,19 +168,16 @@ class BlockSolver:
         *,
         keep: bool,
     ) -> list[tuple[Block, QuadraticSummary]]:
-        """Take Newton's steps, one output after the other.
+        """Take Newton's steps, one Hessian after the other.
 
         A Hessian may be thinned as long as there is one of rows before.
         """
-        Z, weights, found = held.rows(len(before)), held.weights(), []
-        for k in range(before.W.shape[2]):
-            own = None if len(Z) == rows else before.G[k]
-            rare = None
-            if own is not None and self.is_ridge:
-                rare = rarity(own, penalty.shrink[:, lead])
-            targets = np.ascontiguousarray(held.targets()[:, k])
-            block = Block(Z, targets, weights, threads, rarity=rare)
-            past = QuadraticSummary(own, before.P[:, :, k], before.W[:, :, k])
+        Z, penalty, found = held.rows(len(before)), penalty.tiled(before.outputs_each), []
+        blocks = blocks_of(Z, held.targets(), held.weights(), threads, together=self.softmax)
+        summaries = before.summaries(with_rows=len(Z) < rows)
+        for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
+            if past.G is not None and self.is_ridge:
+                block = replace(block, rarity=rarity(past.G, penalty.shrink[:, lead]))
             scores = None if start is None else start[..., k]
             how = (loss.of_output(k), block, past, penalty, lead, rows)
             found.append((block, learn_block(*how, scores=scores, keep=keep)))
@@ -187,9 +189,9 @@ class BlockSolver:
         """Return the optimum of the held rows alone, which are fewer than their columns."""
         few = FewerRows(held.rows(len(W)), shrink[:, 0] / self.penalties[0])
         penalty = Ridge(np.repeat(self.penalties[None], len(few.rows), axis=0))
+        blocks = blocks_of(few.rows, held.targets(), held.weights(), 1, together=False)
         found = np.empty_like(W)
-        for k in range(W.shape[2]):
-            block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
+        for k, block in enumerate(blocks):
             start = few.inward(W[:, :, k])
             past = QuadraticSummary(None, np.zeros_like(start), start)
             how = (loss.of_output(k), block, past, penalty, lead, len(few.rows))

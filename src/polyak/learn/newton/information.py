@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.step import QuadraticSummary
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]
@@ -87,6 +88,21 @@ class Information:
     def outputs_each(self) -> int:
         """How many outputs a matrix has the weights of."""
         return self.W.shape[2] if self.together else 1
+
+    def summaries(self, *, with_rows: bool = True) -> list[QuadraticSummary]:
+        """Return a summary for each Hessian; unless ``with_rows``, of weights alone."""
+        if self.together:
+            return [QuadraticSummary(self.G[0] if with_rows else None, flat(self.P), flat(self.W))]
+        return [
+            QuadraticSummary(G if with_rows else None, self.P[:, :, k], self.W[:, :, k])
+            for k, G in enumerate(self.G)
+        ]
+
+    def stacked(self, each: Sequence[Floats]) -> Floats:
+        """Return weights, or gradients, of the shape of W from those of each summary."""
+        if self.together:
+            return unflat(each[0], self.W.shape[2])
+        return np.stack(each, axis=2)
 
     def summed_hessian(self) -> Floats:
         """Add up the matrices of all outputs, as if their weights were the same."""

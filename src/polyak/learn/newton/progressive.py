@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.newton.block.curvature import value_and_slope
 from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
@@ -49,9 +48,8 @@ def progressive_sums(
         found = _core.logistic_sums(flat, own, weights, limits, threads)
         sums[1:4], sums[RATED:] = found[:3], found[3:]
         return sums
-    own = targets[:, None, :]
-    values, slopes = value_and_slope(loss, scores, own)
-    kind = get_loss(loss)
+    own, kind = targets[:, None, :], get_loss(loss)
+    values, slopes = kind.value_and_slope(scores, own)
     if loss == "squared_error":
         error = np.abs(slopes)
     elif kind.classifies:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import gram, solve_by
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
-from polyak.learn.newton.block.step import Block
+from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss
 from polyak.storage.sandwich import Sandwich
@@ -34,14 +33,8 @@ NOISE = 1e-6
 """A standard error of less than this share of the score is none."""
 
 
-def gram_at(loss: str | Loss, block: Block, w: Floats) -> Floats:
-    """Give the Hessian of a block where w is; the step's own is of where it began."""
-    bend = curvature(loss, block.Z @ w.astype(block.Z.dtype), block.targets)
-    return gram(block.Z, block.weighted(bend), block.threads)
-
-
 def slope_spread(
-    loss: str | Loss,
+    loss: Loss,
     Z: Floats,
     targets: Floats,
     weights: Floats | None,
@@ -54,10 +47,10 @@ def slope_spread(
     `polyak.learn.newton.block.algebra.definite` gives it.
     """
     scores = Z @ w
-    slopes, bend = value_and_slope(loss, scores, targets)[1], curvature(loss, scores, targets)
+    slopes, h = loss.value_and_slope(scores, targets)[1], curvature(loss, scores, targets)
     if weights is not None:
-        slopes, bend = slopes * weights, bend * weights
-    leverage = bend * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
+        slopes, h = slopes * weights, h * weights
+    leverage = h * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
     return gram(Z, np.square(slopes / np.maximum(1.0 - leverage, ALONE)))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,11 @@ from polyak.learn.newton.block.algebra import (
     times,
     times_transposed,
 )
+from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
-from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, QuadraticSummary, learn_block
-from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
-from polyak.learn.newton.information import Information, flat, unflat
-from polyak.losses import Loss
+from polyak.learn.newton.information import Information, flat
+from polyak.losses import Loss, get_loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
@@ -89,7 +88,7 @@ class ClassesBlock(Block):
         found = times(self.Z, side_by_side, self.threads)
         return found.reshape(-1, self.classes, penalties)
 
-    def losses(self, loss: str | Loss, scores: Floats) -> tuple[Floats, Floats]:
+    def losses(self, loss: Loss, scores: Floats) -> tuple[Floats, Floats]:
         """Give each penalty's loss of the block, and the slopes of all rows."""
         highest = scores.max(axis=1, keepdims=True)
         chance = np.exp(scores - highest)
@@ -107,7 +106,7 @@ class ClassesBlock(Block):
         each = found.reshape(-1, classes, penalties).transpose(1, 0, 2).reshape(classes, -1)
         return np.asarray(basis(classes).T @ each, dtype=np.float64).reshape(-1, penalties)
 
-    def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
+    def hessian(self, loss: Loss, scores: Floats, *, safe: bool) -> Floats:
         """Give the block's matrix where rows have these scores.
 
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
@@ -131,61 +130,50 @@ class ClassesBlock(Block):
         blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
         return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
 
+    def hessian_at(self, loss: Loss, w: Floats) -> Floats:
+        """Return the Hessian of all rows at one penalty's weights."""
+        return replace(self, rarity=None).hessian(loss, self.scores(w[:, None])[..., 0], safe=False)
 
-def learn_classes(
-    held: HeldRows,
-    before: Information,
-    shrink: Floats,
-    penalties: Floats,
-    lead: int,
-    rows: int,
-    threads: int,
-    *,
-    provisional: bool,
+
+def blocks_of(
+    Z: NDArray[Any], targets: Floats, weights: Floats | None, threads: int, *, together: bool
+) -> list[Block]:
+    """Return a block for each output, or one of all classes that are learned together."""
+    if together:
+        return [ClassesBlock(Z, targets, weights, threads)]
+    return [Block(Z, np.ascontiguousarray(own), weights, threads) for own in targets.T]
+
+
+def fit_first_classes(
+    held: HeldRows, before: Information, shrink: Floats, lead: int, threads: int
 ) -> Information:
-    """Take Newton's steps for all classes at once; ``rows`` are there with those before.
-
-    Where that is provisional nothing but the weights is new.
-    """
-    if provisional and held.count == rows and held.count < len(before):
-        return _learn_few(held, before, shrink, penalties, threads)
-    Z, classes = held.rows(len(before)), before.W.shape[2]
-    own = None if len(Z) == rows else before.G[0]
-    penalty = Ridge(np.tile(shrink, (classes, 1)))
-    rare = None if own is None else rarity(own, penalty.shrink[:, lead])
-    block = ClassesBlock(Z, held.targets(), held.weights(), threads, rare)
-    if own is None:
-        W, P = _optimum(block, before.W, shrink)
-        if provisional:
-            return before.with_weights(W)
-        scores = block.scores(flat(W[:, [lead]]))[..., 0]
-        return replace(before, W=W, P=P, G=[block.hessian("log_loss", scores, safe=False)])
-    past = QuadraticSummary(own, flat(before.P), flat(before.W))
-    after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
-    W = unflat(after.W, classes)
-    if provisional:
-        return before.moved_to(W)
-    assert after.G is not None
-    return replace(before, W=W, P=unflat(after.P, classes), G=[after.G])
+    """Return the optimum of the held rows, none of which came before, with its Hessian."""
+    block = ClassesBlock(held.rows(len(before)), held.targets(), held.weights(), threads)
+    W, P = _optimum(block, before.W, shrink)
+    scores = block.scores(flat(W[:, [lead]]))[..., 0]
+    G = block.hessian(get_loss("log_loss"), scores, safe=False)
+    return replace(before, W=W, P=P, G=[G])
 
 
-def _learn_few(
-    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, threads: int
-) -> Information:
-    """Find the optimum of the held rows alone, which are fewer than their columns."""
-    W = before.W
-    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
+def weights_of_first_classes(
+    held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, threads: int
+) -> Floats:
+    """Return the weights of the same optimum; if columns are more than rows, in fewer of them."""
+    Z, targets, weights = held.rows(len(W)), held.targets(), held.weights()
+    if len(Z) >= len(W):
+        return _optimum(ClassesBlock(Z, targets, weights, threads), W, shrink)[0]
+    few = FewerRows(Z, shrink[:, 0] / penalties[0])
     start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
-    block = ClassesBlock(few.rows, held.targets(), held.weights(), threads)
+    block = ClassesBlock(few.rows, targets, weights, threads)
     V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
-    found = few.outward(np.ascontiguousarray(V).reshape(len(start), -1))
-    return before.with_weights(found.reshape(W.shape))
+    return few.outward(np.ascontiguousarray(V).reshape(len(start), -1)).reshape(W.shape)
 
 
 def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Floats]:
-    """Find the optimum of rows that none came before, from V on, and the gradient of their losses.
+    """Return the optimum of rows, none of which came before, and the gradient of their losses.
 
-    Each penalty goes by its own curvature; see ``core/learn/newton/softmax_fit.hpp``.
+    The core goes from V on, each penalty by its own curvature: see
+    ``core/learn/newton/softmax_fit.hpp``.
     """
     found, gradient = _core.fit_classes(
         np.ascontiguousarray(block.Z, dtype=np.float64),
@@ -208,10 +196,10 @@ def scores_left_out(
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
     ``Q (1 - h Q)^-1 g``.
     """
-    block = ClassesBlock(Z, targets, weights)
+    block, loss = ClassesBlock(Z, targets, weights), get_loss("log_loss")
     scores = block.scores(flat(V[:, [place]]))
-    _, slopes = block.losses("log_loss", scores)
-    matrix = block.hessian("log_loss", scores[..., 0], safe=False)
+    _, slopes = block.losses(loss, scores)
+    matrix = block.hessian(loss, scores[..., 0], safe=False)
     inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
     if inverse is None:
         return np.full((len(Z), block.classes), np.nan)

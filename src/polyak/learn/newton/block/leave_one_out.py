@@ -75,14 +75,14 @@ def scores_left_out(
     for place, own in enumerate(shrink.T):
         scores = np.asarray(Z @ W[:, place], dtype=np.float64)
         _, slope = value_and_slope(loss, scores, targets)
-        bend = curvature(loss, scores, targets)
+        h = curvature(loss, scores, targets)
         if weights is not None:
-            slope, bend = slope * weights, bend * weights
-        inverse = definite_inverse(gram(Z, bend) if matrix is None else matrix, own)
+            slope, h = slope * weights, h * weights
+        inverse = definite_inverse(gram(Z, h) if matrix is None else matrix, own)
         if inverse is None:
             found[:, place] = np.nan
             continue
         leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64)
-        left = 1.0 - np.minimum(bend * leverage, MOST_LEVERAGE)
+        left = 1.0 - np.minimum(h * leverage, MOST_LEVERAGE)
         found[:, place] = scores + slope * leverage / left
     return found

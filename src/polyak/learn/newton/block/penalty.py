@@ -61,7 +61,7 @@ class Ridge:
         return solve(G, self.shrink[:, place], right)
 
     def tiled(self, times: int) -> Ridge:
-        """Give the same for several outputs, one below the other."""
+        """Return the same penalty for several outputs, one below the other."""
         return Ridge(np.tile(self.shrink, (times, 1)))
 
 

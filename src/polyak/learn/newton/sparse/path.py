@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.curvature import value_and_slope
 from polyak.losses import Loss
 from polyak.rows.sparse import Rows, SparseRows
 
@@ -49,7 +48,7 @@ def penalties_to_try(
     for k, goal in enumerate(goals.T):
         one = loss.of_output(k)
         constant = _best_constant(one, goal, own) if fit_intercept else 0.0
-        slopes[:, k] = own * value_and_slope(one, np.full(len(goal), constant), goal)[1]
+        slopes[:, k] = own * one.value_and_slope(np.full(len(goal), constant), goal)[1]
     steep = np.abs(_transposed_product(rows, slopes)).max(axis=1) / len(goals)
     steep = steep[steep > 0] / max(l1_ratio, 0.01)
     if not len(steep):
