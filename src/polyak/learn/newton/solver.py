@@ -6,7 +6,7 @@ before it summed up by a quadratic: see `polyak.learn.newton.block.step`. For sq
 exact.
 
 Rows are held until their block is full (`HeldRows`) and scored meanwhile (`Scorer`); `Cadence` says
-when weights are refitted, and `BlockSolver` refits them.
+when weights are refitted, `BlockSolver` refits them, and `Learned` is what remains of the rows.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
+from polyak.learn.newton.block.penalty import Sparsity, check_penalties
 from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
-from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimum
+from polyak.learn.newton.converging import MOST_VALUES
 from polyak.learn.newton.fitting import BlockSolver
-from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places, without_others
-from polyak.learn.newton.held_rows import HeldRows, usual_weights
+from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
+from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import PENALTIES, TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.progressive import progressive_sums
-from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
+from polyak.learn.newton.sandwich import drift, remembered
 from polyak.learn.newton.scoring import Scorer
-from polyak.learn.newton.softmax import of_classes
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -42,10 +42,6 @@ from polyak.rows.taken import SomeRows, bits_of, taken
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
-
-FAR = 100.0
-"""Standard deviations, and spreads, between a column's centre and its mean at which the centre is
-moved: beyond, cancellation would cost more than two digits."""
 
 
 class _Part(NamedTuple):
@@ -134,20 +130,19 @@ class NewtonSolver:
         if not get_loss(loss).has_curvature:
             raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
         check_penalties(penalties, sparsity)
-        self._blocks = BlockSolver(
+        blocks = BlockSolver(
             loss, np.array(penalties, dtype=np.float64), intervals, softmax, sparsity
         )
-        self.loss, self.exact, self.sparsity = loss, self._blocks.exact, sparsity
+        self.loss, self.exact, self.sparsity = loss, blocks.exact, sparsity
         self.outputs, self.one_vs_rest = outputs, one_vs_rest
         self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
         self.together = together or softmax
         self.clock: int = 0
         self.threads: int = 1
         self.left: str | None = None
-        self._weight = 0.0  # of all rows that were learned and forgotten
         self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
-        ridge = self._blocks.is_ridge
+        ridge = blocks.is_ridge
         first_block = BLOCK if self.exact or ridge else LONG_BLOCK
         self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
         self._scorer = Scorer(
@@ -159,46 +154,45 @@ class NewtonSolver:
             together=self.together,
         )
         most = most_features(loss, outputs, intervals=intervals, together=softmax)
-        may_close = ridge and not self._blocks.for_inference
+        may_close = ridge and not blocks.for_inference
         self._limit = FeatureLimit(min(widest, most), may_close)
-        self.standard: Standard
         self._held: HeldRows
-        self._known: Information
-        self._forget_everything()
+        self._learned: Learned
+        self._forget_everything(blocks)
         if not self._limit.choose(self.standard, first_rows):
             self._leave(TOO_MANY)
             return
         self.standard.calibrate(first_rows)
-        self._known = self._known.padded(self._columns)
-        if len(first_rows) and not self._columns:
+        self._learned.known = self._learned.padded()
+        if len(first_rows) and not self._learned.columns:
             self._leave("the first rows have no feature, and there is no intercept")
             return
         self._make_room()
 
-    def _forget_everything(self) -> None:
+    def _forget_everything(self, blocks: BlockSolver) -> None:
         self._scorer.begin_block()
-        self.standard = Standard(fit_intercept=self.fit_intercept)
         dense = self.loss == "log_loss" and not (self.softmax or self.sparsity)
         self._held = HeldRows(
             self.outputs,
             fit_intercept=self.fit_intercept,
             exact=self.exact,
-            may_be_coarse=dense and not self.for_inference,
+            may_be_coarse=dense and not blocks.for_inference,
             block=self._cadence.first_block,
         )
-        self._known = Information.none(
+        known = Information.none(
             int(self.fit_intercept),
-            len(self.penalties),
+            len(blocks.penalties),
             self.outputs - int(self.softmax),
             exact=self.exact,
             intervals=self.intervals,
             together=self.softmax,
         )
+        self._learned = Learned(blocks, Standard(fit_intercept=self.fit_intercept), known)
 
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""
         if self.fit_intercept and self.left is None:
-            self._known.W[0] = constants
+            self._learned.known.W[0] = constants
 
     def fit_once(self) -> None:
         """Fit weights to full blocks and in the end only: no row is to be scored meanwhile."""
@@ -210,17 +204,17 @@ class NewtonSolver:
     @property
     def penalties(self) -> Floats:
         """The ridge penalties, in pseudo-observations."""
-        return self._blocks.penalties
+        return self._learned.blocks.penalties
 
     @property
     def smallest(self) -> int:
         """The place of the smallest penalty, at which intervals are computed."""
-        return self._blocks.smallest
+        return self._learned.blocks.smallest
 
     @property
     def for_inference(self) -> bool:
         """Whether the weights themselves are asked for: with intervals, or without a penalty."""
-        return self._blocks.for_inference
+        return self._learned.blocks.for_inference
 
     @property
     def lead(self) -> int:
@@ -238,20 +232,21 @@ class NewtonSolver:
         return self._limit.closed
 
     @property
+    def standard(self) -> Standard:
+        """The columns with their units."""
+        return self._learned.standard
+
+    @property
     def n_features(self) -> int:
         """One more than the largest feature seen."""
-        return int(self.standard.features.max(initial=-1)) + 1
+        return self.standard.n_features
 
     @property
     def nbytes(self) -> int:
         """The memory that the matrices and the held rows take."""
-        known = self._known
+        known = self._learned.known
         arrays = (known.W, known.P, *known.G, *known.M)
         return sum(array.nbytes for array in arrays) + self._held.nbytes
-
-    @property
-    def _columns(self) -> int:
-        return int(self.fit_intercept) + len(self.standard)
 
     @property
     def _before(self) -> int:
@@ -367,12 +362,13 @@ class NewtonSolver:
         return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _scores(self, begin: int) -> Floats:
-        return self._scorer.scores(self._known, self._held, begin, self.threads)
+        return self._scorer.scores(self._learned.known, self._held, begin, self.threads)
 
     def _count(self, scores: Floats | None = None) -> None:
         """Add the held rows' losses to the sums."""
         if self._held.count > self._scorer.counted:
-            self._scorer.count(self._known, self._held, self._before, self.threads, scores)
+            own = (self._learned.known, self._held, self._before, self.threads)
+            self._scorer.count(*own, scores)
 
     def _advance(self, scores: Floats | None) -> None:
         """Score the held rows at the end of a segment; refit the weights at the end of a block."""
@@ -398,16 +394,8 @@ class NewtonSolver:
         if places is None:
             self._leave(TOO_MANY)
         else:
-            self._only(places)
-
-    def _only(self, places: NDArray[np.int64]) -> None:
-        """Drop all columns but these; no row is held."""
-        first = np.arange(int(self.fit_intercept))
-        columns = np.concatenate([first, len(first) + places])
-        self._known = without_others(self._known.padded(self._columns), columns)
-        self.standard = self.standard.kept(places)
-        self._known = Information.added([self._known], [1.0], self._penalty())
-        self._make_room()
+            self._learned = self._learned.kept(places)
+            self._make_room()
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -417,22 +405,23 @@ class NewtonSolver:
         The held rows of a provisional fit are fitted again with the next ones, so that the weights
         of the first block are the batch optimum of all its rows.
         """
-        features = self._held.features()[:, : len(self.standard)]
-        self.standard.find_spreads(features, self.threads)
+        learned, features = self._learned, self._held.features()[:, : len(self.standard)]
+        learned.standard.find_spreads(features, self.threads)
         if not self._before and self.fit_intercept:
             mean = features.mean(axis=0, dtype=np.float64)
-            features -= self._move_centres(mean, features.var(axis=0))
-        counted = self.standard.with_rows(features, self.threads)
-        before = self._known.padded(self._columns)
-        weight = self._weight + self._held.total_weight()
-        due = self._cadence.is_due(self.clock, len(self.standard))
-        start = None
+            features -= learned.move_centres(mean, features.var(axis=0))
+        counted = replace(
+            learned,
+            standard=learned.standard.with_rows(features, self.threads),
+            weight=learned.weight + self._held.total_weight(),
+        )
+        due, start = self._cadence.is_due(self.clock, len(self.standard)), None
         if self._before and not (self.softmax or self.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.outputs)
-        known = self._blocks.fit(
+        known = learned.blocks.fit(
             self._held,
-            before,
-            self._blocks.penalty(counted, weight),
+            learned.padded(),
+            counted.penalty(),
             self.lead,
             self.clock,
             self.threads,
@@ -443,23 +432,17 @@ class NewtonSolver:
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
-        self._known = known
+        learned.known = counted.known = known
         if due or not self.exact:
             self._cadence.fitted = self.clock
         if self.intervals:
             own = known.W[:, self.smallest]
             self._earlier = remembered(self._earlier, self.clock, own, self.standard)
         if not provisional:
-            self.standard, self._weight = counted, weight
+            self._learned = counted
             self._begin_block()
             if self.fit_intercept:
-                G = known.summed_hessian()
-                mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
-                self._move_centres(mean, square - mean * mean)
-
-    def _penalty(self) -> Ridge:
-        """Return the penalty of the losses of all rows that were learned and forgotten."""
-        return self._blocks.penalty(self.standard, self._weight)
+                counted.centre()
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -467,32 +450,19 @@ class NewtonSolver:
         self._limit.left_out = 0
         self._make_room()
 
-    def _move_centres(self, mean: Floats, variance: Floats) -> Floats:
-        """Move the centres that are far from the mean, where cancellation would cost digits.
-
-        Returns how far each was moved, in standard units.
-        """
-        reach = FAR * np.sqrt(np.maximum(variance, 1.0))
-        shift = np.where(np.abs(mean) > reach, mean, 0.0)
-        if shift.any():
-            moved = self.standard.moved(shift)
-            self._known = self._known.padded(self._columns).in_units(self.standard, moved)
-            self.standard = moved
-        return shift
-
     def _leave(self, why: str) -> None:
         """Leave the race, keeping nothing but the sums."""
         if self._held.count > self._scorer.counted:
             self._scorer.totals = self.sums()
         self.left = why
-        self._forget_everything()
+        self._forget_everything(self._learned.blocks)
 
     # -- the scores of rows ----------------------------------------------------------------------
 
     def sums(self) -> Floats:
         """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
         with one_blas_thread():
-            return self._scorer.sums(self._known, self._held, self.threads)
+            return self._scorer.sums(self._learned.known, self._held, self.threads)
 
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
@@ -515,9 +485,8 @@ class NewtonSolver:
 
         The rows are all that were learned; the scores have a column per output.
         """
-        done, targets = self._finished(), self._signs(np.asarray(y))
-        own = (done._known, done._penalty(), done._standard_rows(X), targets, sample_weight)
-        scores = self._blocks.leaving_out(*own)
+        learned, targets = self._finished()._learned, self._signs(np.asarray(y))
+        scores = learned.leaving_out(X, targets, sample_weight)
         if self.together and not self.softmax:
             return lambda place: normalised_odds(scores(place))
         return scores
@@ -547,16 +516,12 @@ class NewtonSolver:
 
         With a place, only those of its penalty.
         """
-        done = self._finished()
-        W = of_classes(done._known.W) if self.softmax else done._known.W
-        W = W if place is None else W[:, place]
-        flat = np.ascontiguousarray(W).reshape(len(W), math.prod(W.shape[1:]))
-        width = done.n_features if n_features is None else n_features
-        return done.standard.read_out(flat, width, dtype)
+        return self._finished()._learned.weights(n_features, place, dtype)
 
     def ridge(self) -> Floats:
         """Return each column's penalty at a size of one, the constant's first, all rows learned."""
-        shrink = self._blocks.shrink(self._finished().standard)
+        learned = self._finished()._learned
+        shrink = learned.blocks.shrink(learned.standard)
         return np.asarray(shrink[:, 0] / self.penalties[0])
 
     def converge(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> bool:
@@ -566,37 +531,25 @@ class NewtonSolver:
         see `polyak.learn.newton.converging`.
         """
         done = self._finished()
-        if done.left is not None or len(X) * done._columns > MOST_VALUES:
+        if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
             return True
-        Z, known = done._standard_rows(X), done._known.padded(done._columns)
-        shrink = done._penalty().shrink[:, self.smallest]
-        weights = np.ones(len(Z)) if sample_weight is None else sample_weight
         with one_blas_thread():
-            own = usual_weights(Z, weights, self.threads)
-            given = (self._signs(np.asarray(y)), own, shrink, self.smallest, self.threads)
-            found = converged(self._blocks.smooth_loss(*Z.shape), known, Z, *given)
-            if not found.is_finite():
-                return True
-            done._known = found
-            vars(self).update(vars(done))
-            return not has_no_optimum(found, Z, own, shrink)
-
-    def _standard_rows(self, X: Rows) -> Floats:
-        """Return rows in standard units, the constant first."""
-        Z = np.ones((len(X), self._columns))
-        self.standard.fill(X, Z[:, int(self.fit_intercept) :])
-        return Z
+            own = (X, self._signs(np.asarray(y)), sample_weight, self.threads)
+            found = done._learned.at_optimum(*own)
+        if found is None:
+            return True
+        done._learned, has_optimum = found
+        vars(self).update(vars(done))
+        return has_optimum
 
     def sandwich(self) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units."""
         if not self.intervals:
             raise ValueError("a solver without intervals keeps no covariance")
         done = self._finished()
-        known, rows = done._known, done.clock - done._learned_again
-        shrink = done._penalty().shrink[:, self.smallest]
-        W, times = known.W[:, self.smallest], done.clock / max(rows, 1)
+        rows = done.clock - done._learned_again
         with one_blas_thread():
-            return sandwich_of(done.standard, W, known.G, known.M, shrink, rows, times)
+            return done._learned.sandwich(rows, done.clock / max(rows, 1))
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""
@@ -614,14 +567,14 @@ class NewtonSolver:
             if done._held.count:
                 done._fit(provisional=False)
             if self.exact and done.left is None:
-                known = done._known.padded(done._columns)
-                done._known = self._blocks.exact_weights(known, done._penalty())
+                own = (done._learned.padded(), done._learned.penalty())
+                done._learned.known = self._learned.blocks.exact_weights(*own)
         return done
 
     def _copy(self, *, to_change: bool) -> NewtonSolver:
         """Return a copy; unless the held rows are ``to_change``, they are shared."""
         other = copy.copy(self)
-        other.standard, other._cadence = copy.deepcopy((self.standard, self._cadence))
+        other._learned, other._cadence = self._learned.copy(), copy.copy(self._cadence)
         other._scorer, other._limit = copy.copy(self._scorer), copy.copy(self._limit)
         other._held = self._held.copy(to_change=to_change)
         return other
@@ -642,7 +595,7 @@ class NewtonSolver:
         if self.closed:
             page |= {"closed": True, "_left_out": self._limit.left_out}
         if self.sparsity is not None:
-            page["_weight"] = self._weight
+            page["_weight"] = self._learned.weight
         page["earlier"] = [rows for rows, _ in self._earlier]
         arrays: dict[str, NDArray[Any]] = {
             "penalties": self.penalties.copy(),
@@ -651,22 +604,25 @@ class NewtonSolver:
         }
         columns = {f"column.{name}": array for name, array in self.standard.state().items()}
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
-        return page, arrays | columns | self._known.state() | self._held.state(self._columns)
+        arrays |= columns | self._learned.known.state()
+        return page, arrays | self._held.state(self._learned.columns)
 
     def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what ``state`` returned, to the last bit as if there had been no stop."""
         self.clock, self.left = page["clock"], page["left"]
-        self._learned_again, self._weight = page["_learned_again"], page.get("_weight", 0.0)
+        self._learned_again = page["_learned_again"]
         self._cadence.fitted, self._scorer.counted = page["fitted"], page["_counted"]
         self._limit.closed = page.get("closed", False)
         self._limit.left_out = page.get("_left_out", 0)
-        self._blocks = replace(self._blocks, penalties=arrays["penalties"].copy())
         self._scorer.totals, self._scorer.recent = arrays["totals"].copy(), arrays["lately"].copy()
         rows = page.get("earlier", [])
         self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
+        learned = self._learned
+        learned.weight = page.get("_weight", 0.0)
+        learned.blocks = replace(learned.blocks, penalties=arrays["penalties"].copy())
         columns = {name.removeprefix("column."): array for name, array in arrays.items()}
-        self.standard.set_state(columns)
-        self._known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
+        learned.standard.set_state(columns)
+        learned.known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
         self._held.set_state(arrays, page["block"])
         if len(self.standard) > self.widest:  # there are more classes than there were
             self._leave(TOO_MANY)
@@ -678,8 +634,7 @@ class NewtonSolver:
         """
         keep = [int(place) for place in penalties]
         chosen = self._copy(to_change=True)
-        chosen._blocks = replace(self._blocks, penalties=self.penalties[keep])
-        chosen._scorer, chosen._known = self._scorer.select(keep), self._known.select(keep)
+        chosen._scorer, chosen._learned = self._scorer.select(keep), self._learned.select(keep)
         return chosen
 
     def merge(self, others: Sequence[NewtonSolver], base: NewtonSolver | None = None) -> None:
@@ -698,41 +653,32 @@ class NewtonSolver:
                 return
         signs = [1.0] * (1 + len(others)) + ([] if base is None else [-float(len(others))])
         solvers = [one._finished() for one in everyone]
+        parts = [one._learned for one in solvers]
         if any(one.closed for one in solvers):
-            solvers = _with_common_features(solvers)
+            parts = _with_common_features(parts)
             self._limit.closed = True
-        standard = copy.deepcopy(solvers[0].standard)
-        for one, sign in zip(solvers[1:], signs[1:], strict=True):
-            standard.take_in(one.standard, sign)
-        if len(standard) > self.widest:
+        with one_blas_thread():
+            merged = Learned.merged(parts, signs)
+        if len(merged.standard) > self.widest:
             self._leave(TOO_MANY)
             return
 
         def total(values: Sequence[Any]) -> Any:
-            parts = [sign * value for sign, value in zip(signs, values, strict=True)]
-            return sum(parts[1:], start=parts[0])
+            signed = [sign * value for sign, value in zip(signs, values, strict=True)]
+            return sum(signed[1:], start=signed[0])
 
+        self._learned = merged
         self.clock = int(total([one.clock for one in solvers]))
         self._learned_again = int(total([one._learned_again for one in solvers]))
-        self._weight = total([one._weight for one in solvers])
         self._scorer.recent = total([one._scorer.recent for one in solvers])
-        with one_blas_thread():
-            parts = [
-                one._known.padded(one._columns).in_units(one.standard, standard) for one in solvers
-            ]
-            self.standard = standard
-            self._known = Information.added(parts, signs, self._penalty())
         self._cadence.fitted = self.clock
         self._scorer.restart()
         self._earlier = []
         self._begin_block()
 
 
-def _with_common_features(solvers: Sequence[NewtonSolver]) -> list[NewtonSolver]:
-    """Return copies that have learned nothing but the features that all of them know."""
-    known = [set(one.standard.features.tolist()) for one in solvers]
+def _with_common_features(parts: Sequence[Learned]) -> list[Learned]:
+    """Return what each has learned of the features that all of them know."""
+    known = [set(one.standard.features.tolist()) for one in parts]
     common = np.array(sorted(set.intersection(*known)), dtype=np.int64)
-    copies = [one._copy(to_change=False) for one in solvers]
-    for one in copies:
-        one._only(one.standard.places(common))
-    return copies
+    return [one.kept(one.standard.places(common)) for one in parts]

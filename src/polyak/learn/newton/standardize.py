@@ -69,6 +69,11 @@ class Standard:
     def __len__(self) -> int:
         return len(self.features)
 
+    @property
+    def n_features(self) -> int:
+        """One more than the largest feature seen."""
+        return int(self.features.max(initial=-1)) + 1
+
     # -- which columns there are ---------------------------------------------------------------
 
     def appearing(self, rows: SomeRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
