@@ -1,7 +1,7 @@
 """The optimum of rows that are all in memory, where the weights themselves are asked for.
 
-One pass sums up the rows of earlier blocks by quadratics at the weights of their time. That is good
-enough to predict, and 0.02 to 0.15 standard errors from maximum likelihood on 10,000 rows with 3%
+One pass sums up the rows of earlier blocks by quadratics at the weights of the time. That is good
+enough to predict, but 0.02 to 0.15 standard errors from maximum likelihood on 10,000 rows with 3%
 positives (ISLR Default, five orders), where standard errors are off by up to a tenth. A few Newton
 steps over all rows from there reach the optimum itself, and the matrices of the sandwich are then
 those of one set of weights.
@@ -25,14 +25,14 @@ from polyak.losses import Loss
 Floats = NDArray[np.float64]
 
 MOST_VALUES = 1 << 27
-"""Rows of more numbers than this, 1 GiB, are not gone over again."""
+"""Rows of more numbers than this, 1 GiB, are not read again."""
 TOLERANCE = 1e-14
-"""Steps end when one promises to lower the mean loss by less than this share."""
+"""The promised decrease, as a share of the mean loss, at which steps end."""
 VARIES = 1e-10
-"""A direction in which rows vary by a smaller share of the largest variance is none."""
+"""The variance, as a share of the largest, below which rows do not vary along a direction."""
 NEXT_TO_NO_CURVATURE, HELD_BY_PENALTY = 1e-3, 1e3
-"""Along a direction without a finite optimum the mean curvature is below the first, and the summed
-one below the second times the penalty's: both are about what the penalty itself leaves of it."""
+"""Along a direction without a finite optimum the mean curvature is below the first, and the sum of
+curvatures below the second times the penalty's: the penalty alone determines both."""
 
 
 def converged(

@@ -58,7 +58,7 @@ class FeatureLimit:
     left_out: int = 0
 
     def choose(self, standard: Standard, rows: Rows) -> bool:
-        """Make columns of the features of the first rows, or of some; return whether there is room.
+        """Add columns for the features of the first rows, or for some; return whether they fit.
 
         Frequent ones are chosen at once where too many are to come: to wait for them would cost
         some fits of a matrix far wider than what is kept of it.
@@ -75,7 +75,7 @@ class FeatureLimit:
         return True
 
     def admit(self, standard: Standard, rows: SomeRows) -> int:
-        """Make columns of new features; return how many rows come before there are too many."""
+        """Add columns for new features; return how many rows come before there are too many."""
         same = not isinstance(rows, SparseRows) and rows.shape[1] == len(standard)
         if self.closed or same:
             return len(rows)

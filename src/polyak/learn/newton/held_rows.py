@@ -79,7 +79,7 @@ class HeldRows:
         rows, others = self._Z[: self.count], self._targets[: self.count]
         return int(rows.nbytes + others.nbytes)
 
-    def make_room(
+    def allocate(
         self, features: int, most: int, before: int, cadence: Cadence, bits: int | None = None
     ) -> None:
         """Allocate a block of rows with these features, of which there may be ``most`` later.

@@ -163,7 +163,7 @@ class Learned:
     def sandwich(self, rows: int, times: float) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units.
 
-        ``rows`` is the number of rows, each learned so many ``times`` on average.
+        ``rows`` is the number of rows, each learned ``times`` times on average.
         """
         known, place = self.known, self.blocks.smallest
         shrink = self.penalty().shrink[:, place]

@@ -6,7 +6,7 @@ to zero, a column each, they are ``W = V B'``: K classes have K - 1 columns of `
 holds down but the penalty, ``|W|² = |V|²``, and what is to be minimised has one optimum.
 
 A row's Hessian is ``diag(p) - p p'`` in its scores, the sum over pairs of classes of ``p_c p_k`` on
-the difference of their scores. So the matrix of all weights takes a product of rows a pair.
+the difference of their scores. So the Hessian of all weights takes a product of rows per pair.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @cache
 def basis(classes: int) -> Floats:
-    """Give an orthonormal basis of the vectors that add up to zero, a column each.
+    """Return an orthonormal basis of the vectors that add up to zero, a column each.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def basis(classes: int) -> Floats:
 
 
 def odds_of_classes(scores: Floats, classes: int) -> Floats:
-    """Give the odds that the scores of all penalties' classes, side by side, stand for."""
+    """Return the log-odds of each class for scores of all penalties' classes, side by side."""
     return odds_of_softmax(scores.reshape(len(scores), -1, classes)).reshape(scores.shape)
 
 
 def of_classes(V: Floats) -> Floats:
-    """Give the weights of all classes, the last axis having one less."""
+    """Return the weights of all K classes from V, whose last axis has K - 1."""
     return np.asarray(V @ basis(V.shape[-1] + 1).T)
 
 
@@ -76,11 +76,11 @@ class ClassesBlock(Block):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.targets.shape[1])
 
     def scores(self, W: Floats) -> Floats:
-        """Give the rows' scores of all classes by each penalty's weights."""
+        """Return the rows' scores of all classes by each penalty's weights."""
         B, penalties = basis(self.classes), W.shape[1]
         V = W.reshape(B.shape[1], -1)
         each = (B @ V).reshape(self.classes, self.Z.shape[1], penalties)
@@ -89,7 +89,7 @@ class ClassesBlock(Block):
         return found.reshape(-1, self.classes, penalties)
 
     def losses(self, loss: Loss, scores: Floats) -> tuple[Floats, Floats]:
-        """Give each penalty's loss of the block, and the slopes of all rows."""
+        """Return each penalty's loss of the block, and the slopes of all rows."""
         highest = scores.max(axis=1, keepdims=True)
         chance = np.exp(scores - highest)
         total = chance.sum(axis=1, keepdims=True)
@@ -100,14 +100,14 @@ class ClassesBlock(Block):
         return self.weighted(values[:, 0]).sum(axis=0), self.weighted(chance)
 
     def gradient(self, slopes: Floats) -> Floats:
-        """Give the gradient of the block's loss where scores have these slopes."""
+        """Return the gradient of the block's loss where scores have these slopes."""
         rows, classes, penalties = slopes.shape
         found = times_transposed(self.Z, slopes.reshape(rows, -1), self.threads)
         each = found.reshape(-1, classes, penalties).transpose(1, 0, 2).reshape(classes, -1)
         return np.asarray(basis(classes).T @ each, dtype=np.float64).reshape(-1, penalties)
 
     def hessian(self, loss: Loss, scores: Floats, *, safe: bool) -> Floats:
-        """Give the block's matrix where rows have these scores.
+        """Return the block's Hessian where rows have these scores, or a bound on it.
 
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
         """
@@ -208,17 +208,17 @@ def scores_left_out(
 
 
 def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:
-    """Say how each row's scores move where it is left out."""
+    """Return how each row's scores move where it is left out."""
     B, chance = basis(block.classes), softmax(scores)
     one_less = B.shape[1]
-    bend = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
+    h = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
     apart = chance @ B
-    bend = block.weighted(bend.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
+    h = block.weighted(h.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
     covariance = (inverse.T @ inverse).reshape(one_less, -1, one_less, block.Z.shape[1])
     some, others = np.triu_indices(one_less)
     between = covariance.transpose(0, 2, 1, 3)[some, others]
-    Q = np.empty_like(bend)
+    Q = np.empty_like(h)
     Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
-    left = np.eye(one_less) - MOST_LEVERAGE * (bend @ Q)
+    left = np.eye(one_less) - MOST_LEVERAGE * (h @ Q)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

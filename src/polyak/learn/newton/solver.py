@@ -167,7 +167,7 @@ class NewtonSolver:
         if len(first_rows) and not self._learned.columns:
             self._leave("the first rows have no feature, and there is no intercept")
             return
-        self._make_room()
+        self._allocate()
 
     def _forget_everything(self, blocks: BlockSolver) -> None:
         self._scorer.begin_block()
@@ -343,17 +343,17 @@ class NewtonSolver:
         if take < len(part.rows):
             part = part.cut(slice(take))
             self._limit.admit(self.standard, part.rows)
-        self._make_room(bits_of(part.rows))
+        self._allocate(bits_of(part.rows))
         own = (part.rows, self._signs(part.targets), part.weights, part.limits, self.standard)
         self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
         self.clock += take
         self._learned_again += take if again else 0
         return take
 
-    def _make_room(self, bits: int | None = None) -> None:
+    def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
         own = (len(self.standard), self.widest, self._before, self._cadence)
-        self._held.make_room(*own, bits)
+        self._held.allocate(*own, bits)
 
     def _signs(self, targets: NDArray[Any]) -> Floats:
         """Return targets with a column per output: -1 and +1 for the classes of class numbers."""
@@ -395,7 +395,7 @@ class NewtonSolver:
             self._leave(TOO_MANY)
         else:
             self._learned = self._learned.kept(places)
-            self._make_room()
+            self._allocate()
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -448,7 +448,7 @@ class NewtonSolver:
         self._held.forget()
         self._scorer.begin_block()
         self._limit.left_out = 0
-        self._make_room()
+        self._allocate()
 
     def _leave(self, why: str) -> None:
         """Leave the race, keeping nothing but the sums."""

@@ -1,4 +1,4 @@
-"""Which penalties to try where nobody says: from one that leaves next to no weight down."""
+"""Which L1 penalties to try by default: from one that leaves next to no weight down."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from polyak.rows.sparse import Rows, SparseRows
 Floats = NDArray[np.float64]
 
 STEPS = 9
+"""The number of penalties to try."""
 LEAST = 1e-3
-"""The smallest penalty, as a share of that which would leave the weight of a typical feature."""
+"""The smallest penalty, as a share of the one that sets the weight of a typical feature to zero."""
 
 
 def penalties_to_try(
@@ -27,10 +28,10 @@ def penalties_to_try(
     l1_ratio: float,
     fit_intercept: bool,
 ) -> list[float]:
-    """Give penalties between which the best is likely to be, the largest first.
+    """Return penalties that are likely to enclose the best one, the largest first.
 
     A weight stays zero as long as the slope of the mean loss there is no more than the penalty, so
-    the slopes at the best constant of the first rows say what is large.
+    the slopes at the best constant of the first rows bound the largest.
 
     Examples
     --------
