@@ -6,19 +6,23 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.block.algebra import FewerRows, gram
+from polyak.learn.newton.block.leave_one_out import scores_left_out
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.converging import converged, has_no_optimum
-from polyak.learn.newton.fitting import BlockSolver
+from polyak.learn.newton.fitting import INTERCEPT, BlockSolver
 from polyak.learn.newton.frequent import without_others
 from polyak.learn.newton.held_rows import usual_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.sandwich import sandwich_of
 from polyak.learn.newton.softmax import of_classes
+from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
@@ -139,10 +143,35 @@ class Learned:
     ) -> Callable[[int], Floats]:
         """Return a function of a penalty's place: the scores of rows by weights found without them.
 
-        The rows are all that were learned.
+        The rows are all that were learned. Where weights are sparse, the set of those that are not
+        zero is taken as fixed.
         """
-        Z = self.standard_rows(X)
-        return self.blocks.leaving_out(self.known, self.penalty(), Z, targets, weights)
+        Z, shrink, blocks = self.standard_rows(X), self.penalty().shrink, self.blocks
+        if blocks.softmax:
+            return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
+        loss, sparse = blocks.smooth_loss(*Z.shape), blocks.sparsity is not None
+        W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
+        if sparse:
+            shrink = np.maximum(shrink, INTERCEPT)
+        elif len(Z) < Z.shape[1]:  # less work, and the same
+            few = FewerRows(Z, np.maximum(shrink[:, 0] / blocks.penalties[0], INTERCEPT))
+            W = [few.inward(own) for own in W]
+            Z, shrink = few.rows, np.repeat(blocks.penalties[None], len(Z), axis=0)
+        matrix = gram(Z, weights) if blocks.exact and not sparse else None
+
+        def scores(place: int) -> Floats:
+            found = np.empty((len(Z), len(W)))
+            for k, w in enumerate(W):
+                # In C order, which Z[:, there] is not.
+                there = np.flatnonzero(w[:, place]) if sparse else None
+                rows = Z if there is None else Z.take(there, axis=1)
+                some = slice(None) if there is None else there
+                own = (w[some][:, [place]], shrink[some][:, [place]], matrix)
+                given = (loss.of_output(k), rows, targets[:, k], weights)
+                found[:, k] = scores_left_out(*given, *own)[:, 0]
+            return found
+
+        return scores
 
     def at_optimum(
         self, X: Rows, targets: Floats, weights: Floats | None, threads: int

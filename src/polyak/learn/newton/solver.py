@@ -25,7 +25,7 @@ from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Sparsity, check_penalties
 from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
 from polyak.learn.newton.converging import MOST_VALUES
-from polyak.learn.newton.fitting import BlockSolver
+from polyak.learn.newton.fitting import BlockSolver, Fit
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
@@ -418,17 +418,18 @@ class NewtonSolver:
         due, start = self._cadence.is_due(self.clock, len(self.standard)), None
         if self._before and not (self.softmax or self.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.outputs)
-        known = learned.blocks.fit(
-            self._held,
-            learned.padded(),
-            counted.penalty(),
-            self.lead,
-            self.clock,
-            self.threads,
+        fit = Fit(
+            held=self._held,
+            before=learned.padded(),
+            penalty=counted.penalty(),
+            lead=self.lead,
+            rows=self.clock,
+            threads=self.threads,
             start=start,
             due=due,
             provisional=provisional,
         )
+        known = learned.blocks.fit(fit)
         if not known.is_finite():
             self._leave("its numbers are too large")
             return

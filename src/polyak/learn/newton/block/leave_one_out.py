@@ -24,7 +24,7 @@ MOST_LEVERAGE = 1.0 - 1e-6
 FEW_ROWS = 5000
 """Rows beyond which their order matters little."""
 MOST_WORK, LITTLE_WORK = 1e10, 1e9
-"""Multiplications that computing leverages may take, a second or two; and a number that is small."""
+"""Multiplications that computing leverages may take, a second or two; and few of them."""
 
 
 def is_cheap(rows: int, columns: int, models: int, most: float = MOST_WORK) -> bool:

@@ -30,8 +30,8 @@ coordinate from zero."""
 ROUNDS = 200
 """The most rounds of coordinate descent over all columns."""
 HOLD = 1e-4
-"""The curvature that damps every weight in a step, as a share of the rows: where they are fewer than
-columns, or separate classes, the Hessian is next to zero along some directions."""
+"""The curvature that damps every weight in a step, as a share of the rows: where rows are few, or
+separate classes, the Hessian is next to zero along some directions."""
 
 
 class Ridge:
