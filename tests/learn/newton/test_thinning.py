@@ -8,6 +8,7 @@ from simulated import assert_same, labels
 
 from polyak.learn.newton.block import curvature, thinning
 from polyak.learn.newton.block.curvature import Block
+from polyak.learn.newton.softmax import ClassesBlock
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 
@@ -47,6 +48,23 @@ def test_a_thin_matrix_is_that_of_all_rows_on_average(weighted):
         own = None if weights is None else weights[order]
         block = Block(Z[order], targets[order], own, rarity=rare)
         found += block.hessian(get_loss("log_loss"), scores[order], safe=False) / 200
+    root = np.sqrt(np.diagonal(whole))
+    assert np.abs((found - whole) / root / root[:, None]).max() < 0.03
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_a_thin_hessian_of_classes_is_that_of_all_rows_on_average(safe):
+    Z, _ = block_and_past()
+    rng, loss = np.random.default_rng(4), get_loss("log_loss")
+    targets = np.where(rng.integers(0, 3, len(Z))[:, None] == np.arange(3), 1.0, -1.0)
+    scores, weights = rng.normal(size=(len(Z), 3)), rng.uniform(0.5, 2.0, len(Z))
+    whole = ClassesBlock(Z, targets, weights).hessian(loss, scores, safe=safe)
+    rare, found = thinning.rarity(50.0 * whole, np.ones(len(whole))), np.zeros_like(whole)
+    for k in range(200):
+        order = np.random.default_rng(k).permutation(len(Z))
+        block = ClassesBlock(Z[order], targets[order], weights[order], rarity=rare)
+        assert len(block.sampled(np.full((len(Z), 2), 0.2))[1]) < 0.2 * len(Z)
+        found += block.hessian(loss, scores[order], safe=safe) / 200
     root = np.sqrt(np.diagonal(whole))
     assert np.abs((found - whole) / root / root[:, None]).max() < 0.03
 
