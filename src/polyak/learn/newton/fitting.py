@@ -118,15 +118,15 @@ class BlockSolver:
         held, before, shrink = fit.held, fit.before, fit.penalty.shrink
         if self.exact:
             known = self._add_squares(fit)
-            return before.with_weights(known.W) if fit.provisional else known
+            return before.moved_to(known.W) if fit.provisional else known
         first = fit.rows == held.count
         if self.softmax and first:
             if not fit.provisional:
                 return fit_first_classes(held, before, shrink, fit.lead, fit.threads)
             own = (before.W, shrink, self.penalties, fit.threads)
-            return before.with_weights(weights_of_first_classes(held, *own))
+            return before.moved_to(weights_of_first_classes(held, *own))
         if fit.provisional and self.is_ridge and first and held.count < len(before):
-            return before.with_weights(self._weights_of_few(fit))
+            return before.moved_to(self._weights_of_few(fit))
         if self.sparsity is not None and self.sparsity.positive:
             before = before.moved_to(_not_negative(before.W, held.first))
             fit = replace(fit, before=before, start=None)

@@ -74,10 +74,6 @@ class Information:
         """Whether nothing has overflowed."""
         return all(np.isfinite(array).all() for array in (self.W, self.P, *self.G, *self.M))
 
-    def with_weights(self, W: Floats) -> Information:
-        """Return the same with other weights, in a first block: there is no gradient to move."""
-        return replace(self, W=W)
-
     def moved_to(self, W: Floats) -> Information:
         """Return the same quadratic around other weights, with the gradient there."""
         if self.exact:

@@ -68,9 +68,9 @@ def of_classes(V: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ClassesBlock(Block):
-    """Rows whose targets have a column a class: +1 for their own, -1 for the others.
+    """Rows whose targets have a column per class: +1 for their own, -1 for the others.
 
-    Weights have a column a penalty, those of one column of V below the others; scores have the
+    Weights have a column per penalty, those of one column of V below the others; scores have the
     axes rows, classes, penalties.
     """
 

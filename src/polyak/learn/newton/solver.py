@@ -502,7 +502,7 @@ class NewtonSolver:
     def sums_of(
         self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of some rows' scores, one an output, as `progressive.SUMS` lists them."""
+        """Return the sums of rows that have these scores, as `progressive.SUMS` lists them."""
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
         signs = self._signs(np.asarray(y))

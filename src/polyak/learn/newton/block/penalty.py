@@ -176,7 +176,7 @@ class Sparsity:
 
 
 def check_penalties(penalties: Sequence[float], sparsity: Sparsity | None) -> None:
-    """Raise ValueError unless penalties are positive and finite; of the mean loss, zero will do."""
+    """Raise ValueError unless penalties are positive and finite; that of a mean may be zero."""
     least = 0.0 if sparsity is None or sparsity.in_rows else -math.ulp(0.0)
     if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
         raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
