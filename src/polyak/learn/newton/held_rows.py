@@ -157,13 +157,9 @@ class HeldRows:
                 setattr(other, name, getattr(self, name).copy())
         return other
 
-    def part(self, begin: int, end: int, columns: int) -> NDArray[Any]:
-        """Return the first ``columns`` of rows ``begin`` to ``end``."""
-        return self._Z[begin:end, :columns]
-
-    def rows(self, columns: int) -> NDArray[Any]:
-        """Return the first ``columns`` of the held rows; the constant comes first."""
-        return self._Z[: self.count, :columns]
+    def rows(self, columns: int, begin: int = 0) -> NDArray[Any]:
+        """Return the first ``columns`` of held rows from ``begin`` on; the constant is first."""
+        return self._Z[begin : self.count, :columns]
 
     def features(self) -> NDArray[Any]:
         """Return the held rows without the constant, to be changed in place."""

@@ -105,8 +105,8 @@ class Scorer:
 
     def _products(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
         W = of_classes(known.W) if self.softmax else known.W
-        rows = held.part(begin, held.count, len(known))
-        scores = times(rows, W.reshape(len(known), self.totals.shape[1]), threads)
+        W = W.reshape(len(known), self.totals.shape[1])
+        scores = times(held.rows(len(known), begin), W, threads)
         return odds_of_classes(scores, self.outputs) if self.softmax else scores
 
     def count(
