@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.learn.schedules import Polynomial
 from reproduction.claims import Claim
 from reproduction.figures import Figure, Panel, Series
@@ -116,7 +116,7 @@ def simulate(condition: float, seed: int, rows: int) -> Result:
         capped=False,
     )
     X, y = problem.draw(random, rows)
-    lane = NewtonLane("log_loss", X[:1000], penalties=(0.1,), fit_intercept=False)
+    lane = NewtonSolver("log_loss", X[:1000], penalties=(0.1,), fit_intercept=False)
     variance = asymptotic_variance(problem.A, problem.S)
     marks = [mark for mark in MARKS if mark <= rows]
     over: dict[str, list[float]] = {"ASGD": [], NEWTON: []}

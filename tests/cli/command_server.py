@@ -87,7 +87,7 @@ if __name__ == "__main__":
         "polyak.cli.commands.predict",
         "polyak.data.tables.reader",
         "polyak.learn.learner",
-        "polyak.learn.newton.lane",
+        "polyak.learn.newton.solver",
         "polyak.training.in_memory",
     ):
         import_module(name)

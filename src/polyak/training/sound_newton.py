@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import BINS, SCALES
-from polyak.learn.newton.held_rows import LONG_BLOCK, WIDE_BLOCK
+from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
 from polyak.learn.newton.limits import most_features
 from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.scoring import SEGMENT
@@ -27,7 +27,7 @@ NEWTON = record(
         "_first_block": flag,
         "fitted": whole(),
         "_counted": whole(),
-        "block": whole(WIDE_BLOCK, LONG_BLOCK),
+        "block": whole(BLOCK, LONG_BLOCK),
         "histogram": maybe(record({"rows": whole(), "mark": whole(1)})),
         "dtype": word("float32", "float64"),
     },

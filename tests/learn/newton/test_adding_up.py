@@ -7,20 +7,20 @@ import pytest
 from scipy.sparse import csr_matrix
 from simulated import problem
 
-from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
 
 
 def lane_of(loss, X, y, **settings):
-    lane = NewtonLane(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0), **settings)
+    lane = NewtonSolver(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0), **settings)
     lane.learn(X, y)
     return lane
 
 
 def copied(lane, loss, X):
-    other = NewtonLane(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0))
+    other = NewtonSolver(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0))
     other.set_state(*lane.state())
     return other
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
 
-from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -50,7 +50,7 @@ def test_batches_leave_no_trace(loss, kind, weighted):
     rows, y = rows_of(kind), targets_of(loss)
     rng = np.random.default_rng(0)
     weights = rng.uniform(0.1, 3.0, len(y)) if weighted else None
-    lanes = [NewtonLane(loss, rows[:1000], intervals=True) for _ in range(3)]
+    lanes = [NewtonSolver(loss, rows[:1000], intervals=True) for _ in range(3)]
     lanes[0].learn(rows, y, weights)
     cuts = np.sort(rng.integers(0, len(y), 40))
     in_batches(lanes[1], rows, y, weights, np.diff([0, *cuts, len(y)]))
@@ -62,7 +62,7 @@ def test_batches_leave_no_trace(loss, kind, weighted):
 def test_batches_of_32_bits_leave_no_trace():
     """Held in 32 bits after the first block, or in 64 from where a row comes that has them."""
     rows, y = rows_of("float32", 20_000), targets_of("log_loss", 20_000)
-    lanes = [NewtonLane("log_loss", rows[:1000]) for _ in range(5)]
+    lanes = [NewtonSolver("log_loss", rows[:1000]) for _ in range(5)]
     lanes[0].learn(rows, y)
     in_batches(lanes[1], rows, y, None, [3000, 2, 6000, 10_998])
     assert_same(lanes[0], lanes[1])
@@ -82,7 +82,7 @@ def test_batches_of_32_bits_leave_no_trace():
 def test_sums_and_scores_at_any_row(loss):
     X, y = rows_of("dense"), targets_of(loss)
     stops = [1, 63, 64, 65, 1000, 4095, 4096, 4097, 7000, 9000]
-    whole, parts = (NewtonLane(loss, X[:1000]) for _ in range(2))
+    whole, parts = (NewtonSolver(loss, X[:1000]) for _ in range(2))
     scores = np.empty((len(y), len(whole)))
     notes = whole.learn(X, y, stops=stops, scores=scores)
     begin, pieces = 0, []
@@ -110,11 +110,11 @@ def test_sums_and_scores_at_any_row(loss):
 )
 def test_a_stop_leaves_no_trace(loss, stop, kind):
     rows, y = rows_of(kind), targets_of(loss)
-    straight, first = (NewtonLane(loss, rows[:1000], intervals=True) for _ in range(2))
+    straight, first = (NewtonSolver(loss, rows[:1000], intervals=True) for _ in range(2))
     straight.learn(rows, y)
     first.learn(rows[:stop], y[:stop])
     page, arrays = first.state()
-    second = NewtonLane(loss, rows[:1000], intervals=True)
+    second = NewtonSolver(loss, rows[:1000], intervals=True)
     second.set_state(json.loads(json.dumps(page)), arrays)
     second.learn(rows[stop:], y[stop:])
     assert_same(straight, second)
@@ -124,7 +124,7 @@ def test_a_stop_leaves_no_trace(loss, stop, kind):
 def test_an_order_is_rows_taken_in_it(loss):
     X, y = rows_of("dense"), targets_of(loss)
     order = np.random.default_rng(3).permutation(len(y))[:7000]
-    one, other = (NewtonLane(loss, X[:1000]) for _ in range(2))
+    one, other = (NewtonSolver(loss, X[:1000]) for _ in range(2))
     one.learn(X, y, order=order)
     other.learn(X[order], y[order])
     assert_same(one, other)
@@ -137,7 +137,7 @@ def test_threads_of_blas_leave_no_trace():
     lanes = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            lanes.append(NewtonLane("log_loss", X[:1000]))
+            lanes.append(NewtonSolver("log_loss", X[:1000]))
             lanes[-1].learn(X, y)
             lanes[-1].weights()
     for name, array in lanes[0].state()[1].items():
@@ -148,9 +148,10 @@ def test_threads_of_blas_leave_no_trace():
 
 def test_the_lane_gives_threads_back():
     program = (
-        "import numpy as np, threadpoolctl as t; from polyak.learn.newton.lane import NewtonLane\n"
+        "import numpy as np, threadpoolctl as t\n"
+        "from polyak.learn.newton.solver import NewtonSolver\n"
         "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
-        "lane = NewtonLane('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
+        "lane = NewtonSolver('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
         "lane.weights()\n"
         "assert before == [lib['num_threads'] for lib in t.threadpool_info()][:len(before)]\n"
     )
@@ -160,7 +161,7 @@ def test_the_lane_gives_threads_back():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_chosen_go_on_as_they_stand(loss):
     X, y = rows_of("dense"), targets_of(loss)
-    lane = NewtonLane(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
+    lane = NewtonSolver(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
     lane.learn(X[:5000], y[:5000])
     chosen = lane.select([1])
     np.testing.assert_allclose(chosen.sums()[:, 0], lane.sums()[:, 1], rtol=1e-14)
@@ -172,7 +173,7 @@ def test_the_chosen_go_on_as_they_stand(loss):
 
 def test_rows_learned_again_are_not_scored():
     X, y = problem("squared_error")
-    lane = NewtonLane("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
+    lane = NewtonSolver("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
     lane.learn(X, y)
     sums, coef, spread = lane.sums(), lane.weights()[0], lane.sandwich().covariance
     lane.learn(X, y, again=True)

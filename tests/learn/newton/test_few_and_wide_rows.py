@@ -10,9 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.block.algebra import Equations, gram
-from polyak.learn.newton.fitting import rows_of_matrix
-from polyak.learn.newton.lane import NewtonLane
-from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 
@@ -53,7 +51,7 @@ def test_seven_hundred_features(form):
     rng = np.random.default_rng(2)
     X = (rng.random((6000, 700)) < 0.1).astype(np.float32)
     y = labels((X - 0.1) @ rng.normal(size=700) * 0.5)
-    lane = NewtonLane("log_loss", as_rows(form(X[:1000])))
+    lane = NewtonSolver("log_loss", as_rows(form(X[:1000])))
     lane.learn(form(X[:5000]), y[:5000])
     batch = LogisticRegression(C=0.1, max_iter=200).fit(X[:5000], y[:5000])
     coef, intercept = lane.weights(700, place=3)
@@ -73,9 +71,9 @@ def test_separable_rows_leave_every_penalty_its_own_weights(loss, n):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, 150 if n == 64 else 20))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    lane = NewtonLane(loss, X)
+    lane = NewtonSolver(loss, X)
     scores = np.empty((n, len(lane)))
-    lane._lately[:] = np.arange(len(lane))  # the smallest leads
+    lane._scorer.recent[:] = np.arange(len(lane))  # the smallest leads
     lane.learn(X, y, scores=scores)
     assert len({float(size) for size in np.abs(scores[-1])}) == len(lane)
     sizes = np.square(lane.weights()[0]).sum(axis=1)
@@ -87,7 +85,7 @@ def test_halves_of_a_product_may_be_worked_out_at_once(loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4500, 300))
     y = labels(X[:, 0])
-    lanes = [NewtonLane(loss, X[:1000], penalties=(1.0, 10.0)) for _ in range(2)]
+    lanes = [NewtonSolver(loss, X[:1000], penalties=(1.0, 10.0)) for _ in range(2)]
     for threads, lane in enumerate(lanes, start=1):
         lane.threads = threads
         lane.learn(X, y)
@@ -113,15 +111,3 @@ def test_equations_of_all_penalties_by_one_factor(columns):
         )
         away = np.linalg.norm(roughly[:, j] - expected) / np.linalg.norm(expected)
         assert away < (1e-4 if j == how["lead"] else 0.2)
-
-
-def test_thinning_waits_for_blocks_that_hold_the_weights():
-    """One thinned block beside one whole one gave steps so poor that sixteen were taken."""
-    rng = np.random.default_rng(0)
-    standard = Standard()
-    standard.calibrate(rng.normal(size=(1000, 300)))
-    known = standard.with_rows(rng.normal(size=(ROWS_FOR_SIZE, 300)))
-    assert [rows_of_matrix(known, blocks) for blocks in (0, 1, 2, 4, 9)] == [1, 1, 2, 4, 4]
-    assert rows_of_matrix(standard, 9) == 1  # whose features are still rare
-    narrow = known.kept(np.arange(30))
-    assert [rows_of_matrix(narrow, blocks) for blocks in (0, 15, 16, 32, 99)] == [1, 1, 2, 4, 4]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from simulated import batch_optimum, correlated, labels, mean_loss, problem
 
-from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.progressive import SUMS
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 from reproduction.datasets import load
@@ -21,7 +21,7 @@ CURVED = ("log_loss", "squared_hinge")
 
 
 def learned(loss, X, y, weights=None, **settings):
-    lane = NewtonLane(loss, as_rows(X)[:1000], **settings)
+    lane = NewtonSolver(loss, as_rows(X)[:1000], **settings)
     lane.learn(X, y, weights)
     return lane
 
@@ -182,7 +182,7 @@ def test_one_pass_over_a_real_set(name, loss):
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(y))
         rows = as_rows(X[order])
-        lane = NewtonLane(loss, rows[:1000])
+        lane = NewtonSolver(loss, rows[:1000])
         lane.learn(rows, y[order], stops=[len(y) // 2])
         sums = lane.sums()
         place = int(np.argmin(sums[1] / sums[0]))

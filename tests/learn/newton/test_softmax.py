@@ -9,8 +9,8 @@ import pytest
 from simulated import assert_same
 from sklearn.linear_model import LogisticRegression
 
-from polyak.learn.newton.lane import NewtonLane
 from polyak.learn.newton.softmax import ClassesBlock, basis
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 CLASSES = 4
@@ -26,7 +26,7 @@ def ordered(n, features=6, seed=0):
 
 def lane_of(X, penalties=(0.1, 1.0, 10.0)):
     how = {"outputs": CLASSES, "one_vs_rest": True, "softmax": True}
-    return NewtonLane("log_loss", X[:1000], penalties=penalties, **how)
+    return NewtonSolver("log_loss", X[:1000], penalties=penalties, **how)
 
 
 def optimum(lane, X, y, penalty):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from simulated import assert_same, labels
 
-from polyak.learn.newton.block import step, thinning
-from polyak.learn.newton.block.step import Block
-from polyak.learn.newton.lane import NewtonLane
+from polyak.learn.newton.block import curvature, thinning
+from polyak.learn.newton.block.curvature import Block
+from polyak.learn.newton.softmax import ClassesBlock
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 
 
@@ -51,10 +52,27 @@ def test_a_thin_matrix_is_that_of_all_rows_on_average(weighted):
     assert np.abs((found - whole) / root / root[:, None]).max() < 0.03
 
 
+@pytest.mark.parametrize("safe", [False, True])
+def test_a_thin_hessian_of_classes_is_that_of_all_rows_on_average(safe):
+    Z, _ = block_and_past()
+    rng, loss = np.random.default_rng(4), get_loss("log_loss")
+    targets = np.where(rng.integers(0, 3, len(Z))[:, None] == np.arange(3), 1.0, -1.0)
+    scores, weights = rng.normal(size=(len(Z), 3)), rng.uniform(0.5, 2.0, len(Z))
+    whole = ClassesBlock(Z, targets, weights).hessian(loss, scores, safe=safe)
+    rare, found = thinning.rarity(50.0 * whole, np.ones(len(whole))), np.zeros_like(whole)
+    for k in range(200):
+        order = np.random.default_rng(k).permutation(len(Z))
+        block = ClassesBlock(Z[order], targets[order], weights[order], rarity=rare)
+        assert len(block.sampled(np.full((len(Z), 2), 0.2))[1]) < 0.2 * len(Z)
+        found += block.hessian(loss, scores[order], safe=safe) / 200
+    root = np.sqrt(np.diagonal(whole))
+    assert np.abs((found - whole) / root / root[:, None]).max() < 0.03
+
+
 def test_few_rows_are_taken_and_all_that_are_rare(monkeypatch):
     Z, G = block_and_past()
     taken = []
-    monkeypatch.setattr(step, "gram", lambda some, h, threads: taken.append((some, h)))
+    monkeypatch.setattr(curvature, "gram", lambda some, h, threads: taken.append((some, h)))
     Block(Z, labels(Z[:, 0]), None, rarity=thinning.rarity(G, np.ones(len(G)))).hessian(
         get_loss("log_loss"), np.zeros(len(Z)), safe=False
     )
@@ -73,14 +91,14 @@ def test_columns_that_nothing_is_known_of_leave_no_trace():
 
 
 def test_wide_blocks_that_grow_give_the_same_bits_in_any_batches():
-    """Of 300 columns, from the second block on of some rows, and twice as long after 16,384."""
+    """With 150 columns; Hessians are of some rows, and blocks longer from 32,768 rows on."""
     rng = np.random.default_rng(3)
-    X = rng.standard_normal((27_000, 300), dtype=np.float32)
-    y = labels(X @ rng.normal(size=300) / 10)
-    lanes = [NewtonLane("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
+    X = rng.standard_normal((36_000, 150), dtype=np.float32)
+    y = labels(X @ rng.normal(size=150) / 10)
+    lanes = [NewtonSolver("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
     lanes[0].threads = 2
     lanes[0].learn(X, y)
-    for begin, end in ((0, 700), (700, 16_385), (16_385, 20_000), (20_000, 27_000)):
+    for begin, end in ((0, 700), (700, 32_769), (32_769, 34_000), (34_000, 36_000)):
         lanes[1].learn(X[begin:end], y[begin:end])
     assert lanes[0].state()[0]["block"] == 8192
     assert_same(*lanes)

@@ -1,1 +1,1 @@
-"""The lane of block Newton steps, for rows of few features."""
+"""Block Newton steps, for rows of up to about a thousand features."""

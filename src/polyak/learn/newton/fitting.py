@@ -1,163 +1,219 @@
-"""From held rows, and what is known of those before them, to what is known of all."""
+"""From a block of held rows, and what is known of those before it, to what is known of all."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, definite, gram, times_transposed
-from polyak.learn.newton.block.fewer_rows import FewerRows
-from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, Past, learn_block
+from polyak.learn.newton.block.algebra import FewerRows, definite, gram, times_transposed
+from polyak.learn.newton.block.curvature import Block
+from polyak.learn.newton.block.penalty import Ridge, Sparsity
+from polyak.learn.newton.block.step import QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.sandwich import gram_at, slope_spread
-from polyak.learn.newton.standardize import ROWS_FOR_SIZE, Standard
+from polyak.learn.newton.limits import UNPENALISED
+from polyak.learn.newton.sandwich import slope_spread
+from polyak.learn.newton.softmax import blocks_of, fit_first_classes, weights_of_first_classes
+from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 
 Floats = NDArray[np.float64]
 
 INTERCEPT = 1e-8
 """The intercept's share of the penalty, where a loss might not hold it otherwise."""
-THINNED = 4
-"""Every so manieth row of a block gives its matrix, where no feature is rare."""
-BLOCKS_TO_THIN = 8
-"""With few columns a matrix costs less, and is thinned once there are so many times as many blocks:
-then all rows of a block would make up no more of the whole."""
 
 
-def shrink_of(standard: Standard, penalties: Floats, *, exact: bool) -> Floats:
-    """Give each column's penalty, a column a penalty, by the sizes that columns have."""
-    first = np.full(int(standard.fit_intercept), 0.0 if exact else INTERCEPT)
-    return np.concatenate([first, standard.mean_squares])[:, None] * penalties
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The inputs of a fit.
 
-
-def fit_exactly(
-    held: HeldRows, before: Information, penalty: Ridge, lead: int, threads: int, *, due: bool
-) -> Information:
-    """Add the rows to the sums that squared error needs; if due, solve for weights to score by.
-
-    Nothing but scores depends on those weights, so they are not solved for to the last digit.
+    Attributes
+    ----------
+    held : HeldRows
+        The rows of the block.
+    before : Information
+        What is known of the rows before the block.
+    penalty : Ridge
+        The penalty of the losses of all rows.
+    lead : int
+        The place of the penalty whose Hessian all share.
+    rows : int
+        The number of rows, the block's and those before it.
+    threads : int
+        The threads that may share a product.
+    start : array, optional
+        The held rows' scores by the weights before the block, if there were any.
+    due : bool
+        Whether the weights of squared error are to be solved for.
+    provisional : bool
+        Whether the rows will be fitted again, with more of them.
     """
-    Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
-    weighted = targets if weights is None else targets * weights[:, None]
-    G = before.G[0] + gram(Z, weights, threads)
-    b = before.P[:, 0] + times_transposed(Z, weighted, threads)
-    W = penalty.nearly(G, b, before.W, lead, threads) if due else before.W
-    M = _with_spread(get_loss("squared_error"), held, before, W, [G], penalty.shrink)
-    return Information(True, W, b[:, None], [G], M)
+
+    held: HeldRows
+    before: Information
+    penalty: Ridge
+    lead: int
+    rows: int
+    threads: int
+    start: Floats | None
+    due: bool
+    provisional: bool
 
 
-def rows_of_matrix(standard: Standard, blocks_before: int, outputs: int = 1) -> int:
-    """Say that every so manieth row of a block will do for its matrix.
+@dataclass(frozen=True, eq=False)
+class BlockSolver:
+    """Newton's steps on a block of rows, for one loss and several penalties.
 
-    With many columns, or many outputs together, the matrix is what costs, and what is left of all
-    rows is far more than a block; but where features are rare, every row that has one counts. A few
-    rows for each column give a matrix that is half as large along one direction and twice as large
-    along another; steps that go by it are no good unless the blocks before make up the most of it.
+    The attributes are those of `polyak.learn.newton.solver.NewtonSolver`.
     """
-    often = bool((standard.varied >= ROWS_FOR_SIZE).all())
-    wide = len(standard) * outputs > WIDE
-    return min(THINNED, max(blocks_before // (1 if wide else BLOCKS_TO_THIN), 1)) if often else 1
 
+    loss: str
+    penalties: Floats
+    intervals: bool
+    softmax: bool
+    sparsity: Sparsity | None
 
-def exact_weights(known: Information, penalty: Ridge) -> Information:
-    """Minimise squared error for every penalty by its own factor, or by coordinate descent."""
-    W = [
-        penalty.exactly(known.G[0], known.P[:, 0], place, known.W[:, place])
-        for place in range(known.W.shape[1])
-    ]
-    return Information(True, np.stack(W, axis=1), known.P, known.G, known.M)
+    @property
+    def exact(self) -> bool:
+        """Whether the loss is a square, so that sums of the rows are all that is needed."""
+        return self.loss == "squared_error"
 
+    @property
+    def is_ridge(self) -> bool:
+        """Whether the penalty has squares alone, and weights of any sign."""
+        return self.sparsity is None or self.sparsity.is_ridge
 
-def newton_steps(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    penalty: Ridge,
-    start: Floats | None,
-    lead: int,
-    rows: int,
-    threads: int,
-    keep: bool,
-    thin: bool,
-) -> list[tuple[Block, Past]]:
-    """Take Newton's steps, one output after the other; ``rows`` are there with those before.
+    @property
+    def smallest(self) -> int:
+        """The place of the smallest penalty, at which intervals are computed."""
+        return int(np.argmin(self.penalties))
 
-    ``start`` are the held rows' scores by the weights before, where they are known already. A
-    matrix may be ``thin``, as long as there is one before.
-    """
-    Z, weights, found = held.rows(len(before)), held.weights(), []
-    for k in range(before.W.shape[2]):
-        own = None if len(Z) == rows else before.G[k]
-        rare = rarity(own, penalty.shrink[:, lead]) if thin and own is not None else None
-        targets = np.ascontiguousarray(held.targets()[:, k])
-        block = Block(Z, targets, weights, threads, rarity=rare)
-        past = Past(own, before.P[:, :, k], before.W[:, :, k])
-        scores = None if start is None else start[..., k]
-        how = (loss.of_output(k), block, past, penalty, lead, rows)
-        found.append((block, learn_block(*how, scores=scores, keep=keep)))
-    return found
+    @property
+    def for_inference(self) -> bool:
+        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
+        return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
 
+    def smooth_loss(self, rows: float, columns: int) -> Loss:
+        """Return the loss, or one whose corners are rounded for this many rows and columns."""
+        return get_loss(self.loss).for_newton(rows, columns)
 
-def weights_of(steps: list[tuple[Block, Past]]) -> Floats:
-    """Give the weights that steps led to."""
-    return np.stack([after.W for _, after in steps], axis=2)
+    def shrink(self, standard: Standard) -> Floats:
+        """Return each column's ridge penalty, by the mean square of the column."""
+        first = np.full(int(standard.fit_intercept), 0.0 if self.exact else INTERCEPT)
+        return np.concatenate([first, standard.mean_squares])[:, None] * self.penalties
 
+    def penalty(self, standard: Standard, weight: float) -> Ridge:
+        """Return the penalty of a sum of losses of rows with this total weight."""
+        shrink = self.shrink(standard)
+        if self.sparsity is None:
+            return Ridge(shrink)
+        least = 0.0 if self.exact else INTERCEPT
+        return self.sparsity.penalty(shrink, self.penalties, weight, standard, least)
 
-def fit_curved(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    penalty: Ridge,
-    steps: list[tuple[Block, Past]],
-) -> Information:
-    """Add what the steps found to what is known of the rows before."""
-    W, G = weights_of(steps), []
-    smallest = int(np.argmin(penalty.shrink[-1]))
-    for k, (block, after) in enumerate(steps):
-        if before.M:  # the matrix is to be that of the weights that intervals are about
-            G.append(before.G[k] + gram_at(loss.of_output(k), block, W[:, smallest, k]))
+    def fit(self, fit: Fit) -> Information:
+        """Return what is known of all rows; after a provisional fit nothing but weights is new."""
+        held, before, shrink = fit.held, fit.before, fit.penalty.shrink
+        if self.exact:
+            known = self._add_squares(fit)
+            return before.moved_to(known.W) if fit.provisional else known
+        first = fit.rows == held.count
+        if self.softmax and first:
+            if not fit.provisional:
+                return fit_first_classes(held, before, shrink, fit.lead, fit.threads)
+            own = (before.W, shrink, self.penalties, fit.threads)
+            return before.moved_to(weights_of_first_classes(held, *own))
+        if fit.provisional and self.is_ridge and first and held.count < len(before):
+            return before.moved_to(self._weights_of_few(fit))
+        if self.sparsity is not None and self.sparsity.positive:
+            before = before.moved_to(_not_negative(before.W, held.first))
+            fit = replace(fit, before=before, start=None)
+        steps = self._steps(fit)
+        W = before.stacked([after.W for _, after in steps])
+        if fit.provisional:
+            return before.moved_to(W)
+        if self.intervals:
+            G = [
+                before.G[k] + block.hessian_at(self._loss(fit, k), W[:, self.smallest, k])
+                for k, (block, _) in enumerate(steps)
+            ]
         else:
-            assert after.G is not None
-            G.append(after.G)
-    P = np.stack([after.P for _, after in steps], axis=2)
-    return Information(False, W, P, G, _with_spread(loss, held, before, W, G, penalty.shrink))
+            G = [after.G for _, after in steps if after.G is not None]
+        P = before.stacked([after.P for _, after in steps])
+        return replace(before, W=W, P=P, G=G, M=self._spreads(fit, W, G))
+
+    def _loss(self, fit: Fit, output: int) -> Loss:
+        return self.smooth_loss(fit.rows, len(fit.before)).of_output(output)
+
+    def _add_squares(self, fit: Fit) -> Information:
+        """Add the rows to the sums that squared error needs; if due, solve for weights.
+
+        Nothing but scores, and intervals, depends on those weights, so they are not solved for to
+        the last digit.
+        """
+        held, before = fit.held, fit.before
+        Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
+        weighted = targets if weights is None else targets * weights[:, None]
+        G = before.G[0] + gram(Z, weights, fit.threads)
+        b, W = before.P[:, 0] + times_transposed(Z, weighted, fit.threads), before.W
+        if fit.due or self.intervals:
+            W = fit.penalty.nearly(G, b, W, fit.lead, fit.threads)
+        return replace(before, W=W, P=b[:, None], G=[G], M=self._spreads(fit, W, [G]))
+
+    def _steps(self, fit: Fit) -> list[tuple[Block, QuadraticSummary]]:
+        """Take Newton's steps, one Hessian after the other.
+
+        A Hessian may be thinned as long as there is one of rows before. With intervals the Hessian
+        is that of the weights they are about, so the steps' own need not be kept.
+        """
+        held, before = fit.held, fit.before
+        Z, penalty, found = held.rows(len(before)), fit.penalty.tiled(before.outputs_each), []
+        blocks = blocks_of(Z, held.targets(), held.weights(), fit.threads, together=self.softmax)
+        summaries = before.summaries(with_rows=len(Z) < fit.rows)
+        keep = not (fit.provisional or self.intervals)
+        for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
+            if past.G is not None and self.is_ridge:
+                block = replace(block, rarity=rarity(past.G, penalty.shrink[:, fit.lead]))
+            scores = None if fit.start is None else fit.start[..., k]
+            how = (self._loss(fit, k), block, past, penalty, fit.lead, fit.rows)
+            found.append((block, learn_block(*how, scores=scores, keep=keep)))
+        return found
+
+    def _weights_of_few(self, fit: Fit) -> Floats:
+        """Return the optimum of the held rows alone, which are fewer than their columns."""
+        held, W = fit.held, fit.before.W
+        few = FewerRows(held.rows(len(W)), fit.penalty.shrink[:, 0] / self.penalties[0])
+        penalty = Ridge(np.repeat(self.penalties[None], len(few.rows), axis=0))
+        blocks = blocks_of(few.rows, held.targets(), held.weights(), 1, together=False)
+        found = np.empty_like(W)
+        for k, block in enumerate(blocks):
+            start = few.inward(W[:, :, k])
+            past = QuadraticSummary(None, np.zeros_like(start), start)
+            how = (self._loss(fit, k), block, past, penalty, fit.lead, len(few.rows))
+            found[:, :, k] = few.outward(learn_block(*how, keep=False).W)
+        return found
+
+    def _spreads(self, fit: Fit, W: Floats, G: list[Floats]) -> list[Floats]:
+        """Return the sums of squared slopes that intervals need, the held rows' added."""
+        held, place = fit.held, self.smallest
+        Z, targets, found = held.rows(len(W)), held.targets(), []
+        for k, so_far in enumerate(fit.before.M):
+            whole = definite(G[k % len(G)], fit.penalty.shrink[:, place])
+            own = (targets[:, k], held.weights(), W[:, place, k], whole)
+            found.append(so_far + slope_spread(self._loss(fit, k), Z, *own))
+        return found
+
+    def exact_weights(self, known: Information, penalty: Ridge) -> Information:
+        """Minimise squared error for every penalty by its own factor, or by coordinate descent."""
+        W = [
+            penalty.exactly(known.G[0], known.P[:, 0], place, known.W[:, place])
+            for place in range(known.W.shape[1])
+        ]
+        return replace(known, W=np.stack(W, axis=1))
 
 
-def weights_of_few(
-    loss: Loss, held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, lead: int
-) -> Floats:
-    """Find the optimum of the held rows alone, which are fewer than their columns."""
-    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
-    penalty = Ridge(np.repeat(penalties[None], len(few.rows), axis=0))
-    found = np.empty_like(W)
-    for k in range(W.shape[2]):
-        block = Block(few.rows, np.ascontiguousarray(held.targets()[:, k]), held.weights())
-        start = few.inward(W[:, :, k])
-        past = Past(None, np.zeros_like(start), start)
-        after = learn_block(
-            loss.of_output(k), block, past, penalty, lead, len(few.rows), keep=False
-        )
-        found[:, :, k] = few.outward(after.W)
-    return found
-
-
-def _with_spread(
-    loss: Loss,
-    held: HeldRows,
-    before: Information,
-    W: Floats,
-    G: list[Floats],
-    shrink: Floats,
-) -> list[Floats]:
-    """Add what the slopes of the held rows spread, for intervals, to what was spread before."""
-    place, Z = int(np.argmin(shrink[-1])), held.rows(len(before))
-    weights, targets = held.weights(), held.targets()
-    found = []
-    for k, so_far in enumerate(before.M):
-        whole = definite(G[k % len(G)], shrink[:, place])
-        more = slope_spread(loss.of_output(k), Z, targets[:, k], weights, W[:, place, k], whole)
-        found.append(so_far + more)
-    return found
+def _not_negative(W: Floats, first: int) -> Floats:
+    """Return the weights with those from column ``first`` on raised to zero."""
+    return np.concatenate([W[:first], np.maximum(W[first:], 0.0)])

@@ -1,44 +1,107 @@
-"""Which features Newton's steps learn where there are too many: those that most rows have.
+"""Which features become columns of Newton's steps: all of them, or the frequent ones.
 
 A table with a column of names has a feature for every name. Each is in next to no row, so its
-weight can be little more than noise, but together they would be too many for a matrix. The other
-columns are as few as ever. So the lane learns the features that occur most often and leaves the
-others out, if features that many rows have in common make up half of what rows have: in tables they
-do, in text they do not. Candidates of averaged SGD, which learn all features, show in the same race
-whether the others are missed.
+weight is little more than noise, but together they would be too many for a matrix. The other
+columns are as few as ever. So the solver learns the features that occur most often and leaves the
+others out, if features that many rows have in common make up half of the values of rows: in tables
+they do, in text they do not. Candidates of averaged SGD, which learn all features, show in the same
+race whether the others are missed.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.taken import SomeRows
 
 Floats = NDArray[np.float64]
 
 MOST = 256
-"""How many features are learned where there are too many: a matrix of so many costs little."""
+"""Features that are learned where there are too many: a matrix of that size costs little."""
 ROWS_THAT_SHOW = 100
-"""So many rows show whether few of their features make up most of what they have."""
+"""Rows from which on it shows whether few features make up most of the values."""
 ROWS_THAT_TELL = 1000
-"""So many first rows tell how many features are to come."""
+"""First rows from which on the number of features to come can be predicted."""
 COMMON, COVERED = 0.2, 0.5
-"""Features that so many of the rows have must make up so much of all that rows have. The numbers of
-a table and its common words do, beside a name or two; the words of a text that are in every fifth
-row, next to none but stop words, do not."""
+"""Features that at least the first share of rows have must make up the second share of all values.
+The numbers of a table and its common words do, beside a name or two; the words of a text that are
+in every fifth row, next to none but stop words, do not."""
+
+
+@dataclass
+class FeatureLimit:
+    """Which features become columns, and whether others are left out.
+
+    Attributes
+    ----------
+    widest : int
+        The most columns there may be.
+    may_close : bool
+        Whether features may be left out. Where the weights themselves are asked for, all of them
+        are, and which weights are exactly zero is not known beforehand.
+    closed : bool
+        Whether features that are no columns yet are left out from now on.
+    left_out : int
+        The values that were left out since the block began.
+    """
+
+    widest: int
+    may_close: bool
+    closed: bool = False
+    left_out: int = 0
+
+    def choose(self, standard: Standard, rows: Rows) -> bool:
+        """Add columns for the features of the first rows, or for some; return whether they fit.
+
+        Frequent ones are chosen at once where too many are to come: to wait for them would cost
+        some fits of a matrix far wider than what is kept of it.
+        """
+        features = standard.appearing(rows)[0]
+        too_many = len(features) > self.widest
+        if self.may_close and (too_many or too_many_to_come(rows, self.widest)):
+            chosen = frequent_features(rows, self.widest)
+            if chosen is not None:
+                features, self.closed = chosen, True
+        if too_many and not self.closed:
+            return False
+        standard.add(features)
+        return True
+
+    def admit(self, standard: Standard, rows: SomeRows) -> int:
+        """Add columns for new features; return how many rows come before there are too many."""
+        same = not isinstance(rows, SparseRows) and rows.shape[1] == len(standard)
+        if self.closed or same:
+            return len(rows)
+        new, row = standard.appearing(rows)
+        spare = self.widest - len(standard)
+        if len(new) > spare:
+            return int(row[spare])
+        if len(new):
+            standard.add(new)
+        return len(rows)
+
+    def close(self, held: NDArray[Any]) -> bool:
+        """Leave new features out from now on, if what held rows have in common makes up enough."""
+        if self.may_close and len(held) >= ROWS_THAT_SHOW:
+            counts = np.count_nonzero(held, axis=0)
+            self.closed = frequent_places(counts, len(held), self.widest) is not None
+        else:
+            self.closed = self.may_close
+        return self.closed
 
 
 def too_many_to_come(rows: Rows, most: int) -> bool:
-    """Whether rows will have too many features, by how many new ones each of their halves has.
+    """Whether rows will have more than ``most`` features, by the new ones in each of their halves.
 
-    Were all equally rare, each half as many rows again would bring the same share of what the half
-    before brought; rare names bring more. To wait until there are too many would cost some fits of
-    a matrix far wider than what is kept of it.
+    Were all equally rare, each half of the rows would bring the same share of what the half before
+    brought; rare names bring more.
 
     Examples
     --------
@@ -78,7 +141,7 @@ def frequent_places(
 ) -> NDArray[np.int64] | None:
     """Return the places of the largest counts, if those that are common make up enough of all.
 
-    ``others`` is how often rows have had features that are not counted.
+    ``others`` is the number of values of features that are not counted.
     """
     places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
     common = counts[places][counts[places] >= COMMON * rows].sum()
@@ -88,13 +151,8 @@ def frequent_places(
     return places if len(places) else None
 
 
-def are_frequent(held: NDArray[Any], most: int) -> bool:
-    """Tell whether what rows of many columns have in common makes up enough of all."""
-    return frequent_places(np.count_nonzero(held, axis=0), len(held), most) is not None
-
-
 def without_others(known: Information, columns: NDArray[np.int64]) -> Information:
-    """Give what is known of some columns, as if the weights of all others were zero."""
+    """Return what is known of some columns, as if the weights of all others were zero."""
     W = np.zeros_like(known.W)
     W[columns] = known.W[columns]
     P, each, width = known.moved_to(W).P, known.outputs_each, len(known)

@@ -10,30 +10,16 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import WIDE
+from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.taken import SomeRows
 
 Floats = NDArray[np.float64]
 
-BLOCK, WIDE_BLOCK = 4096, 2048
-"""A block has so many rows; where it begins with more than WIDE columns, fewer, or its rows have 32
-bits, where that will do: memory is bounded, and products of 32 bits take half the time.
-
-Up to a few thousand, the more rows a block has the better; in time it makes little difference.
-"""
-LONG_BLOCK = 16384
-"""Where weights are to be exactly zero or not: a block's curvature is that of the weights then, and
-with few blocks the sum of them is closer to that of the last weights. Elsewhere blocks grow to it.
-"""
-BLOCKS_BEFORE, MOST_BYTES = 8, 1 << 23
-WIDE_BEFORE, MOST_WIDE = 2, 1 << 25
-"""A block grows once there are so many of its size before it, as long as it takes no more memory:
-it is fitted in little more time than a shorter one, and no weights are older by much. With more
-than WIDE columns equations take most of the time, and blocks grow sooner, to 32 MB."""
 NO_LIMITS = (np.inf, 1.0)
-"""The cap and share of a row where nobody sets limits."""
+"""The cap and the share of a row in comparisons, by default."""
 UNUSUAL = 1e8
-"""A row is unusual if its squared norm, in standard units, is so many times the median."""
+"""A row is unusual if its squared norm, in standard units, is this many times the median."""
 
 
 def usual_weights(Z: NDArray[Any], weights: Floats, threads: int) -> Floats | None:
@@ -50,89 +36,89 @@ def usual_weights(Z: NDArray[Any], weights: Floats, threads: int) -> Floats | No
 
 
 class HeldRows:
-    """Room for a block of rows, some of it taken.
+    """The rows of a block, with targets, weights and limits.
+
+    Parameters
+    ----------
+    outputs : int
+        The columns of the targets.
+    fit_intercept : bool
+        Whether the first column is a constant.
+    exact : bool
+        Whether sums of the rows are all that remains of them, so that 32 bits would lose digits.
+    may_be_coarse : bool
+        Whether rows that arrive in 32 bits may be held in 32 bits.
+    block : int
+        The rows of a block until the first begins.
 
     Attributes
     ----------
     count : int
-        How many rows are held.
+        The number of rows held.
     block : int
-        How many make a block, from the width at its beginning.
+        The number of rows of the current block.
     """
 
     def __init__(
-        self,
-        outputs: int,
-        fit_intercept: bool,
-        exact: bool,
-        longest: int,
-        may_be_coarse: bool,
+        self, outputs: int, *, fit_intercept: bool, exact: bool, may_be_coarse: bool, block: int
     ) -> None:
         self.first = int(fit_intercept)  # the column where features begin
-        self.exact = exact  # sums of the rows are all there will be: 32 bits will not do
-        self.may_be_coarse = may_be_coarse  # where rows come in 32 bits, see `_precision`
-        self.count, self.block, self.longest = 0, longest, longest
+        self.exact, self.may_be_coarse = exact, may_be_coarse
+        self.count, self.block = 0, block
         self._Z: NDArray[Any] = np.zeros((0, 0))
-        self._targets: Floats = np.zeros((longest, outputs))
-        self._weights: Floats = np.ones(longest)
-        self._fresh: Floats = np.ones(longest)  # zero for rows that were learned before
-        self._limits: Floats = np.ones((longest, 2))  # how rows count in comparisons
-        self._threads = 1
-        self._weighed: tuple[Floats | None] | None = None  # what `weights` gives, once it is known
+        self._targets: Floats = np.zeros((0, outputs))
+        self._weights: Floats = np.ones(0)
+        self._fresh: Floats = np.ones(0)  # zero for rows that were learned before
+        self._limits: Floats = np.ones((0, 2))  # each row's cap and share in comparisons
+        self._bits, self._threads = 64, 1  # of the last rows
+        self._usual: tuple[Floats | None] | None = None  # what `weights` returns, once computed
 
     @property
     def nbytes(self) -> int:
-        """How much memory the rows that are held take."""
+        """The memory that the held rows take."""
         rows, others = self._Z[: self.count], self._targets[: self.count]
         return int(rows.nbytes + others.nbytes)
 
-    def make_room(self, features: int, most: int, before: int, bits: int) -> None:
-        """Have room for a block of rows with so many features, of which there may be ``most``.
+    def allocate(
+        self, features: int, most: int, before: int, cadence: Cadence, bits: int | None = None
+    ) -> None:
+        """Allocate a block of rows with these features, of which there may be ``most`` later.
 
-        ``before`` says how many rows came before the block, ``bits`` how precise the next ones are.
+        ``before`` is the number of rows before the block, ``bits`` the precision of the next ones.
         """
         width = self.first + features
-        dtype = self._Z.dtype
+        dtype, self._bits = self._Z.dtype, self._bits if bits is None else bits
         if not self.count:
-            dtype = self._precision(width, before, bits)
-            self._begin(width, before, dtype.itemsize)
-        elif width <= WIDE and bits > 32:
+            dtype = self._precision(width, before)
+            self.block = cadence.block_rows(before, dtype.itemsize * width)
+        elif width <= WIDE and self._bits > 32:
             dtype = np.dtype(np.float64)
+        if len(self._targets) < self.block:
+            self._allocate_targets()
         rows, columns = self._Z.shape
         if rows >= self.block and columns >= width and dtype == self._Z.dtype:
             return
-        if columns:  # with some to spare: features come one by one
+        if columns:  # with some to spare: features appear one by one
             width = max(min(width + width // 8, self.first + most), columns)
         wider = np.zeros((self.block, width), dtype)
         wider[: self.count, :columns] = self._Z[: self.count]
         self._Z = wider
 
-    def _precision(self, width: int, before: int, bits: int) -> np.dtype[Any]:
-        """Say how precise rows are held: with many columns, 32 bits will do.
+    def _precision(self, width: int, before: int) -> np.dtype[Any]:
+        """Return the precision in which rows are held: with many columns, 32 bits suffice.
 
-        Rows that came so are held so with few columns, too: to round them once more, in units of
-        their own, adds no more error than they have. Not those of the first block: they are few.
+        Rows that arrive in 32 bits are held so with few columns, too: rounding them once more, in
+        standard units, adds no more error than they have. Not those of the first block, which are
+        few.
         """
         wide = width > WIDE and not self.exact
-        coarse = self.may_be_coarse and before > 0 and bits == 32
+        coarse = self.may_be_coarse and before > 0 and self._bits == 32
         return np.dtype(np.float32 if wide or coarse else np.float64)
 
-    def _begin(self, width: int, before: int, each: int) -> None:
-        """Say how many rows the next block has, a number taking so many bytes."""
-        self.block = WIDE_BLOCK if width > WIDE and self.exact else self.longest
-        blocks, memory = BLOCKS_BEFORE, MOST_BYTES
-        if width > WIDE and not self.exact:
-            blocks, memory = WIDE_BEFORE, MOST_WIDE
-        most = min(LONG_BLOCK, memory // (each * max(width, 1)), before // blocks)
-        while 2 * self.block <= most:
-            self.block *= 2
-        if len(self._targets) < self.block:
-            self._have_targets(self.block)
-
-    def _have_targets(self, rows: int) -> None:
-        self._targets = np.zeros((rows, self._targets.shape[1]))
-        self._weights, self._fresh = np.ones((2, rows))
-        self._limits = np.ones((rows, 2))
+    def _allocate_targets(self) -> None:
+        self._targets = np.zeros((self.block, self._targets.shape[1]))
+        self._weights, self._fresh = np.ones((2, self.block))
+        self._limits = np.ones((self.block, 2))
 
     def add(
         self,
@@ -145,25 +131,25 @@ class HeldRows:
         fresh: bool,
         threads: int = 1,
     ) -> int:
-        """Hold more rows; return how often a feature was left out because it has no column."""
+        """Hold more rows; return the number of values left out because they have no column."""
         place = slice(self.count, self.count + len(rows))
-        self._weighed, self._threads = None, threads
+        self._usual, self._threads = None, threads
         self._Z[place, : self.first] = 1.0
-        room = self._Z[place, self.first : self.first + len(standard)]
-        others = standard.fill(rows, room, threads)
+        columns = self._Z[place, self.first : self.first + len(standard)]
+        left_out = standard.fill(rows, columns, threads)
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
         self._fresh[place] = float(fresh)
         self._limits[place] = NO_LIMITS if limits is None else limits
         self.count += len(rows)
-        return others
+        return left_out
 
     def forget(self) -> None:
-        """Make room for the next block."""
-        self.count, self._weighed = 0, None
+        """Drop the held rows."""
+        self.count, self._usual = 0, None
 
     def copy(self, *, to_change: bool) -> HeldRows:
-        """Give another that holds the same; rows that will not change are shared."""
+        """Return a copy; unless the rows are ``to_change``, they are shared."""
         other = copy.copy(self)
         if to_change:
             other._Z = self._Z[: self.count].copy()
@@ -171,45 +157,41 @@ class HeldRows:
                 setattr(other, name, getattr(self, name).copy())
         return other
 
-    def part(self, begin: int, end: int, columns: int) -> NDArray[Any]:
-        """Give so many columns of some rows, the constant first; there may be none in them yet."""
-        return self._Z[begin:end, :columns]
-
-    def rows(self, columns: int) -> NDArray[Any]:
-        """Give so many columns of the held rows, the constant first."""
-        return self._Z[: self.count, :columns]
+    def rows(self, columns: int, begin: int = 0) -> NDArray[Any]:
+        """Return the first ``columns`` of held rows from ``begin`` on; the constant is first."""
+        return self._Z[begin : self.count, :columns]
 
     def features(self) -> NDArray[Any]:
-        """Give the held rows without the constant, to be changed in place."""
-        self._weighed = None
+        """Return the held rows without the constant, to be changed in place."""
+        self._usual = None
         return self._Z[: self.count, self.first :]
 
     def targets(self, begin: int = 0) -> Floats:
-        """Give the targets of the held rows from one on, a column an output."""
+        """Return the targets of the held rows from ``begin`` on, a column per output."""
         return self._targets[begin : self.count]
 
     def weights(self) -> Floats | None:
-        """Return the weights of the held rows, where they are not all one: see `usual_weights`."""
-        if self._weighed is None:
+        """Return the weights of the held rows; None if all are one: see `usual_weights`."""
+        if self._usual is None:
             held = slice(self.count)
-            self._weighed = (usual_weights(self._Z[held], self._weights[held], self._threads),)
-        return self._weighed[0]
+            self._usual = (usual_weights(self._Z[held], self._weights[held], self._threads),)
+        return self._usual[0]
 
     def total_weight(self) -> float:
-        """Add up the weights of the held rows."""
+        """Return the sum of the weights of the held rows."""
         weights = self.weights()
         return float(self.count if weights is None else weights.sum())
 
     def scoring_weights(self, begin: int) -> Floats:
-        """Give the weights of rows from one on, zero for those that tell nothing new."""
+        """Return the weights of rows from ``begin`` on, zero for those that were learned before."""
         return self._weights[begin : self.count] * self._fresh[begin : self.count]
 
     def limits(self, begin: int) -> Floats:
-        """Return how rows from one on count in comparisons: each one's cap and share."""
+        """Return the cap and share in comparisons of each row from ``begin`` on."""
         return self._limits[begin : self.count]
 
     def state(self, columns: int) -> dict[str, NDArray[Any]]:
-        """Return the rows that are held, as arrays."""
+        """Return the held rows as arrays."""
         held = slice(self.count)
         return {
             "held.rows": self._Z[held, :columns].copy(),
@@ -220,12 +202,12 @@ class HeldRows:
         }
 
     def set_state(self, arrays: dict[str, NDArray[Any]], block: int) -> None:
-        """Go on from what ``state`` gave, in a block of so many rows."""
+        """Restore what ``state`` returned, in a block of ``block`` rows."""
         rows = arrays["held.rows"]
-        self.count, self.block, self._weighed = len(rows), block, None
+        self.count, self.block, self._usual = len(rows), block, None
         self._Z = np.zeros((block, rows.shape[1]), rows.dtype)
         if len(self._targets) < block:
-            self._have_targets(block)
+            self._allocate_targets()
         self._Z[: self.count] = rows
         self._targets[: self.count] = arrays["held.targets"]
         self._weights[: self.count] = arrays["held.weights"]

@@ -1,4 +1,4 @@
-"""What is left of rows that were learned and forgotten: a quadratic for every penalty."""
+"""What remains of rows that were learned and forgotten: a quadratic for every penalty."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.step import QuadraticSummary
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]
@@ -17,12 +18,12 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Information:
-    """The sum of all rows' losses around the weights, and what their slopes spread.
+    """The sum of all rows' losses around the weights, and the spread of their slopes.
 
     Attributes
     ----------
     exact : bool
-        The loss is a square, and ``P`` the sum of ``z y``, the same for every penalty.
+        Whether the loss is a square, and ``P`` the sum of ``z y``, the same for every penalty.
     W : array of shape (columns, penalties, outputs)
         The weights.
     P : array of the same shape, or (columns, 1, outputs)
@@ -32,9 +33,9 @@ class Information:
         are learned together, a single one of all weights of all outputs, one output's after the
         other's.
     M : list of arrays
-        The sum of ``slope^2 z z'`` at the smallest penalty, one an output; empty without intervals.
+        The sum of ``slope^2 z z'`` at the smallest penalty, for each output, with intervals.
     together : bool
-        Outputs are learned together.
+        Whether outputs are learned together.
     """
 
     exact: bool
@@ -55,7 +56,7 @@ class Information:
         intervals: bool,
         together: bool = False,
     ) -> Information:
-        """Know nothing yet: the weights are zero."""
+        """Return the information of no rows: the weights are zero."""
         matrices, width = (1, outputs * columns) if together else (outputs, columns)
         return cls(
             exact,
@@ -70,33 +71,44 @@ class Information:
         return len(self.W)
 
     def is_finite(self) -> bool:
-        """Tell whether nothing has overflowed."""
+        """Whether nothing has overflowed."""
         return all(np.isfinite(array).all() for array in (self.W, self.P, *self.G, *self.M))
 
-    def with_weights(self, W: Floats) -> Information:
-        """Give the same around other weights, as good as none being known of any rows."""
-        return replace(self, W=W)
-
     def moved_to(self, W: Floats) -> Information:
-        """Give the same around other weights, the gradient being the one there."""
+        """Return the same quadratic around other weights, with the gradient there."""
         if self.exact:
             return replace(self, W=W)
         return replace(self, W=W, P=self.P + self._products_with(W - self.W))
 
     @property
     def outputs_each(self) -> int:
-        """How many outputs a matrix has the weights of."""
+        """The number of outputs whose weights share a Hessian."""
         return self.W.shape[2] if self.together else 1
 
+    def summaries(self, *, with_rows: bool = True) -> list[QuadraticSummary]:
+        """Return a summary for each Hessian; unless ``with_rows``, of weights alone."""
+        if self.together:
+            return [QuadraticSummary(self.G[0] if with_rows else None, flat(self.P), flat(self.W))]
+        return [
+            QuadraticSummary(G if with_rows else None, self.P[:, :, k], self.W[:, :, k])
+            for k, G in enumerate(self.G)
+        ]
+
+    def stacked(self, each: Sequence[Floats]) -> Floats:
+        """Return weights, or gradients, of the shape of W from those of each summary."""
+        if self.together:
+            return unflat(each[0], self.W.shape[2])
+        return np.stack(each, axis=2)
+
     def summed_hessian(self) -> Floats:
-        """Add up the matrices of all outputs, as if their weights were the same."""
+        """Return the sum of the Hessians of all outputs, as if their weights were the same."""
         each, columns = self.outputs_each, len(self)
         blocks = [G.reshape(each, columns, each, columns) for G in self.G]
         own = [G[k, :, k] for G in blocks for k in range(each)]
         return own[0] if len(own) == 1 else np.asarray(np.sum(own, axis=0))
 
     def padded(self, columns: int) -> Information:
-        """Give the same with columns that were zero in all rows so far."""
+        """Return the same with columns that were zero in all rows so far."""
         more = columns - len(self)
         if not more:
             return self
@@ -113,7 +125,7 @@ class Information:
         )
 
     def in_units(self, mine: Standard, others: Standard) -> Information:
-        """Give the same in other units: of rows ``A z``, where these are of rows ``z``."""
+        """Return the same in other units: for rows ``A z``, where these are for rows ``z``."""
         A = others.map_from(mine)
         back = mine.map_from(others)  # w z = w' z' for the same row, with z = back z'
         each = np.kron(np.eye(self.outputs_each), A)
@@ -126,7 +138,7 @@ class Information:
         )
 
     def select(self, penalties: Sequence[int]) -> Information:
-        """Give what is known for some of the penalties."""
+        """Return the same for only these penalties, by their places."""
         keep = list(penalties)
         P = self.P if self.exact else np.ascontiguousarray(self.P[:, keep])
         return replace(self, W=np.ascontiguousarray(self.W[:, keep]), P=P)
@@ -135,7 +147,7 @@ class Information:
     def added(
         cls, parts: Sequence[Information], signs: Sequence[float], penalty: Ridge
     ) -> Information:
-        """Add up what several know, in the same units, each as often as its sign says.
+        """Return the sum of several, in the same units, each times its sign.
 
         The gradient of part k at any w is ``P_k + G_k (w - W_k)``. The weights are where the sum
         of those and of the penalty's is zero.
@@ -161,7 +173,7 @@ class Information:
         return new if first.exact else replace(new, P=new._products() - right)
 
     def _right(self) -> Floats:
-        """Give the right side of the equations that W solves, but for the penalty."""
+        """Return the right-hand side of the equations that W solves, without the penalty."""
         return self.P if self.exact else self._products() - self.P
 
     def _products(self) -> Floats:
@@ -174,7 +186,7 @@ class Information:
         return np.concatenate(products, axis=2)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Read out everything."""
+        """Return everything as arrays."""
         columns = len(self)
         none = np.zeros((0, columns, columns))
         return {
@@ -188,17 +200,17 @@ class Information:
     def from_state(
         cls, arrays: dict[str, NDArray[Any]], *, exact: bool, together: bool
     ) -> Information:
-        """Undo ``state``."""
+        """Restore what ``state`` returned."""
         W, P = arrays["weights"].copy(), arrays["gradients"].copy()
         G, M = list(arrays["hessians"].copy()), list(arrays["spreads"].copy())
         return cls(exact, W, P, G, M, together)
 
 
 def flat(W: Floats) -> Floats:
-    """Put the weights of outputs below each other: (columns, penalties, outputs) has two axes."""
+    """Return weights of shape (columns, penalties, outputs) as (outputs * columns, penalties)."""
     return np.ascontiguousarray(W.transpose(2, 0, 1)).reshape(-1, W.shape[1])
 
 
 def unflat(W: Floats, outputs: int) -> Floats:
-    """Undo `flat`."""
+    """Return the inverse of `flat`."""
     return W.reshape(outputs, len(W) // outputs, W.shape[1]).transpose(1, 2, 0)

@@ -1,4 +1,4 @@
-"""Progressive validation: what scores of rows not yet learned add up to."""
+"""Progressive validation: sums of the losses of rows that were scored before they were learned."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.newton.block.curvature import value_and_slope
 from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
 
 SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
-"""Each model's sums, as a bank's: rows, losses, their squares, errors, a group's first model's rows
-where a wrong class scored highest, and losses within the rows' limits, with how many exceed."""
+"""Each model's sums, as a bank's: the weights of rows, losses, their squares, errors, rows where a
+wrong class scored highest (for the first model of a group), losses capped and weighted by the rows'
+limits, and the number of capped ones."""
 RATED = SUMS.index("rated")
 
 
@@ -44,14 +44,13 @@ def progressive_sums(
     rows, penalties, outputs = scores.shape
     sums = np.zeros((len(SUMS), penalties * outputs))
     sums[0] = weights.sum()
-    if loss == "log_loss" and outputs == 1:  # by far the most frequent, and in one go
+    if loss == "log_loss" and outputs == 1:  # by far the most frequent: the core needs one pass
         flat, own = np.ascontiguousarray(scores[:, :, 0]), np.ascontiguousarray(targets[:, 0])
         found = _core.logistic_sums(flat, own, weights, limits, threads)
         sums[1:4], sums[RATED:] = found[:3], found[3:]
         return sums
-    own = targets[:, None, :]
-    values, slopes = value_and_slope(loss, scores, own)
-    kind = get_loss(loss)
+    own, kind = targets[:, None, :], get_loss(loss)
+    values, slopes = kind.value_and_slope(scores, own)
     if loss == "squared_error":
         error = np.abs(slopes)
     elif kind.classifies:

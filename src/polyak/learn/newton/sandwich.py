@@ -16,49 +16,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import gram, solve_by
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
-from polyak.learn.newton.block.step import Block
+from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
-ALONE = 1e-6
-"""What is left of a row's slope, at least, however alone it is in having a feature."""
 EARLIEST = 10.0
-"""Weights of fewer rows a column are not compared with later ones."""
+"""Degrees of freedom per column below which weights are not compared with later ones."""
 NO_ROWS = (1e-12, 1e-6)
-"""Between these shares of a unit curvature, ten times the penalty's is that of no rows."""
+"""The least and the largest curvature, of a matrix with a diagonal of ones, below which a direction
+is without rows; between them, the threshold is ten times the penalty's curvature."""
 NOISE = 1e-6
-"""A standard error of less than this share of the score is none."""
-
-
-def gram_at(loss: str | Loss, block: Block, w: Floats) -> Floats:
-    """Give the Hessian of a block where w is; the step's own is of where it began."""
-    bend = curvature(loss, block.Z @ w.astype(block.Z.dtype), block.targets)
-    return gram(block.Z, block.weighted(bend), block.threads)
+"""The standard error, as a share of the score, below which targets have no noise."""
 
 
 def slope_spread(
-    loss: str | Loss,
+    loss: Loss,
     Z: Floats,
     targets: Floats,
     weights: Floats | None,
     w: Floats,
     whole: Floats | None,
 ) -> Floats:
-    """Add up ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
+    """Return the sum of ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
 
     ``whole`` is the sum of the Hessians with the rows' own and the penalty, at w, as
-    `polyak.learn.newton.block.algebra.definite` gives it.
+    `polyak.learn.newton.block.algebra.definite` returns it.
     """
     scores = Z @ w
-    slopes, bend = value_and_slope(loss, scores, targets)[1], curvature(loss, scores, targets)
+    slopes, h = loss.value_and_slope(scores, targets)[1], curvature(loss, scores, targets)
     if weights is not None:
-        slopes, bend = slopes * weights, bend * weights
-    leverage = bend * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
-    return gram(Z, np.square(slopes / np.maximum(1.0 - leverage, ALONE)))
+        slopes, h = slopes * weights, h * weights
+    leverage = h * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
+    return gram(Z, np.square(slopes / (1.0 - np.minimum(leverage, MOST_LEVERAGE))))
 
 
 def sandwich_of(
@@ -70,15 +63,15 @@ def sandwich_of(
     rows: float,
     times: float,
 ) -> Sandwich:
-    """Give weights and their covariance in the units of rows as they come.
+    """Return weights and their covariance in the units of the rows.
 
-    ``W`` has a column an output; ``shrink`` is the penalty's diagonal. ``rows`` is how many there
-    were, each learned so many ``times``. The weights ask only for a row's distance from the
+    ``W`` has a column per output; ``shrink`` is the diagonal of the penalty. ``rows`` is the number
+    of rows, each learned ``times`` times on average. The weights apply to a row's distance from the
     centres, so that there is no shift to undo.
 
-    The degrees of freedom are the rows' curvatures, added up, less what was fitted. Of squared
-    error that is the number of rows; of log_loss, where a class is rare, about the rows of it: few
-    of the others say anything.
+    The degrees of freedom are the sum of the rows' curvatures less the number of weights. For
+    squared error that sum is the number of rows; for log_loss with a rare class about the rows of
+    that class, since few of the others carry information.
     """
     first = int(standard.fit_intercept)
     unit = np.concatenate([np.ones(first), 1.0 / standard.units])
@@ -111,13 +104,13 @@ def _inverse(hessian: Floats, shrink: Floats) -> Floats:
     return np.asarray((axes / values[values > least]) @ axes.T)
 
 
-# -- whether the rows were all alike -----------------------------------------------------------
+# -- whether weights drift -----------------------------------------------------------------------
 
 
 def remembered(
     earlier: list[tuple[int, Floats]], rows: int, W: Floats, standard: Standard
 ) -> list[tuple[int, Floats]]:
-    """Remember weights wherever the number of rows has doubled: the two last of them."""
+    """Return the weights at the last two doublings of the number of rows."""
     if earlier and rows < 2 * earlier[-1][0]:
         return earlier
     slopes = W[int(standard.fit_intercept) :] / standard.units[:, None]
@@ -127,11 +120,11 @@ def remembered(
 def drift(
     earlier: list[tuple[int, Floats]], rows: int, sandwich: Sandwich
 ) -> tuple[int, float] | None:
-    """Say how far weights have moved since about half of the rows, and how many those were.
+    """Return the rows of an earlier fit, about half of them, and how far weights moved since then.
 
-    It is in standard errors of the difference: weights of a share f of the rows have 1/f times the
-    variance of those of all, and a covariance with them that is the variance of those of all. None
-    where the earlier weights were of too few rows to be judged.
+    The distance is in standard errors of the difference: weights of a share f of the rows have 1/f
+    times the variance of those of all, and a covariance with them that is the variance of those of
+    all. None where the earlier weights were of too few rows to be judged.
 
     Examples
     --------

@@ -1,33 +1,30 @@
-"""How rows are scored before they are learned, and what the scores add up to."""
+"""Rows are scored by the weights of the last fit, before they are learned themselves."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import WIDE, times
-from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.block.penalty import Sparsity
-from polyak.learn.newton.cadence import Cadence
+from polyak.learn.newton.block.algebra import times
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.limits import UNPENALISED
-from polyak.learn.newton.progressive import RATED, progressive_sums
+from polyak.learn.newton.progressive import RATED, SUMS, progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
-from polyak.learn.newton.standardize import Standard
 from polyak.losses.softmax import normalised_odds
 
 Floats = NDArray[np.float64]
 
-SEGMENT, WIDE_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
-"""So many rows are added up at a time, counted from the last change of weights; fewer of those with
-many columns, or of many models, whose scores would take too much memory."""
+SEGMENT, SHORTEST_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
+"""Rows whose losses are summed at a time, counted from the last fit; fewer of many models, whose
+scores would take more than 8 MiB."""
 
 
-class Scored(NamedTuple):
-    """Scores of held rows by some weights, from one row on; each is worked out once."""
+class _Cache(NamedTuple):
+    """Scores of held rows from ``first`` on by the weights ``W``: each is computed once."""
 
     W: Floats
     first: int
@@ -39,147 +36,130 @@ class Scored(NamedTuple):
         return self.first + sum(map(len, self.scores))
 
 
-NOT_SCORED = Scored(np.empty(0), 0, ())
+_EMPTY = _Cache(np.empty(0), 0, ())
 
 
-class BlockScoring:
-    """The held rows of a block, and the sums of their scores by the weights before it."""
+class Scorer:
+    """The scores of held rows, and the sums of their losses since the last milestone.
 
-    loss: str
-    left: str | None
-    exact: bool
-    penalties: Floats
-    outputs: int
-    one_vs_rest: bool
-    intervals: bool
-    softmax: bool
-    together: bool
-    sparsity: Sparsity | None
-    clock: int
-    threads: int
-    widest: int
-    standard: Standard
-    _held: HeldRows
-    _known: Information
-    _first_block: bool
-    _cadence: Cadence
-    _bits: int
-    _counted: int
-    _totals: Floats
-    _lately: Floats
-    _scored: Scored
+    Attributes
+    ----------
+    totals : array of shape (sums, models)
+        Each model's sums since the last milestone, as `progressive.SUMS` lists them.
+    recent : array of shape (penalties,)
+        The losses of each penalty, a row counting as often as there are rows before it: later
+        weights are more to the point.
+    counted : int
+        The number of held rows that are in the sums.
+    """
 
-    @property
-    def for_inference(self) -> bool:
-        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
-        return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
+    def __init__(
+        self,
+        loss: str,
+        penalties: int,
+        outputs: int,
+        *,
+        one_vs_rest: bool,
+        softmax: bool,
+        together: bool,
+    ) -> None:
+        self.loss, self.outputs, self.one_vs_rest = loss, outputs, one_vs_rest
+        self.softmax, self.together = softmax, together
+        self.totals: Floats = np.zeros((len(SUMS), penalties * outputs))
+        self.recent: Floats = np.zeros(penalties)
+        self.begin_block()
 
-    @property
-    def smallest(self) -> int:
-        """The place of the smallest penalty, which intervals are taken at."""
-        return int(np.argmin(self.penalties))
-
-    def _segment_end(self) -> int:
-        """Give the next number of held rows at which they are scored, or learned."""
-        return min(self._counted + self._segment, self._block_end())
+    def begin_block(self) -> None:
+        """Forget the scores of held rows."""
+        self.counted: int = 0
+        self._cache: _Cache = _EMPTY
 
     @property
-    def _segment(self) -> int:
-        wide, each = len(self._known) > WIDE, len(self.penalties) * self.outputs
-        return WIDE_SEGMENT if wide else min(SEGMENT, max(MOST_SCORES // each, WIDE_SEGMENT))
+    def segment_end(self) -> int:
+        """The number of held rows at which the next segment of them is summed."""
+        most = MOST_SCORES // int(self.totals.shape[1])
+        return self.counted + min(SEGMENT, max(most, SHORTEST_SEGMENT))
 
-    def _make_room(self) -> None:
-        """Have room for a row more, and if none is held, for a block."""
-        before = self.clock - self._held.count
-        self._held.make_room(len(self.standard), self.widest, before, self._bits)
+    @property
+    def best(self) -> int:
+        """The place of the penalty with the lowest losses of late; the middle one before any."""
+        return int(np.argmin(self.recent)) if self.recent.any() else len(self.recent) // 2
 
-    def _signs(self, targets: NDArray[Any]) -> Floats:
-        if self.one_vs_rest:
-            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
-        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
+    def scores(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
+        """Return the scores of the held rows from ``begin`` on, none of which is in the sums yet.
 
-    def _block_end(self) -> int:
-        """Return the number of held rows at which weights are refitted, or their block is full."""
-        before = self.clock - self._held.count
-        due = self._cadence.next_fit(len(self.standard)) - before
-        return min(max(due, 1), self._held.block)
-
-    def _scores(self, begin: int) -> Floats:
-        """Score held rows from one on, none of which is in the sums yet.
-
-        The weights are those of the columns there were at the last fit: others have none.
+        Columns that appeared after the last fit have no weights.
         """
-        known, count = self._scored, self._held.count
-        if known.W is not self._known.W or not known.first <= begin <= known.end <= count:
-            known = Scored(self._known.W, begin, ())
-        if known.end < count:
-            known = known._replace(scores=(*known.scores, self._products(known.end, count)))
-        if len(known.scores) > 1:
-            known = known._replace(scores=(np.concatenate(known.scores),))
-        self._scored = known
-        return (
-            known.scores[0][begin - known.first :] if known.scores else self._products(begin, count)
-        )
+        cache, count = self._cache, held.count
+        if cache.W is not known.W or not cache.first <= begin <= cache.end <= count:
+            cache = _Cache(known.W, begin, ())
+        if cache.end < count:
+            more = self._products(known, held, cache.end, threads)
+            cache = cache._replace(scores=(*cache.scores, more))
+        if len(cache.scores) > 1:
+            cache = cache._replace(scores=(np.concatenate(cache.scores),))
+        self._cache = cache
+        if not cache.scores:
+            return self._products(known, held, begin, threads)
+        return cache.scores[0][begin - cache.first :]
 
-    def _products(self, begin: int, end: int) -> Floats:
-        columns = len(self._known)
-        W = self._class_weights(self._known.W).reshape(columns, len(self.penalties) * self.outputs)
-        scores = times(self._held.part(begin, end, columns), W, self.threads)
+    def _products(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
+        W = of_classes(known.W) if self.softmax else known.W
+        W = W.reshape(len(known), self.totals.shape[1])
+        scores = times(held.rows(len(known), begin), W, threads)
         return odds_of_classes(scores, self.outputs) if self.softmax else scores
 
-    def _block_scores(self) -> Floats | None:
-        """Give the held rows' scores by the weights before their block, for a step from there."""
-        if self._first_block or self.softmax:
-            return None
-        return self._scores(0).reshape(self._held.count, -1, self.outputs)
+    def count(
+        self,
+        known: Information,
+        held: HeldRows,
+        before: int,
+        threads: int,
+        scores: Floats | None = None,
+    ) -> None:
+        """Add the held rows that are not in the sums to them.
 
-    def _class_weights(self, W: Floats) -> Floats:
-        """Give weights with a column an output, the last axis."""
-        return of_classes(W) if self.softmax else W
+        ``before`` is the number of rows before the block; ``scores`` are those of the rows, if they
+        are known already.
+        """
+        if scores is None:
+            scores = self.scores(known, held, self.counted, threads)
+        sums = self._sums_of(scores, held, threads)
+        self.totals = self.totals + sums
+        rated = sums[RATED].reshape(len(self.recent), -1).sum(axis=1)
+        self.recent = self.recent + (before + self.counted) * rated
+        self.counted = held.count
 
-    def _segment_sums(self, scores: Floats) -> Floats:
-        """Return what the held rows that are not in the sums would add to them."""
-        scores = scores.reshape(-1, len(self.penalties), self.outputs)
+    def sums(self, known: Information, held: HeldRows, threads: int) -> Floats:
+        """Return the sums with those of the rows that are not in them yet."""
+        if held.count == self.counted:
+            return self.totals.copy()
+        scores = self.scores(known, held, self.counted, threads)
+        return self.totals + self._sums_of(scores, held, threads)
+
+    def _sums_of(self, scores: Floats, held: HeldRows, threads: int) -> Floats:
+        scores = scores.reshape(-1, len(self.recent), self.outputs)
         if self.together and not self.softmax:
             scores = normalised_odds(scores)
         return progressive_sums(
             self.loss,
             scores,
-            self._held.targets(self._counted),
-            self._held.scoring_weights(self._counted),
-            self._held.limits(self._counted),
+            held.targets(self.counted),
+            held.scoring_weights(self.counted),
+            held.limits(self.counted),
             one_vs_rest=self.one_vs_rest,
             together=self.together,
-            threads=self.threads,
+            threads=threads,
         )
 
-    def _count_segment(self, scores: Floats | None = None) -> None:
-        scores = self._scores(self._counted) if scores is None else scores
-        sums = self._segment_sums(scores)
-        self._totals = self._totals + sums
-        # A row counts as often as there are rows before it: later weights are more to the point.
-        before = self.clock - self._held.count + self._counted
-        rated = sums[RATED].reshape(len(self.penalties), -1).sum(axis=1)
-        self._lately = self._lately + before * rated
-        self._counted = self._held.count
-
-    def sums(self) -> Floats:
-        """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
-        if self._held.count == self._counted:
-            return self._totals.copy()
-        with one_blas_thread():
-            return self._totals + self._segment_sums(self._scores(self._counted))
-
-    def start_interval(self) -> None:
+    def restart(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
-        if self.left is None and self._held.count > self._counted:
-            with one_blas_thread():
-                self._count_segment()
-        self._totals = np.zeros_like(self._totals)
+        self.totals = np.zeros_like(self.totals)
 
-    @property
-    def lead(self) -> int:
-        """The penalty whose curvature all share: the best of late; for intervals the smallest."""
-        if self.intervals:
-            return self.smallest
-        return int(np.argmin(self._lately)) if self._lately.any() else len(self.penalties) // 2
+    def select(self, penalties: Sequence[int]) -> Scorer:
+        """Return a copy for only these penalties, by their places."""
+        keep, chosen = list(penalties), copy.copy(self)
+        totals = self.totals.reshape(len(SUMS), len(self.recent), self.outputs)
+        chosen.totals = totals[:, keep].reshape(len(SUMS), -1)
+        chosen.recent = self.recent[keep]
+        return chosen

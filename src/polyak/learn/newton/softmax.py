@@ -6,43 +6,41 @@ to zero, a column each, they are ``W = V B'``: K classes have K - 1 columns of `
 holds down but the penalty, ``|W|² = |V|²``, and what is to be minimised has one optimum.
 
 A row's Hessian is ``diag(p) - p p'`` in its scores, the sum over pairs of classes of ``p_c p_k`` on
-the difference of their scores. So the matrix of all weights takes a product of rows a pair.
+the difference of their scores. So the Hessian of all weights takes a product of rows per pair.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import (
+    FewerRows,
     definite_inverse,
     forms,
+    gram,
     grams,
     times,
     times_transposed,
 )
-from polyak.learn.newton.block.fewer_rows import FewerRows
+from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
-from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Block, Past, learn_block
 from polyak.learn.newton.held_rows import HeldRows
-from polyak.learn.newton.information import Information, flat, unflat
-from polyak.losses import Loss
+from polyak.learn.newton.information import Information, flat
+from polyak.losses import Loss, get_loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
 
-NARROW = 128
-"""With up to so many columns, the core finds the optimum of the first rows; BLAS with more."""
-
 
 @cache
 def basis(classes: int) -> Floats:
-    """Give an orthonormal basis of the vectors that add up to zero, a column each.
+    """Return an orthonormal basis of the vectors that add up to zero, a column each.
 
     Examples
     --------
@@ -59,30 +57,30 @@ def basis(classes: int) -> Floats:
 
 
 def odds_of_classes(scores: Floats, classes: int) -> Floats:
-    """Give the odds that the scores of all penalties' classes, side by side, stand for."""
+    """Return the log-odds of each class for scores of all penalties' classes, side by side."""
     return odds_of_softmax(scores.reshape(len(scores), -1, classes)).reshape(scores.shape)
 
 
 def of_classes(V: Floats) -> Floats:
-    """Give the weights of all classes, the last axis having one less."""
+    """Return the weights of all K classes from V, whose last axis has K - 1."""
     return np.asarray(V @ basis(V.shape[-1] + 1).T)
 
 
 @dataclass(frozen=True)
 class ClassesBlock(Block):
-    """Rows whose targets have a column a class: +1 for their own, -1 for the others.
+    """Rows whose targets have a column per class: +1 for their own, -1 for the others.
 
-    Weights have a column a penalty, those of one column of V below the others; scores have the
+    Weights have a column per penalty, those of one column of V below the others; scores have the
     axes rows, classes, penalties.
     """
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.targets.shape[1])
 
     def scores(self, W: Floats) -> Floats:
-        """Give the rows' scores of all classes by each penalty's weights."""
+        """Return the rows' scores of all classes by each penalty's weights."""
         B, penalties = basis(self.classes), W.shape[1]
         V = W.reshape(B.shape[1], -1)
         each = (B @ V).reshape(self.classes, self.Z.shape[1], penalties)
@@ -90,8 +88,8 @@ class ClassesBlock(Block):
         found = times(self.Z, side_by_side, self.threads)
         return found.reshape(-1, self.classes, penalties)
 
-    def losses(self, loss: str | Loss, scores: Floats) -> tuple[Floats, Floats]:
-        """Give each penalty's loss of the block, and the slopes of all rows."""
+    def losses(self, loss: Loss, scores: Floats) -> tuple[Floats, Floats]:
+        """Return each penalty's loss of the block, and the slopes of all rows."""
         highest = scores.max(axis=1, keepdims=True)
         chance = np.exp(scores - highest)
         total = chance.sum(axis=1, keepdims=True)
@@ -102,93 +100,80 @@ class ClassesBlock(Block):
         return self.weighted(values[:, 0]).sum(axis=0), self.weighted(chance)
 
     def gradient(self, slopes: Floats) -> Floats:
-        """Give the gradient of the block's loss where scores have these slopes."""
+        """Return the gradient of the block's loss where scores have these slopes."""
         rows, classes, penalties = slopes.shape
         found = times_transposed(self.Z, slopes.reshape(rows, -1), self.threads)
         each = found.reshape(-1, classes, penalties).transpose(1, 0, 2).reshape(classes, -1)
         return np.asarray(basis(classes).T @ each, dtype=np.float64).reshape(-1, penalties)
 
-    def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
-        """Give the block's matrix where rows have these scores.
+    def hessian(self, loss: Loss, scores: Floats, *, safe: bool) -> Floats:
+        """Return the block's Hessian where rows have these scores, or a bound on it.
 
         The safe one bounds it everywhere: ``diag(p) - p p'`` is at most ``(I - 11'/K) / 2``.
         """
+        B, columns = basis(self.classes), self.Z.shape[1]
         if safe:
-            bound = self.gram(np.full(len(self.Z[self.of_matrix]), 0.5))
+            halves = self.weighted(np.full((len(self.Z), B.shape[1]), 0.5))
+            taken, chances = self.sampled(halves)
+            bound = gram(self.Z[taken], halves[taken, 0] / chances, self.threads)
             return np.asarray(np.kron(np.eye(self.classes - 1), bound), dtype=np.float64)
-        chance, columns = softmax(scores[self.of_matrix]), self.Z.shape[1]
+        chance = softmax(scores)
+        along = np.maximum(chance @ np.square(B) - np.square(chance @ B), 0.0)
+        taken, chances = self.sampled(self.weighted(along))
         some, others = np.triu_indices(self.classes, 1)
-        pairs = self.every * chance[:, some] * chance[:, others]
-        if self.weights is not None:
-            pairs *= self.weights[self.of_matrix][:, None]
-        apart = basis(self.classes)[some] - basis(self.classes)[others]
+        pairs = self.weighted(chance[:, some] * chance[:, others])[taken]
+        pairs /= chances if isinstance(chances, float) else chances[:, None]
+        apart = B[some] - B[others]
         between = np.einsum("na,nb->abn", apart, apart)
-        whole = between @ grams(self.Z[self.of_matrix], pairs, self.threads)
+        whole = between @ grams(self.Z[taken], pairs, self.threads)
         size = (self.classes - 1) * columns
         blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
         return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
 
+    def hessian_at(self, loss: Loss, w: Floats) -> Floats:
+        """Return the Hessian of all rows at one penalty's weights."""
+        return replace(self, rarity=None).hessian(loss, self.scores(w[:, None])[..., 0], safe=False)
 
-def learn_classes(
-    held: HeldRows,
-    before: Information,
-    shrink: Floats,
-    penalties: Floats,
-    lead: int,
-    rows: int,
-    threads: int,
-    every: int,
-    *,
-    provisional: bool,
+
+def blocks_of(
+    Z: NDArray[Any], targets: Floats, weights: Floats | None, threads: int, *, together: bool
+) -> list[Block]:
+    """Return a block for each output, or one of all classes that are learned together."""
+    if together:
+        return [ClassesBlock(Z, targets, weights, threads)]
+    return [Block(Z, np.ascontiguousarray(own), weights, threads) for own in targets.T]
+
+
+def fit_first_classes(
+    held: HeldRows, before: Information, shrink: Floats, lead: int, threads: int
 ) -> Information:
-    """Take Newton's steps for all classes at once; ``rows`` are there with those before.
-
-    Where that is provisional nothing but the weights is new.
-    """
-    if provisional and held.count == rows and held.count < len(before):
-        return _learn_few(held, before, shrink, penalties, lead, threads)
-    Z, classes = held.rows(len(before)), before.W.shape[2]
-    block = ClassesBlock(Z, held.targets(), held.weights(), threads, every)
-    if len(Z) == rows and len(before) <= NARROW:
-        W, P = _optimum(block, before.W, shrink)
-        if provisional:
-            return before.with_weights(W)
-        scores = block.scores(flat(W[:, [lead]]))[..., 0]
-        return replace(before, W=W, P=P, G=[block.hessian("log_loss", scores, safe=False)])
-    own = None if len(Z) == rows else before.G[0]
-    past = Past(own, flat(before.P), flat(before.W))
-    penalty = Ridge(np.tile(shrink, (classes, 1)))
-    after = learn_block("log_loss", block, past, penalty, lead, rows, keep=not provisional)
-    W = unflat(after.W, classes)
-    if provisional:
-        return before.moved_to(W)
-    assert after.G is not None
-    return replace(before, W=W, P=unflat(after.P, classes), G=[after.G])
+    """Return the optimum of the held rows, none of which came before, with its Hessian."""
+    block = ClassesBlock(held.rows(len(before)), held.targets(), held.weights(), threads)
+    W, P = _optimum(block, before.W, shrink)
+    scores = block.scores(flat(W[:, [lead]]))[..., 0]
+    G = block.hessian(get_loss("log_loss"), scores, safe=False)
+    return replace(before, W=W, P=P, G=[G])
 
 
-def _learn_few(
-    held: HeldRows, before: Information, shrink: Floats, penalties: Floats, lead: int, threads: int
-) -> Information:
-    """Find the optimum of the held rows alone, which are fewer than their columns."""
-    W = before.W
-    few = FewerRows(held.rows(len(W)), shrink[:, 0] / penalties[0])
+def weights_of_first_classes(
+    held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, threads: int
+) -> Floats:
+    """Return the weights of the same optimum; if columns are more than rows, in fewer of them."""
+    Z, targets, weights = held.rows(len(W)), held.targets(), held.weights()
+    if len(Z) >= len(W):
+        return _optimum(ClassesBlock(Z, targets, weights, threads), W, shrink)[0]
+    few = FewerRows(Z, shrink[:, 0] / penalties[0])
     start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
-    block = ClassesBlock(few.rows, held.targets(), held.weights(), threads)
-    if len(start) <= NARROW:
-        V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
-    else:
-        past = Past(None, np.zeros_like(flat(start)), flat(start))
-        penalty = Ridge(np.repeat(penalties[None], len(past.W), axis=0))
-        after = learn_block("log_loss", block, past, penalty, lead, len(few.rows), keep=False)
-        V = unflat(after.W, W.shape[2])
-    found = few.outward(np.ascontiguousarray(V).reshape(len(start), -1))
-    return before.with_weights(found.reshape(W.shape))
+    block = ClassesBlock(few.rows, targets, weights, threads)
+    V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
+    return few.outward(np.ascontiguousarray(V).reshape(len(start), -1)).reshape(W.shape)
 
 
 def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Floats]:
-    """Find the optimum of rows that none came before, from V on, and the gradient of their losses.
+    """Return the optimum of rows, none of which came before, and the gradient of their losses.
 
-    Each penalty goes by its own curvature; see ``core/learn/newton/softmax_fit.hpp``.
+    The core goes from V on, each penalty by its own curvature: see
+    ``core/learn/newton/softmax_fit.hpp``.
     """
     found, gradient = _core.fit_classes(
         np.ascontiguousarray(block.Z, dtype=np.float64),
@@ -211,10 +196,10 @@ def scores_left_out(
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
     ``Q (1 - h Q)^-1 g``.
     """
-    block = ClassesBlock(Z, targets, weights)
+    block, loss = ClassesBlock(Z, targets, weights), get_loss("log_loss")
     scores = block.scores(flat(V[:, [place]]))
-    _, slopes = block.losses("log_loss", scores)
-    matrix = block.hessian("log_loss", scores[..., 0], safe=False)
+    _, slopes = block.losses(loss, scores)
+    matrix = block.hessian(loss, scores[..., 0], safe=False)
     inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
     if inverse is None:
         return np.full((len(Z), block.classes), np.nan)
@@ -223,17 +208,17 @@ def scores_left_out(
 
 
 def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:
-    """Say how each row's scores move where it is left out."""
+    """Return how each row's scores move where it is left out."""
     B, chance = basis(block.classes), softmax(scores)
     one_less = B.shape[1]
-    bend = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
+    h = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
     apart = chance @ B
-    bend = block.weighted(bend.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
+    h = block.weighted(h.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
     covariance = (inverse.T @ inverse).reshape(one_less, -1, one_less, block.Z.shape[1])
     some, others = np.triu_indices(one_less)
     between = covariance.transpose(0, 2, 1, 3)[some, others]
-    Q = np.empty_like(bend)
+    Q = np.empty_like(h)
     Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
-    left = np.eye(one_less) - MOST_LEVERAGE * (bend @ Q)
+    left = np.eye(one_less) - MOST_LEVERAGE * (h @ Q)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

@@ -23,21 +23,20 @@ from polyak.rows.taken import SomeRows, TakenRows
 Floats = NDArray[np.float64]
 
 FAR_BEYOND = 10.0
-"""How many medians a value counts at most where a spread is found."""
+"""Medians beyond which a value is clipped when a spread is computed."""
 ABSURD = 100.0
-"""How many spreads a value counts at most in the size of its column, by which it is penalised. Few
-columns have tails so long, and those of money or rates that do are penalised as others are."""
+"""Spreads beyond which a value is clipped in the mean square of its column, which scales penalties.
+Few columns have tails that long, and those of money or rates that do are penalised like others."""
 ROWS_FOR_SIZE = 1000
-"""After so many rows that differ from the centre, the size of a column is known."""
+"""Rows that differ from the centre after which the mean square of a column is final."""
 
 
 class Standard:
     """The features seen so far, each with its centre and its spread.
 
-    A feature is a column as soon as a row has it, that is, a value other than zero. Columns stand
-    in the order in which they came. The spread is zero as long as a
-    column has not varied; then all its rows are zero, and any unit will do when one is found. The
-    share says how many of the rows differed from the centre, where the spread was found.
+    A feature becomes a column with the first row in which it is not zero. Columns stand in the
+    order in which they appeared. The spread is zero as long as a column has not varied: all its
+    rows are zero then, and any unit fits them when one is found.
 
     Parameters
     ----------
@@ -62,12 +61,17 @@ class Standard:
         self.features: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.centre: Floats = np.empty(0)
         self.spread: Floats = np.empty(0)
-        self.squares: Floats = np.empty(0)  # of what came out, summed up
-        self.varied: Floats = np.empty(0)  # how many rows differed from the centre
+        self.squares: Floats = np.empty(0)  # the sum of squares in standard units
+        self.varied: Floats = np.empty(0)  # the number of rows that differed from the centre
         self._sort()
 
     def __len__(self) -> int:
         return len(self.features)
+
+    @property
+    def n_features(self) -> int:
+        """One more than the largest feature seen."""
+        return int(self.features.max(initial=-1)) + 1
 
     # -- which columns there are ---------------------------------------------------------------
 
@@ -95,7 +99,7 @@ class Standard:
         return new[order].astype(np.int64), row
 
     def add(self, features: NDArray[np.int64]) -> None:
-        """Make these features columns too."""
+        """Add columns for these features."""
         self.features = np.concatenate([self.features, features])
         self.centre = np.concatenate([self.centre, np.zeros(len(features))])
         self.spread = np.concatenate([self.spread, np.zeros(len(features))])
@@ -104,7 +108,7 @@ class Standard:
         self._sort()
 
     def kept(self, places: NDArray[np.int64]) -> Standard:
-        """Give the same with only these columns."""
+        """Return a copy with only these columns."""
         fewer = copy.copy(self)
         fewer.set_state({name: array[places] for name, array in self.state().items()})
         return fewer
@@ -112,7 +116,7 @@ class Standard:
     # -- centre and spread ---------------------------------------------------------------------
 
     def calibrate(self, rows: Rows) -> None:
-        """Take centres and spreads from the first rows, whose features are columns if none are."""
+        """Compute centres and spreads from the first rows; if there are no columns, add theirs."""
         if not len(self):
             self.add(self.appearing(rows)[0])
         sample = np.empty((len(rows), len(self)))
@@ -136,7 +140,7 @@ class Standard:
         self.spread[unknown[varies]] = sizes[varies]
 
     def with_rows(self, columns: NDArray[Any], threads: int = 1) -> Standard:
-        """Give the same with these rows counted in, as far as sizes are not known well enough."""
+        """Return a copy with these rows in the mean squares that are not final yet."""
         counted = copy.copy(self)
         rare = np.flatnonzero(self.varied < ROWS_FOR_SIZE)
         if len(rare):
@@ -147,7 +151,7 @@ class Standard:
         return counted
 
     def moved(self, shift: Floats) -> Standard:
-        """Give the same with centres moved so far, in standard units."""
+        """Return a copy with centres moved by ``shift``, in standard units."""
         moved = copy.deepcopy(self)
         moved.centre += shift * self.units
         return moved
@@ -162,10 +166,10 @@ class Standard:
         """The spreads, and one where there is none yet."""
         return np.where(self.spread > 0, self.spread, 1.0)
 
-    # -- there and back ------------------------------------------------------------------------
+    # -- to standard units and back --------------------------------------------------------------
 
     def fill(self, rows: SomeRows, out: NDArray[Any], threads: int = 1) -> int:
-        """Write rows in standard units; return how many values were left out: without a column."""
+        """Write rows in standard units; return the number of values that have no column."""
         order = None
         if isinstance(rows, TakenRows):
             order, rows = rows.order, rows.rows
@@ -175,10 +179,10 @@ class Standard:
     def read_out(
         self, weights: Floats, n_features: int, dtype: Any = np.float64
     ) -> tuple[NDArray[Any], Floats]:
-        """Give the weights, a row a model, and intercepts that score rows as they come.
+        """Return the weights, a row per model, and the intercepts for rows in their own units.
 
-        ``weights`` has a column a model; its first row is for the constant, if there is one. The
-        intercepts fit the weights as they are rounded to ``dtype``: at a large centre it matters.
+        ``weights`` has a column per model; its first row is for the constant, if there is one. The
+        intercepts fit the weights as rounded to ``dtype``: at a large centre it matters.
         """
         first = int(self.fit_intercept)
         slopes = (weights[first:] / self.units[:, None]).astype(dtype)
@@ -188,7 +192,7 @@ class Standard:
         return coef, intercept
 
     def map_from(self, other: Standard) -> Floats:
-        """Give the matrix from a row in another's units to the same row in these.
+        """Return the matrix from a row in another's units to the same row in these.
 
         A column the other does not have was zero in all its rows.
         """
@@ -206,9 +210,9 @@ class Standard:
         return matrix
 
     def take_in(self, other: Standard, times: float = 1.0) -> None:
-        """Make another's features columns too, with its centres and spreads where none is known.
+        """Add another's columns, with its centres and spreads where none is known.
 
-        Its rows count so many times: below zero if they were counted too often.
+        Its rows count ``times`` times, which is negative for rows that were counted too often.
         """
         places = self.places(other.features)
         new = places < 0
@@ -222,14 +226,14 @@ class Standard:
         self.squares[places] += times * other.squares * per_unit
         self.varied[places] += times * other.varied
 
-    # -- inside --------------------------------------------------------------------------------
+    # -- state and lookup ------------------------------------------------------------------------
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Read out everything."""
+        """Return everything as arrays."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on from what ``state`` gave."""
+        """Restore what ``state`` returned."""
         for name in _ARRAYS:
             setattr(self, name, state[name].copy())
         self._sort()
@@ -239,7 +243,7 @@ class Standard:
         self._sorted = self.features[self._order]
 
     def places(self, features: NDArray[Any]) -> NDArray[np.int64]:
-        """Find the columns of features; -1 where there is none."""
+        """Return the columns of features; -1 where there is none."""
         if not len(self):
             return np.full(len(features), -1)
         place = np.searchsorted(self._sorted, features)
@@ -257,10 +261,9 @@ def _columns(rows: NDArray[Any] | TakenRows, columns: NDArray[np.int64]) -> NDAr
 
 
 def typical_size(columns: Floats) -> Floats:
-    """Give the root mean square of each column's values that are not zero; zero if all are.
+    """Return the root mean square of each column's non-zero values; zero if all are zero.
 
-    Values far beyond the median count as if they were ten times as large as that: one absurd row
-    must not hide all the others.
+    Values are clipped at ten times the median: one absurd row must not hide all the others.
 
     Examples
     --------

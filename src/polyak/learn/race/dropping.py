@@ -64,7 +64,7 @@ def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
 
 def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
     """Say why there is nobody who could go on."""
-    from polyak.learn.newton.learning import TOO_MANY
+    from polyak.learn.newton.limits import TOO_MANY
 
     for lane in lanes:
         if isinstance(lane, NewtonRacer) and lane.newton.left == TOO_MANY:

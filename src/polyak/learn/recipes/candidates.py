@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class NewtonCandidate:
-    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.lane`.
+    """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.solver`.
 
     With ``softmax`` all classes are learned together, without it one against the rest.
     """

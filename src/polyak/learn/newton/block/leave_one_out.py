@@ -1,7 +1,7 @@
-"""Leave-one-out: what each row would lose by weights that were found without it.
+"""Leave-one-out: the score of each row by weights that were found without it.
 
-Where rows are few, their order decides too much of what they lose one after the other. But in the
-end they are all there, and at an optimum the weights need not be found anew without each of them.
+Where rows are few, their progressive losses depend too much on their order. But in the end all of
+them are there, and at an optimum the weights need not be refitted without each of them.
 With ``H`` the Hessian of all losses and penalties and ``q = z' H^-1 z``, a Newton step that takes a
 row of slope g and curvature h out moves its score by ``g q / (1 - h q)``: exact for squared error.
 """
@@ -20,15 +20,15 @@ from polyak.losses import Loss
 Floats = NDArray[np.float64]
 
 MOST_LEVERAGE = 1.0 - 1e-6
-"""A row that nothing but itself decides has a leverage of one: all but that."""
+"""The largest leverage: a row that alone determines its score would have one."""
 FEW_ROWS = 5000
-"""With more rows the order of them decides little."""
+"""Rows beyond which their order matters little."""
 MOST_WORK, LITTLE_WORK = 1e10, 1e9
-"""How many multiplications to find the leverages, at most: a second or two; and what is little."""
+"""Multiplications that computing leverages may take, a second or two; and few of them."""
 
 
 def is_cheap(rows: int, columns: int, models: int, most: float = MOST_WORK) -> bool:
-    """Tell whether to leave one row out in turn: where rows are few, and not too wide.
+    """Whether to leave each row out in turn: rows are few, and not too wide.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def scores_left_out(
     shrink: Floats,
     matrix: Floats | None = None,
 ) -> Floats:
-    """Return the score of every row by weights found without it, a column a penalty.
+    """Return the score of every row by weights found without it, a column per penalty.
 
     It is NaN where no weights are finite.
 
@@ -60,7 +60,7 @@ def scores_left_out(
     W : array of shape (columns, penalties)
         The optimum of all rows for each penalty.
     shrink : array of shape (columns, penalties)
-        The penalties' second derivatives.
+        The second derivatives of the penalties.
     matrix : array of shape (columns, columns), optional
         The sum of the rows' Hessians, where it is the same for all weights and known.
 
@@ -75,14 +75,14 @@ def scores_left_out(
     for place, own in enumerate(shrink.T):
         scores = np.asarray(Z @ W[:, place], dtype=np.float64)
         _, slope = value_and_slope(loss, scores, targets)
-        bend = curvature(loss, scores, targets)
+        h = curvature(loss, scores, targets)
         if weights is not None:
-            slope, bend = slope * weights, bend * weights
-        inverse = definite_inverse(gram(Z, bend) if matrix is None else matrix, own)
+            slope, h = slope * weights, h * weights
+        inverse = definite_inverse(gram(Z, h) if matrix is None else matrix, own)
         if inverse is None:
             found[:, place] = np.nan
             continue
         leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64)
-        left = 1.0 - np.minimum(bend * leverage, MOST_LEVERAGE)
+        left = 1.0 - np.minimum(h * leverage, MOST_LEVERAGE)
         found[:, place] = scores + slope * leverage / left
     return found

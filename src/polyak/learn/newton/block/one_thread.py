@@ -1,4 +1,4 @@
-"""BLAS in one thread, so that the bits of a product do not depend on how many there are."""
+"""BLAS in one thread, so that the bits of a product do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class _OneThread:
-    """Keeps BLAS to one thread as long as anybody is inside: more would change the last bits.
+    """Limits BLAS to one thread while any thread is inside: more would change the last bits.
 
     Most libraries have one setting for the whole process, which threadpoolctl lets only the first
-    thread change that ever did; here whoever comes first changes it and whoever leaves last changes
-    it back. Those that use OpenMP have one for every thread.
+    thread change that ever did; here the first thread to enter changes it and the last to leave
+    restores it. Libraries that use OpenMP have a setting per thread.
     """
 
     def __init__(self) -> None:
@@ -56,13 +56,13 @@ def _one_thread() -> _OneThread:
     return _OneThread()
 
 
-if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that is not there
+if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that does not exist there
     os.register_at_fork(after_in_child=_one_thread.cache_clear)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Do products in one thread, so that their bits do not depend on how many there are."""
+    """Limit BLAS to one thread, so that bits do not depend on the number of processors."""
     guard = _one_thread()
     before = guard.enter()
     try:

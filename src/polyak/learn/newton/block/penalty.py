@@ -1,7 +1,7 @@
-"""Penalties of the weights: squares, and beside them absolute values or a bound at zero.
+"""Penalties of the weights: ridge, elastic net, and weights that are not negative.
 
-Where weights are to be exactly zero, or not negative, the minimum of a quadratic is found by
-coordinate descent instead of by equations.
+Where weights are to be exactly zero, or not negative, a quadratic is minimised by coordinate
+descent instead of by solving equations.
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ from polyak.learn.newton.standardize import Standard
 Floats = NDArray[np.float64]
 
 WITHIN, REPETITIONS = 0.05, 10
-"""How well the equations of the other penalties are solved: the next step makes up for the rest."""
+"""The relative error, and the most iterations, of conjugate gradients in a step for the penalties
+that do not lead: the next step makes up for the rest."""
 SCORES_WITHIN, SCORES_REPETITIONS = 1e-3, 20
-"""How well squared error's equations are solved as long as rows come: it is only to score them."""
+"""The same for the weights of squared error that are only used to score the next rows."""
 IN_A_STEP, IN_THE_END = 1e-8, 1e-15
-"""When coordinate descent ends: no coordinate gains more than such a share of what one gained that
-gained most, beginning at zero."""
+"""Coordinate descent ends when no coordinate gains more than this share of the largest gain of a
+coordinate from zero."""
 ROUNDS = 200
+"""The most rounds of coordinate descent over all columns."""
 HOLD = 1e-4
-"""As firmly as by such a share of rows every weight is held where it is in a step: where rows are
-fewer than columns, or tell classes apart, a quadratic says next to nothing of some directions."""
+"""The curvature that damps every weight in a step, as a share of the rows: where rows are few, or
+separate classes, the Hessian is next to zero along some directions."""
 
 
 class Ridge:
-    """``w diag(shrink_j) w / 2``, a column a penalty."""
+    """The ridge penalty ``w diag(shrink_j) w / 2``, a column per penalty."""
 
     def __init__(self, shrink: Floats) -> None:
         self.shrink = shrink
 
     def rest(self, W: Floats) -> Floats | float:
-        """Give what the penalty is beside the squares, a number a column."""
+        """Return the penalty without the squares, a number per column."""
         return 0.0
 
     def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
-        """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
+        """Return a function of the gradient and W: W less the minimum of the quadratic."""
         equations = Equations(matrix, self.shrink, lead, threads, precise=False)
         return lambda slope, W: equations.solve(slope, within=WITHIN, most=REPETITIONS)
 
@@ -57,18 +59,18 @@ class Ridge:
         return found
 
     def exactly(self, G: Floats, right: Floats, place: int, W: Floats) -> Floats:
-        """Minimise it for one penalty, with a column of right sides each, or only one."""
+        """Minimise it for one penalty, and one or several right-hand sides."""
         return solve(G, self.shrink[:, place], right)
 
     def tiled(self, times: int) -> Ridge:
-        """Give the same for several outputs, one below the other."""
+        """Return the same penalty for several outputs, one below the other."""
         return Ridge(np.tile(self.shrink, (times, 1)))
 
 
 class Sparse(Ridge):
-    """The same and ``sum of threshold |w|``; weights are at least ``lowest``, which may be zero.
+    """A ridge penalty and ``sum of threshold |w|``, for weights that are at least ``lowest``.
 
-    In a step, weights are ``held`` where they are, a number each.
+    ``held`` is the damping of each weight in a step.
     """
 
     def __init__(self, shrink: Floats, threshold: Floats, lowest: Floats, held: Floats) -> None:
@@ -76,11 +78,11 @@ class Sparse(Ridge):
         self.threshold, self.lowest, self.held = threshold, lowest, held
 
     def rest(self, W: Floats) -> Floats | float:
-        """Give the sum of absolute values, a number a column."""
+        """Return the sum of absolute values, a number per column."""
         return np.asarray((self.threshold * np.abs(W)).sum(axis=0))
 
     def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
-        """Give what finds the way from the minimum of a quadratic to W, which has this slope."""
+        """Return a function of the gradient and W: W less the minimum of the quadratic."""
         held = matrix + np.diag(self.held)
 
         def away(slope: Floats, W: Floats) -> Floats:
@@ -98,7 +100,7 @@ class Sparse(Ridge):
         return found
 
     def exactly(self, G: Floats, right: Floats, place: int, W: Floats) -> Floats:
-        """Minimise it for one penalty, from W on, with a column of right sides or several."""
+        """Minimise it for one penalty from W on, and one or several right-hand sides."""
         columns, start = right.reshape(len(right), -1), W.reshape(len(right), -1)
         each = [
             self._least(G, -own, place, begin, IN_THE_END)
@@ -107,7 +109,7 @@ class Sparse(Ridge):
         return np.stack(each, axis=1).reshape(right.shape)
 
     def tiled(self, times: int) -> Sparse:
-        """Give the same for several outputs, one below the other."""
+        """Return the same penalty for several outputs, one below the other."""
         arrays = (self.shrink, self.threshold, self.lowest[:, None], self.held[:, None])
         shrink, threshold, lowest, held = (np.tile(array, (times, 1)) for array in arrays)
         return Sparse(shrink, threshold, lowest[:, 0], held[:, 0])
@@ -115,8 +117,8 @@ class Sparse(Ridge):
     def _least(self, H: Floats, c: Floats, place: int, start: Floats, share: float) -> Floats:
         v = np.array(start, dtype=np.float64)
         ridge = np.ascontiguousarray(self.shrink[:, place])
-        bend = np.diagonal(H) + ridge
-        gains = np.divide(c * c, bend, out=np.zeros_like(c), where=bend > 0)
+        curvature = np.diagonal(H) + ridge
+        gains = np.divide(c * c, curvature, out=np.zeros_like(c), where=curvature > 0)
         threshold = np.ascontiguousarray(self.threshold[:, place])
         c, H = np.ascontiguousarray(c), np.ascontiguousarray(H)
         if not (np.isfinite(gains).all() and np.isfinite(v).all()):
@@ -128,17 +130,17 @@ class Sparse(Ridge):
 
 @dataclass(frozen=True, slots=True)
 class Sparsity:
-    """What is asked of weights beside being small in rows.
+    """A penalty other than a ridge in pseudo-observations.
 
     Attributes
     ----------
     l1_ratio : float
         The share of absolute values in the penalty; the rest are squares.
     positive : bool
-        No weight is below zero.
+        Whether no weight may be negative.
     in_rows : bool
-        Penalties are counted in rows, as those of squares alone are; else they are those of the
-        mean loss, for features in the units in which they come.
+        Whether penalties are pseudo-observations; else they are added to the mean loss, for
+        features in their own units.
     """
 
     l1_ratio: float
@@ -147,16 +149,16 @@ class Sparsity:
 
     @property
     def is_ridge(self) -> bool:
-        """Whether there are squares alone, and any weight may be negative."""
+        """Whether the penalty has squares alone, and weights of any sign."""
         return self.l1_ratio == 0.0 and not self.positive
 
     def penalty(
         self, shrink: Floats, penalties: Floats, rows: float, standard: Standard, least: float
     ) -> Ridge:
-        """Give the penalty of the sum of so many losses, for features in standard units.
+        """Return the penalty of the sum of losses over ``rows``, for features in standard units.
 
-        ``shrink`` is that of squares, in rows. The intercept, if it is a column, is the first, and
-        has next to no penalty: ``least``.
+        ``shrink`` is the ridge in pseudo-observations. The intercept, if it is a column, is the
+        first, and has next to no penalty: ``least``.
         """
         free, units = len(shrink) - len(standard), standard.units
         threshold, lowest = np.zeros_like(shrink), np.full(len(shrink), -np.inf)
@@ -174,7 +176,7 @@ class Sparsity:
 
 
 def check_penalties(penalties: Sequence[float], sparsity: Sparsity | None) -> None:
-    """Refuse penalties that cannot be; that of the mean loss may be zero."""
+    """Raise ValueError unless penalties are positive and finite; that of a mean may be zero."""
     least = 0.0 if sparsity is None or sparsity.in_rows else -math.ulp(0.0)
     if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
         raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")

@@ -1,174 +1,129 @@
 """Newton's step on a block of rows, what came before being summed up by a quadratic.
 
-Of all rows before the block there are left the weights ``w0``, the matrix ``G``, the sum of their
-Hessians, and ``p``, the gradient of their losses at ``w0``. With the block's rows Z, what is to be
-minimised is
+What remains of all rows before the block are the weights ``w0``, the sum ``G`` of their Hessians,
+and the gradient ``p`` of their losses at ``w0``. With the block's rows Z, the objective is
 
     sum of L(Z w, y) + (w - w0) G (w - w0) / 2 + p (w - w0) + tau w R w / 2
 
-for several penalties tau side by side, a column of W each. They share the curvature of one of them,
-the leading one: it is the matrix product that costs, and a line search makes up for the difference.
+for several penalties tau side by side, a column of W each. They share the Hessian of one of them,
+the leading one: computing it is what costs, and a line search makes up for the difference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
-from polyak.learn.newton.block.algebra import WIDE, gram, inner, times, times_transposed
-from polyak.learn.newton.block.curvature import curvature, is_logistic, value_and_slope
+from polyak.learn.newton.block.algebra import WIDE, inner
+from polyak.learn.newton.block.curvature import Block, Look
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.thinning import taken_of
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
 
-ENOUGH = 1e-3
-"""A step that promised to lower the mean loss of all rows by no more than this share was the last.
-
-What it leaves undone is less by far, and the next block makes up for it.
-"""
-BY_AN_OLD_MATRIX = 0.1
-"""The share of that for a step by a matrix of other weights, after which more is left undone."""
-MOST_STEPS = 25
+TOLERANCE = 1e-3
+"""The promised decrease, as a share of the mean loss, below which a step is the last one: it leaves
+far less undone, and the next block makes up for that."""
+BY_OLD_HESSIAN = 0.1
+"""The factor of the tolerance for a step by the Hessian of other weights: it leaves more undone."""
+MOST_STEPS, MOST_HALVINGS = 25, 40
 SHORT = 0.25
-"""Where less than this of a step was good, the next is a safe one."""
+"""The length of a step, as a share of the whole one, below which the next uses a majorizer."""
 MUCH_LESS = 0.25
-"""A step that promised more than this of what the one before did leaves the next a new matrix."""
-MOVED, MOVED_AT_FIRST = 0.1, 0.01
-"""After a step that promised more than this share of all loss, curvature is no longer what it was:
-the block is remembered by a matrix of where its weights ended. For a later block that matters less:
-if its matrix is a tenth too large, the block counts for a tenth more, and that costs a hundredth of
-what it adds."""
+"""The promised decrease, as a share of the step before's, above which the Hessian is stale."""
+FAR, FAR_AT_FIRST = 0.1, 0.01
+"""The promised decrease, as a share of all loss, above which a step changes the curvature. For a
+later block that matters less: if its Hessian is a tenth too large, the block counts for a tenth
+more, and that costs a hundredth of what it adds."""
 LOST = 10.0
-"""How many times the leading penalty's loss of a block is too much, if no weights were better."""
+"""How many times the leading penalty's loss of a block is too much, if zero weights do better."""
+SUFFICIENT, ROUNDING = 1e-4, 1e-12
+"""The share of the promised decrease that a step must achieve, and the relative error of losses."""
 
 
 @dataclass
-class Past:
-    """What is left of the rows before: their matrix, their gradient at W, and W, a column each.
+class QuadraticSummary:
+    """What remains of rows: their Hessian, their gradient at W, and W, a column per penalty.
 
-    Without a matrix there were none.
+    Without a Hessian there were no rows.
     """
 
     G: Floats | None
     P: Floats
     W: Floats
 
-    def and_of(self, hessian: Floats) -> Floats:
-        """Give the matrix of these rows and of a block."""
+    def hessian_with(self, hessian: Floats) -> Floats:
+        """Return the Hessian of these rows and of a block."""
         return hessian if self.G is None else hessian + self.G
 
 
-class Look(NamedTuple):
-    """What rows say of weights: scores, each penalty's loss of the block, and its gradient."""
-
-    scores: Floats
-    values: Floats
-    gradient: Floats
+# -- the policies of Newton's steps; ``promised`` is the decrease that a quadratic promises --------
 
 
-@dataclass(frozen=True)
-class Block:
-    """Rows to learn, with targets and weights that have a row each."""
+def converged(promised: float, loss: float, tolerance: float, *, reused: bool) -> bool:
+    """Whether the step was the last: it promised next to nothing of the loss of all rows."""
+    return bool(promised <= 2.0 * tolerance * (BY_OLD_HESSIAN if reused else 1.0) * loss)
 
-    Z: NDArray[Any]
-    targets: Floats
-    weights: Floats | None
-    threads: int = 1
-    every: int = 1  # its matrix is that of every so manieth row, each counting as often
-    rarity: Floats | None = None  # or of those that `polyak.learn.newton.block.thinning` takes
 
-    def weighted(self, numbers: Floats) -> Floats:
-        """Count each row as often as its weight says."""
-        if self.weights is None:
-            return numbers
-        return numbers * self.weights.reshape(-1, *[1] * (numbers.ndim - 1))
+def needs_majorizer(length: float) -> bool:
+    """Whether so little of the step was good that the next goes by a parabola above the loss."""
+    return bool(length < SHORT)
 
-    def scores(self, W: Floats) -> Floats:
-        """Give the rows' scores by each penalty's weights, the penalties last."""
-        return times(self.Z, W, self.threads)
 
-    def gradient(self, slopes: Floats) -> Floats:
-        """Give the gradient of the block's loss where scores have these slopes."""
-        return times_transposed(self.Z, slopes, self.threads)
+def hessian_is_stale(promised: Floats, before: Floats, loss: Floats, length: Floats) -> bool:
+    """Whether steps have become too long, or decrease too slowly, to go by the same Hessian."""
+    short = promised <= np.minimum(loss, MUCH_LESS * before)
+    return not bool((short & (length == 1.0)).all())
 
-    def losses(self, loss: str | Loss, scores: Floats) -> tuple[Floats, Floats]:
-        """Give each penalty's loss of the block, and the slopes of all rows."""
-        values, slopes = value_and_slope(loss, scores, self.targets[:, None])
-        return self.weighted(values).sum(axis=0), self.weighted(slopes)
 
-    def look(self, loss: str | Loss, scores: Floats, move: Floats | None) -> Look:
-        """Look at weights by which rows have these scores, or at those that far below them.
-
-        At most blocks it is the logistic loss, for which the core does all of it in one go.
-        """
-        if self.targets.ndim == 1 and is_logistic(loss):
-            step = None if move is None else np.ascontiguousarray(move.T)
-            own = (self.targets, self.weights, np.ascontiguousarray(scores), step, self.threads)
-            found, values, gradient = _core.logistic_loss(self.Z, *own)
-            return Look(found, values, gradient.T)
-        if move is not None:
-            scores = scores - self.scores(move)
-        values, slopes = self.losses(loss, scores)
-        return Look(scores, values, self.gradient(slopes))
-
-    def hessian(self, loss: str | Loss, scores: Floats, *, safe: bool) -> Floats:
-        """Give the block's matrix where rows have these scores."""
-        if self.rarity is None:
-            some = self.of_matrix
-            return self.gram(curvature(loss, scores[some], self.targets[some], safe=safe))
-        h = self.weighted(curvature(loss, scores, self.targets, safe=safe))
-        squares = _core.block_squares(self.Z, self.rarity, self.threads)
-        # The squares of an absurd row, which weighs nothing, may be beyond its precision.
-        chances = np.minimum(np.multiply(h, squares, out=np.zeros_like(h), where=h > 0), 1.0)
-        taken = taken_of(chances)
-        return gram(self.Z[taken], h[taken] / chances[taken], self.threads)
-
-    @property
-    def of_matrix(self) -> slice:
-        """The rows that give the matrix."""
-        return slice(None, None, self.every)
-
-    def gram(self, h: Floats) -> Floats:
-        """Add up ``h z z'`` over the rows that give the matrix, which have a number each."""
-        some = self.of_matrix
-        h = h if self.weights is None else h * self.weights[some]
-        return gram(self.Z[some], self.every * h, self.threads)
+def curvature_changes(promised: float, loss: float, *, first: bool) -> bool:
+    """Whether a step was so long that the block is remembered by a Hessian of where it ended."""
+    return bool(promised > (FAR_AT_FIRST if first else FAR) * loss)
 
 
 def learn_block(
-    loss: str | Loss,
+    loss: Loss,
     block: Block,
-    past: Past,
+    past: QuadraticSummary,
     penalty: Ridge,
     lead: int,
     rows: int,
     *,
     scores: Floats | None = None,
     keep: bool = True,
-    tolerance: float = ENOUGH,
-) -> Past:
-    """Minimise for every penalty; give what is left then, with a good matrix if it is to be kept.
+    tolerance: float = TOLERANCE,
+) -> QuadraticSummary:
+    """Minimise for every penalty; return the summary of all rows.
 
-    ``penalty`` is that of ``tau R``, or another; ``rows`` is how many there are now, those of the
-    past and the block's; ``scores`` are those by the past's weights, if they are known. The last
-    step is one that promised to lower the mean loss by less than the share ``tolerance``.
+    Parameters
+    ----------
+    past : QuadraticSummary
+        That of the rows before the block.
+    lead : int
+        The place of the penalty whose Hessian all share.
+    rows : int
+        The number of rows, the past's and the block's.
+    scores : array, optional
+        The block's scores by the past's weights, if they are known.
+    keep : bool
+        Whether the Hessian is needed afterwards, and should be that of the last weights.
+    tolerance : float
+        The share of the mean loss below which a promised decrease ends the steps.
     """
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
-    safe = G is None and not isinstance(loss, str) and loss.is_flat_far_away
-    moved = MOVED_AT_FIRST if G is None else MOVED
+    majorize = G is None and loss.is_flat_far_away
+    # A Hessian of many columns costs more than penalties far from the leading one are worth.
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
-    promised, good = np.full(W.shape[1], np.inf), False
+    promised, stale, changed = np.full(W.shape[1], np.inf), True, False
+    step: Callable[[Floats, Floats], Floats]
     for _ in range(MOST_STEPS):
-        if not good:
-            matrix = past.and_of(block.hessian(loss, S[..., lead], safe=safe))
-            step, far = penalty.steps(matrix, lead, block.threads), safe
+        if stale:
+            hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=majorize))
+            step, changed = penalty.steps(hessian, lead, block.threads), majorize
         pull = GD + past.P + penalty.shrink * W
         D = step(gradient + pull, W)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
@@ -177,31 +132,30 @@ def learn_block(
         length, (S, values, gradient) = _search(loss, block, S, D, values, line)
         W = W - length * D
         GD = GD - length * GD_step
-        whole = values * rows / len(block.Z)  # about what all rows lose
-        enough = tolerance * (BY_AN_OLD_MATRIX if good else 1.0)
-        if line.promised[lead] <= 2.0 * enough * whole[lead] and not safe:
+        whole = values * rows / len(block.Z)  # about the loss of all rows
+        at_lead = (float(line.promised[lead]), float(whole[lead]))
+        if converged(*at_lead, tolerance, reused=not stale) and not majorize:
             break
-        safe = not safe and length[lead] < SHORT
-        far = far or bool(line.promised[lead] > moved * whole[lead])
-        # A matrix serves as long as steps are short and each leaves little for the next; one of
-        # many columns costs more than penalties are worth that are far from the leading one.
-        short = line.promised <= np.minimum(whole, MUCH_LESS * promised)
-        good = not safe and bool((short & (length == 1.0))[near].all())
+        majorize = not majorize and needs_majorizer(length[lead])
+        changed = changed or curvature_changes(*at_lead, first=G is None)
+        stale = majorize or hessian_is_stale(
+            line.promised[near], promised[near], whole[near], length[near]
+        )
         promised = line.promised
     P = past.P + GD + gradient
-    _bring_back_the_lost(loss, block, values, lead, (W, P))
-    if far and keep:
-        matrix = past.and_of(block.hessian(loss, S[..., lead], safe=False))
-    return Past(matrix, P, W)
+    _recover_diverged(loss, block, values, lead, (W, P))
+    if changed and keep:
+        hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=False))
+    return QuadraticSummary(hessian, P, W)
 
 
-def _bring_back_the_lost(
-    loss: str | Loss, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
+def _recover_diverged(
+    loss: Loss, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
 ) -> None:
-    """Let penalties that another's curvature led astray go on from where the leading one is.
+    """Restart penalties that another's Hessian led astray from the weights of the leading one.
 
     P is a gradient at W whatever the penalty, so they can. Where rows are few, the leading one may
-    have next to no loss; nobody is lost who is better than no weights at all.
+    have next to no loss: weights that do better than zero weights have not diverged.
     """
     most = LOST * values[lead]
     if (values <= most).all():
@@ -213,7 +167,7 @@ def _bring_back_the_lost(
 
 
 class _Line:
-    """Along the step, how all but the block's loss falls."""
+    """The decrease, along a step, of the objective without the block's loss."""
 
     def __init__(
         self, penalty: Ridge, W: Floats, D: Floats, pull: Floats, GD: Floats, promised: Floats
@@ -222,22 +176,22 @@ class _Line:
         self.linear, self.square = inner(pull, D), inner(D, GD + penalty.shrink * D)
         self.promised = promised + (penalty.rest(W) - penalty.rest(W - D))
 
-    def fallen(self, length: Floats) -> Floats:
-        """Say how much it has fallen so far along the step."""
+    def decrease(self, length: Floats) -> Floats:
+        """Return the decrease after this length of the step."""
         squares = length * self.linear - 0.5 * length**2 * self.square
         there = self.W - length * self.D
         return squares + (self.penalty.rest(self.W) - self.penalty.rest(there))
 
 
 def _search(
-    loss: str | Loss, block: Block, S: Floats, D: Floats, values: Floats, line: _Line
+    loss: Loss, block: Block, S: Floats, D: Floats, values: Floats, line: _Line
 ) -> tuple[Floats, Look]:
-    """Go the whole step, or half of it, or a quarter ..., until what is minimised has fallen."""
-    length, slack = np.ones(len(line.linear)), 1e-12 * np.abs(values)
+    """Take the whole step, or half of it, or a quarter ..., until the objective has decreased."""
+    length, slack = np.ones(len(line.linear)), ROUNDING * np.abs(values)
     at = block.look(loss, S, D)
-    for _ in range(40):
-        fallen = values - at.values + line.fallen(length)
-        fails = ~(fallen >= 1e-4 * length * line.promised - slack) & (length > 0)
+    for _ in range(MOST_HALVINGS):
+        decrease = values - at.values + line.decrease(length)
+        fails = ~(decrease >= SUFFICIENT * length * line.promised - slack) & (length > 0)
         if not fails.any():
             return length, at
         length = np.where(fails, 0.5 * length, length)

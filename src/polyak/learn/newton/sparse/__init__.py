@@ -1,1 +1,1 @@
-"""Weights that are exactly zero, or not negative: what can be asked for, and which penalties."""
+"""Weights that are exactly zero, or not negative: which settings allow it, and which penalties."""

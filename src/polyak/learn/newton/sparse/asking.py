@@ -1,4 +1,4 @@
-"""What a recipe may ask of weights beside being small, and what it may not ask with that."""
+"""The penalty that the settings of a recipe ask for, and which settings exclude each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 
 
 Asking = Any
-"""A `polyak.learn.recipes.Recipe`, which stands above this."""
+"""A `polyak.learn.recipes.Recipe`, which may not be imported here: it stands above this module."""
 
 
 def is_sparse(asking: Asking) -> bool:
@@ -28,7 +28,7 @@ def is_unpenalised(asking: Asking) -> bool:
 
 
 def sparsity_of(asking: Asking) -> Sparsity | None:
-    """Return what is asked of weights beside being small in rows, if anything is."""
+    """Return the penalty that is asked for, unless it is a ridge in pseudo-observations."""
     if not is_sparse(asking) and (asking.alpha == "auto" or is_unpenalised(asking)):
         return None
     from polyak.learn.newton.block.penalty import Sparsity  # with all that Newton steps need
@@ -39,10 +39,10 @@ def sparsity_of(asking: Asking) -> Sparsity | None:
 
 
 def check(asking: Asking) -> None:
-    """Refuse what cannot be had together.
+    """Raise ValueError if settings exclude each other.
 
-    Averages of iterates have no zeros: block Newton steps give them and, where features are many,
-    proximal steps.
+    Averages of iterates have no zeros: sparse weights come from block Newton steps and, where
+    features are many, from proximal steps.
     """
     if asking.penalty not in KINDS:
         raise ValueError(f"a penalty is {', '.join(KINDS)}, not {asking.penalty!r}")
@@ -65,10 +65,10 @@ def check(asking: Asking) -> None:
 
 
 def words(asking: Asking) -> str:
-    """Say what is asked for."""
+    """Return the setting that asks for sparse weights."""
     return "positive=True" if asking.penalty in ("l2", "none") else f"penalty={asking.penalty!r}"
 
 
 def too_wide(asking: Asking, most: int) -> str:
-    """Say that there are too many features for that."""
+    """Return the error that there are too many features for that."""
     return f"{words(asking)} is for up to {most:,} features here, and there are more"

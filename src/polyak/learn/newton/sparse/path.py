@@ -1,4 +1,4 @@
-"""Which penalties to try where nobody says: from one that leaves next to no weight down."""
+"""Which L1 penalties to try by default: from one that leaves next to no weight down."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.curvature import value_and_slope
 from polyak.losses import Loss
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
 
 STEPS = 9
+"""The number of penalties to try."""
 LEAST = 1e-3
-"""The smallest penalty, as a share of that which would leave the weight of a typical feature."""
+"""The smallest penalty, as a share of the one that sets the weight of a typical feature to zero."""
 
 
 def penalties_to_try(
@@ -28,10 +28,10 @@ def penalties_to_try(
     l1_ratio: float,
     fit_intercept: bool,
 ) -> list[float]:
-    """Give penalties between which the best is likely to be, the largest first.
+    """Return penalties that are likely to enclose the best one, the largest first.
 
     A weight stays zero as long as the slope of the mean loss there is no more than the penalty, so
-    the slopes at the best constant of the first rows say what is large.
+    the slopes at the best constant of the first rows bound the largest.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def penalties_to_try(
     for k, goal in enumerate(goals.T):
         one = loss.of_output(k)
         constant = _best_constant(one, goal, own) if fit_intercept else 0.0
-        slopes[:, k] = own * value_and_slope(one, np.full(len(goal), constant), goal)[1]
+        slopes[:, k] = own * one.value_and_slope(np.full(len(goal), constant), goal)[1]
     steep = np.abs(_transposed_product(rows, slopes)).max(axis=1) / len(goals)
     steep = steep[steep > 0] / max(l1_ratio, 0.01)
     if not len(steep):

@@ -33,7 +33,7 @@ from polyak.rows.sparse import Rows, core_arrays, take_rows
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
-    from polyak.learn.newton.lane import NewtonLane
+    from polyak.learn.newton.solver import NewtonSolver
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ in the end it will not be."""
 
 
 class NewtonRacer:
-    """A `polyak.learn.newton.lane.NewtonLane` as the race knows lanes.
+    """A `polyak.learn.newton.solver.NewtonSolver` as the race knows lanes.
 
     Rows that were learned before it does not learn again: once each, they have led it to its
     optimum.
@@ -54,7 +54,7 @@ class NewtonRacer:
     def __init__(
         self,
         numbers: list[int],
-        newton: NewtonLane,
+        newton: NewtonSolver,
         problem: Problem,
         histogram: ScoreHistogram | None,
     ) -> None:
@@ -74,9 +74,9 @@ class NewtonRacer:
         problem: Problem,
     ) -> NewtonRacer:
         """Make a lane of penalties; it learns nothing before it was shown the first rows."""
-        from polyak.learn.newton.lane import NewtonLane  # only where there is such a lane
+        from polyak.learn.newton.solver import NewtonSolver  # only where there is such a lane
 
-        newton = NewtonLane(
+        newton = NewtonSolver(
             recipe.loss,
             np.empty((0, 0)),
             penalties=[one.penalty for one in candidates],
@@ -141,12 +141,12 @@ class NewtonRacer:
         """Take centres and spreads from the rows that calibration looks at."""
         self.newton = self._new_lane(rows, self.newton.penalties)
 
-    def _new_lane(self, first_rows: Rows, penalties: Floats) -> NewtonLane:
+    def _new_lane(self, first_rows: Rows, penalties: Floats) -> NewtonSolver:
         """Return a lane with the settings of this one that has learned nothing."""
-        from polyak.learn.newton.lane import NewtonLane
+        from polyak.learn.newton.solver import NewtonSolver
 
         like = self.newton
-        lane = NewtonLane(
+        lane = NewtonSolver(
             like.loss,
             first_rows,
             penalties=penalties.tolist(),

@@ -1,0 +1,199 @@
+"""What is known of all rows that were learned and forgotten, and the models that follow from it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.newton.block.algebra import FewerRows, gram
+from polyak.learn.newton.block.leave_one_out import scores_left_out
+from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.converging import converged, has_no_optimum
+from polyak.learn.newton.fitting import INTERCEPT, BlockSolver
+from polyak.learn.newton.frequent import without_others
+from polyak.learn.newton.held_rows import usual_weights
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.sandwich import sandwich_of
+from polyak.learn.newton.softmax import of_classes
+from polyak.learn.newton.softmax import scores_left_out as classes_left_out
+from polyak.learn.newton.standardize import Standard
+from polyak.rows.sparse import Rows
+from polyak.storage.sandwich import Sandwich
+
+Floats = NDArray[np.float64]
+
+FAR = 100.0
+"""Standard deviations, and spreads, between a column's centre and its mean at which the centre is
+moved: beyond, cancellation would cost more than two digits."""
+
+
+@dataclass(eq=False)
+class Learned:
+    """The units of the columns, and the sum of the rows' losses in those units.
+
+    Attributes
+    ----------
+    blocks : BlockSolver
+        The loss and the penalties.
+    standard : Standard
+        The columns with their units.
+    known : Information
+        The losses of the rows; columns that appeared after the last fit are missing.
+    weight : float
+        The total weight of the rows.
+    """
+
+    blocks: BlockSolver
+    standard: Standard
+    known: Information
+    weight: float = 0.0
+
+    @property
+    def columns(self) -> int:
+        """The number of columns with the intercept's."""
+        return int(self.standard.fit_intercept) + len(self.standard)
+
+    def penalty(self) -> Ridge:
+        """Return the penalty of the losses of all rows."""
+        return self.blocks.penalty(self.standard, self.weight)
+
+    def padded(self) -> Information:
+        """Return the losses with columns that were zero in all rows so far."""
+        return self.known.padded(self.columns)
+
+    def copy(self) -> Learned:
+        """Return a copy that may change."""
+        return replace(self, standard=copy.deepcopy(self.standard))
+
+    def select(self, penalties: Sequence[int]) -> Learned:
+        """Return the same for only these penalties, by their places."""
+        keep = list(penalties)
+        blocks = replace(self.blocks, penalties=self.blocks.penalties[keep])
+        return replace(self.copy(), blocks=blocks, known=self.known.select(keep))
+
+    def kept(self, places: NDArray[np.int64]) -> Learned:
+        """Return the optimum of these columns, by their places, without the others."""
+        first = np.arange(int(self.standard.fit_intercept))
+        columns = np.concatenate([first, len(first) + places])
+        known = without_others(self.padded(), columns)
+        fewer = replace(self, standard=self.standard.kept(places), known=known)
+        fewer.known = Information.added([known], [1.0], fewer.penalty())
+        return fewer
+
+    @staticmethod
+    def merged(parts: Sequence[Learned], signs: Sequence[float]) -> Learned:
+        """Return what all rows of several add up to, each counting as often as its sign says."""
+        standard = copy.deepcopy(parts[0].standard)
+        for part, sign in zip(parts[1:], signs[1:], strict=True):
+            standard.take_in(part.standard, sign)
+        weight = sum(sign * part.weight for sign, part in zip(signs, parts, strict=True))
+        both = replace(parts[0], standard=standard, weight=weight)
+        known = [part.padded().in_units(part.standard, standard) for part in parts]
+        both.known = Information.added(known, signs, both.penalty())
+        return both
+
+    # -- centres -------------------------------------------------------------------------------
+
+    def centre(self) -> None:
+        """Move the centres that are far from the mean of all rows."""
+        G = self.known.summed_hessian()
+        mean, square = (part[1:] / max(G[0, 0], 1e-300) for part in (G[0], np.diagonal(G)))
+        self.move_centres(mean, square - mean * mean)
+
+    def move_centres(self, mean: Floats, variance: Floats) -> Floats:
+        """Move the centres that are far from the mean, where cancellation would cost digits.
+
+        Returns how far each was moved, in standard units.
+        """
+        reach = FAR * np.sqrt(np.maximum(variance, 1.0))
+        shift = np.where(np.abs(mean) > reach, mean, 0.0)
+        if shift.any():
+            moved = self.standard.moved(shift)
+            self.known = self.padded().in_units(self.standard, moved)
+            self.standard = moved
+        return shift
+
+    # -- models --------------------------------------------------------------------------------
+
+    def weights(
+        self, n_features: int | None, place: int | None, dtype: Any
+    ) -> tuple[NDArray[Any], Floats]:
+        """Return each model's weights and intercepts, or those of the penalty at ``place``."""
+        W = of_classes(self.known.W) if self.blocks.softmax else self.known.W
+        W = W if place is None else W[:, place]
+        flat = np.ascontiguousarray(W).reshape(len(W), math.prod(W.shape[1:]))
+        width = self.standard.n_features if n_features is None else n_features
+        return self.standard.read_out(flat, width, dtype)
+
+    def standard_rows(self, X: Rows) -> Floats:
+        """Return rows in standard units, the constant first."""
+        Z = np.ones((len(X), self.columns))
+        self.standard.fill(X, Z[:, int(self.standard.fit_intercept) :])
+        return Z
+
+    def leaving_out(
+        self, X: Rows, targets: Floats, weights: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Return a function of a penalty's place: the scores of rows by weights found without them.
+
+        The rows are all that were learned. Where weights are sparse, the set of those that are not
+        zero is taken as fixed.
+        """
+        Z, shrink, blocks = self.standard_rows(X), self.penalty().shrink, self.blocks
+        if blocks.softmax:
+            return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
+        loss, sparse = blocks.smooth_loss(*Z.shape), blocks.sparsity is not None
+        W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
+        if sparse:
+            shrink = np.maximum(shrink, INTERCEPT)
+        elif len(Z) < Z.shape[1]:  # less work, and the same
+            few = FewerRows(Z, np.maximum(shrink[:, 0] / blocks.penalties[0], INTERCEPT))
+            W = [few.inward(own) for own in W]
+            Z, shrink = few.rows, np.repeat(blocks.penalties[None], len(Z), axis=0)
+        matrix = gram(Z, weights) if blocks.exact and not sparse else None
+
+        def scores(place: int) -> Floats:
+            found = np.empty((len(Z), len(W)))
+            for k, w in enumerate(W):
+                # In C order, which Z[:, there] is not.
+                there = np.flatnonzero(w[:, place]) if sparse else None
+                rows = Z if there is None else Z.take(there, axis=1)
+                some = slice(None) if there is None else there
+                own = (w[some][:, [place]], shrink[some][:, [place]], matrix)
+                given = (loss.of_output(k), rows, targets[:, k], weights)
+                found[:, k] = scores_left_out(*given, *own)[:, 0]
+            return found
+
+        return scores
+
+    def at_optimum(
+        self, X: Rows, targets: Floats, weights: Floats | None, threads: int
+    ) -> tuple[Learned, bool] | None:
+        """Return the optimum of the smallest penalty, and whether it is finite without a penalty.
+
+        The rows are all that were learned. None if numbers overflow.
+        """
+        Z, place = self.standard_rows(X), self.blocks.smallest
+        shrink = self.penalty().shrink[:, place]
+        own = usual_weights(Z, np.ones(len(Z)) if weights is None else weights, threads)
+        loss = self.blocks.smooth_loss(*Z.shape)
+        found = converged(loss, self.padded(), Z, targets, own, shrink, place, threads)
+        if not found.is_finite():
+            return None
+        return replace(self, known=found), not has_no_optimum(found, Z, own, shrink)
+
+    def sandwich(self, rows: int, times: float) -> Sandwich:
+        """Return the weights at the smallest penalty and their covariance, in the rows' units.
+
+        ``rows`` is the number of rows, each learned ``times`` times on average.
+        """
+        known, place = self.known, self.blocks.smallest
+        shrink = self.penalty().shrink[:, place]
+        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows, times)

@@ -1,0 +1,685 @@
+"""Block Newton steps: one pass to the batch optimum, where features are few.
+
+Averaged SGD needs a number of rows that grows with how badly conditioned they are. Where a matrix
+of features by features fits, a block of rows can instead be learned by Newton's step, with all rows
+before it summed up by a quadratic: see `polyak.learn.newton.block.step`. For squared error that is
+exact.
+
+Rows are held until their block is full (`HeldRows`) and scored meanwhile (`Scorer`); `Cadence` says
+when weights are refitted, `BlockSolver` refits them, and `Learned` is what remains of the rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
+from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.block.penalty import Sparsity, check_penalties
+from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
+from polyak.learn.newton.converging import MOST_VALUES
+from polyak.learn.newton.fitting import BlockSolver, Fit
+from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
+from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.information import Information
+from polyak.learn.newton.learned import Learned
+from polyak.learn.newton.limits import PENALTIES, TOO_MANY, WIDEST, most_features
+from polyak.learn.newton.progressive import progressive_sums
+from polyak.learn.newton.sandwich import drift, remembered
+from polyak.learn.newton.scoring import Scorer
+from polyak.learn.newton.standardize import Standard
+from polyak.losses import get_loss
+from polyak.losses.softmax import normalised_odds
+from polyak.rows.sparse import Rows, as_rows
+from polyak.rows.taken import SomeRows, bits_of, taken
+from polyak.storage.sandwich import Sandwich
+
+Floats = NDArray[np.float64]
+
+
+class _Part(NamedTuple):
+    """Rows to learn together."""
+
+    rows: SomeRows
+    targets: NDArray[Any]
+    weights: Floats | None
+    limits: Floats | None
+    scores: Floats | None
+
+    def cut(self, some: slice) -> _Part:
+        """Return some of the rows."""
+        parts: list[Any] = [None if one is None else one[some] for one in self]
+        return _Part(*parts)
+
+
+class NewtonSolver:
+    """Linear models of several penalties, learned block by block from the same rows.
+
+    Up to the first full block all rows are kept, and the model is the batch optimum of them all.
+    Whatever the batches were, blocks are counted from the first row, products are of the same
+    shapes and in one thread: the result is the same to the last bit.
+
+    Parameters
+    ----------
+    loss : str
+        One that has a curvature, or a rounded one, see `polyak.losses`.
+    first_rows : array or SparseRows
+        The rows that centres and spreads are taken from; they are not learned here.
+    penalties : sequence of float
+        Ridge penalties in pseudo-observations: 10 weighs like ten rows at which a weight is zero.
+    outputs : int
+        The columns of the targets, or the classes.
+    one_vs_rest : bool
+        Targets are class numbers.
+    fit_intercept : bool
+    intervals : bool
+        Keep what standard errors at the smallest penalty need: another matrix.
+    softmax : bool
+        Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
+        odds of each class against the rest, which a softmax of the models' own gives.
+    together : bool
+        Count the loss of a row by the probability of its own class, as ``softmax`` implies.
+    sparsity : Sparsity, optional
+        Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
+    widest : int
+        The most features there may be.
+
+    Attributes
+    ----------
+    clock : int
+        The number of rows taken.
+    left : str or None
+        Why it has left the race, if it has: it has learned nothing since.
+    threads : int
+        The threads that may share a product; they leave no trace in the result.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(1000.0, 1.0, size=(5000, 2))
+    >>> y = X @ [1.0, 2.0] + 5.0
+    >>> solver = NewtonSolver("squared_error", X[:1000])
+    >>> solver.learn(X, y)
+    >>> coef, intercept = solver.weights()
+    >>> coef[0].round(3), float(intercept[0].round(1))
+    (array([1., 2.]), 5.0)
+    """
+
+    def __init__(
+        self,
+        loss: str,
+        first_rows: Rows,
+        *,
+        penalties: Sequence[float] = PENALTIES,
+        outputs: int = 1,
+        one_vs_rest: bool = False,
+        fit_intercept: bool = True,
+        intervals: bool = False,
+        softmax: bool = False,
+        together: bool = False,
+        sparsity: Sparsity | None = None,
+        widest: int = WIDEST,
+    ) -> None:
+        if not get_loss(loss).has_curvature:
+            raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
+        check_penalties(penalties, sparsity)
+        blocks = BlockSolver(
+            loss, np.array(penalties, dtype=np.float64), intervals, softmax, sparsity
+        )
+        self.loss, self.exact, self.sparsity = loss, blocks.exact, sparsity
+        self.outputs, self.one_vs_rest = outputs, one_vs_rest
+        self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
+        self.together = together or softmax
+        self.clock: int = 0
+        self.threads: int = 1
+        self.left: str | None = None
+        self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
+        self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
+        ridge = blocks.is_ridge
+        first_block = BLOCK if self.exact or ridge else LONG_BLOCK
+        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
+        self._scorer = Scorer(
+            loss,
+            len(penalties),
+            outputs,
+            one_vs_rest=one_vs_rest,
+            softmax=softmax,
+            together=self.together,
+        )
+        most = most_features(loss, outputs, intervals=intervals, together=softmax)
+        may_close = ridge and not blocks.for_inference
+        self._limit = FeatureLimit(min(widest, most), may_close)
+        self._held: HeldRows
+        self._learned: Learned
+        self._forget_everything(blocks)
+        if not self._limit.choose(self.standard, first_rows):
+            self._leave(TOO_MANY)
+            return
+        self.standard.calibrate(first_rows)
+        self._learned.known = self._learned.padded()
+        if len(first_rows) and not self._learned.columns:
+            self._leave("the first rows have no feature, and there is no intercept")
+            return
+        self._allocate()
+
+    def _forget_everything(self, blocks: BlockSolver) -> None:
+        self._scorer.begin_block()
+        dense = self.loss == "log_loss" and not (self.softmax or self.sparsity)
+        self._held = HeldRows(
+            self.outputs,
+            fit_intercept=self.fit_intercept,
+            exact=self.exact,
+            may_be_coarse=dense and not blocks.for_inference,
+            block=self._cadence.first_block,
+        )
+        known = Information.none(
+            int(self.fit_intercept),
+            len(blocks.penalties),
+            self.outputs - int(self.softmax),
+            exact=self.exact,
+            intervals=self.intervals,
+            together=self.softmax,
+        )
+        self._learned = Learned(blocks, Standard(fit_intercept=self.fit_intercept), known)
+
+    def begin_at(self, constants: Floats) -> None:
+        """Begin with these intercepts, one per output, instead of zero."""
+        if self.fit_intercept and self.left is None:
+            self._learned.known.W[0] = constants
+
+    def fit_once(self) -> None:
+        """Fit weights to full blocks and in the end only: no row is to be scored meanwhile."""
+        self._cadence = Cadence(math.inf, self._cadence.first_block)
+
+    def __len__(self) -> int:
+        return len(self.penalties) * self.outputs
+
+    @property
+    def penalties(self) -> Floats:
+        """The ridge penalties, in pseudo-observations."""
+        return self._learned.blocks.penalties
+
+    @property
+    def smallest(self) -> int:
+        """The place of the smallest penalty, at which intervals are computed."""
+        return self._learned.blocks.smallest
+
+    @property
+    def for_inference(self) -> bool:
+        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
+        return self._learned.blocks.for_inference
+
+    @property
+    def lead(self) -> int:
+        """The penalty whose curvature all share: the best of late; for intervals the smallest."""
+        return self.smallest if self.intervals else self._scorer.best
+
+    @property
+    def widest(self) -> int:
+        """The most features there may be."""
+        return self._limit.widest
+
+    @property
+    def closed(self) -> bool:
+        """Whether features that are no columns yet are left out from now on."""
+        return self._limit.closed
+
+    @property
+    def standard(self) -> Standard:
+        """The columns with their units."""
+        return self._learned.standard
+
+    @property
+    def n_features(self) -> int:
+        """One more than the largest feature seen."""
+        return self.standard.n_features
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the matrices and the held rows take."""
+        known = self._learned.known
+        arrays = (known.W, known.P, *known.G, *known.M)
+        return sum(array.nbytes for array in arrays) + self._held.nbytes
+
+    @property
+    def _before(self) -> int:
+        """The number of rows before the block."""
+        return self.clock - self._held.count
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        order: NDArray[np.int64] | None = None,
+        scores: Floats | None = None,
+        limits: Floats | None = None,
+        again: bool = False,
+        stops: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> Floats | None:
+        """Learn from rows, as `polyak.learn.bank.Bank.learn` does, with models in the same order.
+
+        Parameters
+        ----------
+        X : array or SparseRows, finite
+        y : numbers, -1 and +1, or class numbers, of shape (rows,) or (rows, outputs)
+        sample_weight : array of shape (rows,), optional
+            All weights must be positive.
+        order : array of int, optional
+            Which rows to learn, in which order.
+        scores : float64 array of shape (rows to learn, models), optional
+            Receives the scores of each row by the weights before its block.
+        limits : float64 array of shape (rows to learn, 2), optional
+            Each row's cap and share where candidates are compared.
+        again : bool
+            The rows were learned before, so they are not scored.
+        stops : array of int, optional
+            After how many of the rows an interval of the race ends. The sums of each interval are
+            returned, of shape (stops, sums, models).
+        """
+        rows, targets = as_rows(X), np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        total = len(rows) if order is None else len(order)
+        if weights is not None and not weights[slice(None) if order is None else order].all():
+            raise ValueError("rows of weight zero must be left out beforehand")
+        notes: list[Floats] = []
+        ends = [] if stops is None else [int(stop) for stop in stops]
+        with one_blas_thread():
+            done = 0
+            for end in [*ends, total]:
+                while done < end and self.left is None:
+                    take = min(end - done, self._segment_end() - self._held.count)
+                    here = slice(done, done + take)
+                    some: Any = here if order is None else order[here]
+                    part = _Part(
+                        rows[here] if order is None else taken(rows, some),
+                        targets[some],
+                        None if weights is None else weights[some],
+                        None if limits is None else limits[here],
+                        None if scores is None else scores[here],
+                    )
+                    self._learn_part(part, again=again)
+                    done += take
+                if len(notes) < len(ends):
+                    notes.append(self.sums())
+                    self.start_interval()
+        return None if stops is None else np.array(notes).reshape(-1, *self._scorer.totals.shape)
+
+    def _segment_end(self) -> int:
+        """Return the next number of held rows at which they are scored, or learned."""
+        return min(self._scorer.segment_end, self._block_end())
+
+    def _block_end(self) -> int:
+        """Return the number of held rows at which weights are refitted, or their block is full."""
+        features = len(self.standard)
+        return self._cadence.rows_until_fit(self._before, self._held.block, features)
+
+    def _learn_part(self, part: _Part, *, again: bool) -> None:
+        """Learn rows that do not go beyond the end of a segment."""
+        took = self._take(part, again=again)
+        begin, own = self._held.count - took, None
+        if part.scores is not None:
+            own = part.scores[:took] = self._scores(begin)
+        if took == len(part.rows):
+            self._advance(own if begin == self._scorer.counted else None)
+        elif self._limit.close(self._held.features()):
+            self._learn_part(part.cut(slice(took, None)), again=again)
+        else:
+            self._leave(TOO_MANY)
+
+    def _take(self, part: _Part, *, again: bool) -> int:
+        """Hold rows until their block is full; return how many there were columns for."""
+        take = self._limit.admit(self.standard, part.rows)
+        if take < len(part.rows):
+            part = part.cut(slice(take))
+            self._limit.admit(self.standard, part.rows)
+        self._allocate(bits_of(part.rows))
+        own = (part.rows, self._signs(part.targets), part.weights, part.limits, self.standard)
+        self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
+        self.clock += take
+        self._learned_again += take if again else 0
+        return take
+
+    def _allocate(self, bits: int | None = None) -> None:
+        """Allocate space for another row, and if none is held, for a block."""
+        own = (len(self.standard), self.widest, self._before, self._cadence)
+        self._held.allocate(*own, bits)
+
+    def _signs(self, targets: NDArray[Any]) -> Floats:
+        """Return targets with a column per output: -1 and +1 for the classes of class numbers."""
+        if self.one_vs_rest:
+            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
+        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
+
+    def _scores(self, begin: int) -> Floats:
+        return self._scorer.scores(self._learned.known, self._held, begin, self.threads)
+
+    def _count(self, scores: Floats | None = None) -> None:
+        """Add the held rows' losses to the sums."""
+        if self._held.count > self._scorer.counted:
+            own = (self._learned.known, self._held, self._before, self.threads)
+            self._scorer.count(*own, scores)
+
+    def _advance(self, scores: Floats | None) -> None:
+        """Score the held rows at the end of a segment; refit the weights at the end of a block."""
+        held = self._held.count
+        if held < self._segment_end():
+            return
+        self._count(scores)
+        if held < self._block_end():
+            return
+        # The sums of squared error need no rows, unless intervals need their slopes.
+        needs_rows = self.intervals or not self.exact
+        provisional = needs_rows and held < self._held.block
+        counts, others = None, self._limit.left_out
+        if self.closed and not provisional and len(self.standard) > MOST:
+            counts = np.count_nonzero(self._held.features(), axis=0)
+        self._fit(provisional=provisional)
+        if counts is not None and self.left is None:
+            self._keep_frequent(counts[: len(self.standard)], held, others)
+
+    def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int) -> None:
+        """Keep the features that were in most rows of a block, now that there are too many."""
+        places = frequent_places(counts, rows, self.widest, others)
+        if places is None:
+            self._leave(TOO_MANY)
+        else:
+            self._learned = self._learned.kept(places)
+            self._allocate()
+
+    # -- the fit -------------------------------------------------------------------------------
+
+    def _fit(self, *, provisional: bool) -> None:
+        """Refit the weights to all rows so far; unless it is provisional, forget the held rows.
+
+        The held rows of a provisional fit are fitted again with the next ones, so that the weights
+        of the first block are the batch optimum of all its rows.
+        """
+        learned, features = self._learned, self._held.features()[:, : len(self.standard)]
+        learned.standard.find_spreads(features, self.threads)
+        if not self._before and self.fit_intercept:
+            mean = features.mean(axis=0, dtype=np.float64)
+            features -= learned.move_centres(mean, features.var(axis=0))
+        counted = replace(
+            learned,
+            standard=learned.standard.with_rows(features, self.threads),
+            weight=learned.weight + self._held.total_weight(),
+        )
+        due, start = self._cadence.is_due(self.clock, len(self.standard)), None
+        if self._before and not (self.softmax or self.exact):
+            start = self._scores(0).reshape(self._held.count, -1, self.outputs)
+        fit = Fit(
+            held=self._held,
+            before=learned.padded(),
+            penalty=counted.penalty(),
+            lead=self.lead,
+            rows=self.clock,
+            threads=self.threads,
+            start=start,
+            due=due,
+            provisional=provisional,
+        )
+        known = learned.blocks.fit(fit)
+        if not known.is_finite():
+            self._leave("its numbers are too large")
+            return
+        learned.known = counted.known = known
+        if due or not self.exact:
+            self._cadence.fitted = self.clock
+        if self.intervals:
+            own = known.W[:, self.smallest]
+            self._earlier = remembered(self._earlier, self.clock, own, self.standard)
+        if not provisional:
+            self._learned = counted
+            self._begin_block()
+            if self.fit_intercept:
+                counted.centre()
+
+    def _begin_block(self) -> None:
+        self._held.forget()
+        self._scorer.begin_block()
+        self._limit.left_out = 0
+        self._allocate()
+
+    def _leave(self, why: str) -> None:
+        """Leave the race, keeping nothing but the sums."""
+        if self._held.count > self._scorer.counted:
+            self._scorer.totals = self.sums()
+        self.left = why
+        self._forget_everything(self._learned.blocks)
+
+    # -- the scores of rows ----------------------------------------------------------------------
+
+    def sums(self) -> Floats:
+        """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
+        with one_blas_thread():
+            return self._scorer.sums(self._learned.known, self._held, self.threads)
+
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
+        if self.left is None:
+            with one_blas_thread():
+                self._count()
+        self._scorer.restart()
+
+    def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
+        """Whether `leaving_out` is worth its cost, at most this many multiplications."""
+        columns = len(self.standard)
+        if self.softmax:
+            return is_cheap(rows, (self.outputs - 1) * columns, len(self.penalties), most)
+        return is_cheap(rows, min(rows, columns), len(self), most)
+
+    def leaving_out(
+        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Return a function of a penalty's place: the scores of rows by weights found without them.
+
+        The rows are all that were learned; the scores have a column per output.
+        """
+        learned, targets = self._finished()._learned, self._signs(np.asarray(y))
+        scores = learned.leaving_out(X, targets, sample_weight)
+        if self.together and not self.softmax:
+            return lambda place: normalised_odds(scores(place))
+        return scores
+
+    def losses_of(self, scores: Floats, y: ArrayLike) -> Floats:
+        """Return the loss of rows that have these scores, summed over the outputs."""
+        signs = self._signs(np.asarray(y))
+        with np.errstate(over="ignore"):
+            losses = get_loss(self.loss).value(scores, signs)
+        return np.asarray((np.where(signs > 0, losses, 0.0) if self.together else losses).sum(1))
+
+    def sums_of(
+        self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
+    ) -> Floats:
+        """Return the sums of rows that have these scores, as `progressive.SUMS` lists them."""
+        weights = np.ones(len(scores)) if sample_weight is None else sample_weight
+        how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
+        signs = self._signs(np.asarray(y))
+        return progressive_sums(self.loss, scores[:, None], signs, weights, limits, **how)
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    def weights(
+        self, n_features: int | None = None, *, place: int | None = None, dtype: Any = np.float64
+    ) -> tuple[NDArray[Any], Floats]:
+        """Return each model's weights, a row per model, and intercepts, all rows learned.
+
+        With a place, only those of its penalty.
+        """
+        return self._finished()._learned.weights(n_features, place, dtype)
+
+    def ridge(self) -> Floats:
+        """Return each column's penalty at a size of one, the constant's first, all rows learned."""
+        learned = self._finished()._learned
+        shrink = learned.blocks.shrink(learned.standard)
+        return np.asarray(shrink[:, 0] / self.penalties[0])
+
+    def converge(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> bool:
+        """Find the optimum of the smallest penalty for all rows, each of which was learned once.
+
+        Returns whether it is finite without a penalty. Rows too many for memory are not read again:
+        see `polyak.learn.newton.converging`.
+        """
+        done = self._finished()
+        if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
+            return True
+        with one_blas_thread():
+            own = (X, self._signs(np.asarray(y)), sample_weight, self.threads)
+            found = done._learned.at_optimum(*own)
+        if found is None:
+            return True
+        done._learned, has_optimum = found
+        vars(self).update(vars(done))
+        return has_optimum
+
+    def sandwich(self) -> Sandwich:
+        """Return the weights at the smallest penalty and their covariance, in the rows' units."""
+        if not self.intervals:
+            raise ValueError("a solver without intervals keeps no covariance")
+        done = self._finished()
+        rows = done.clock - done._learned_again
+        with one_blas_thread():
+            return done._learned.sandwich(rows, done.clock / max(rows, 1))
+
+    def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
+        """Return since how many rows weights have moved, and how far in standard errors."""
+        return drift(self._earlier, self.clock, sandwich)
+
+    def _finished(self) -> NewtonSolver:
+        """Return a solver that has learned the held rows, too: itself, or a copy."""
+        if self.left is not None:
+            raise ValueError(f"this solver has left the race: {self.left}")
+        if not (self._held.count or self.exact):
+            return self
+        done = self._copy(to_change=not self._before or not self.standard.spread.all())
+        with one_blas_thread():
+            done._count()
+            if done._held.count:
+                done._fit(provisional=False)
+            if self.exact and done.left is None:
+                own = (done._learned.padded(), done._learned.penalty())
+                done._learned.known = self._learned.blocks.exact_weights(*own)
+        return done
+
+    def _copy(self, *, to_change: bool) -> NewtonSolver:
+        """Return a copy; unless the held rows are ``to_change``, they are shared."""
+        other = copy.copy(self)
+        other._learned, other._cadence = self._learned.copy(), copy.copy(self._cadence)
+        other._scorer, other._limit = copy.copy(self._scorer), copy.copy(self._limit)
+        other._held = self._held.copy(to_change=to_change)
+        return other
+
+    # -- stopping, going on, dropping out, and learning in parts -------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all that learning changes as a JSON-serialisable dict and a dict of arrays."""
+        page: dict[str, Any] = {
+            "clock": self.clock,
+            "left": self.left,
+            "_learned_again": self._learned_again,
+            "_first_block": not self._before,
+            "_counted": self._scorer.counted,
+            "block": self._held.block,
+            "fitted": self._cadence.fitted,
+        }
+        if self.closed:
+            page |= {"closed": True, "_left_out": self._limit.left_out}
+        if self.sparsity is not None:
+            page["_weight"] = self._learned.weight
+        page["earlier"] = [rows for rows, _ in self._earlier]
+        arrays: dict[str, NDArray[Any]] = {
+            "penalties": self.penalties.copy(),
+            "totals": self._scorer.totals.copy(),
+            "lately": self._scorer.recent.copy(),
+        }
+        columns = {f"column.{name}": array for name, array in self.standard.state().items()}
+        arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
+        arrays |= columns | self._learned.known.state()
+        return page, arrays | self._held.state(self._learned.columns)
+
+    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what ``state`` returned, to the last bit as if there had been no stop."""
+        self.clock, self.left = page["clock"], page["left"]
+        self._learned_again = page["_learned_again"]
+        self._cadence.fitted, self._scorer.counted = page["fitted"], page["_counted"]
+        self._limit.closed = page.get("closed", False)
+        self._limit.left_out = page.get("_left_out", 0)
+        self._scorer.totals, self._scorer.recent = arrays["totals"].copy(), arrays["lately"].copy()
+        rows = page.get("earlier", [])
+        self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
+        learned = self._learned
+        learned.weight = page.get("_weight", 0.0)
+        learned.blocks = replace(learned.blocks, penalties=arrays["penalties"].copy())
+        columns = {name.removeprefix("column."): array for name, array in arrays.items()}
+        learned.standard.set_state(columns)
+        learned.known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
+        self._held.set_state(arrays, page["block"])
+        if len(self.standard) > self.widest:  # there are more classes than there were
+            self._leave(TOO_MANY)
+
+    def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonSolver:
+        """Return a solver of only these penalties, by their places, each as it stands.
+
+        Intervals are at the smallest of those that are left, so keep it where they are wanted.
+        """
+        keep = [int(place) for place in penalties]
+        chosen = self._copy(to_change=True)
+        chosen._scorer, chosen._learned = self._scorer.select(keep), self._learned.select(keep)
+        return chosen
+
+    def merge(self, others: Sequence[NewtonSolver], base: NewtonSolver | None = None) -> None:
+        """Become what this solver and others learned together, each from rows of its own.
+
+        Information adds up, see `Information.added`. Where all went on from the same solver,
+        ``base``, what it knew counts once. For squared error the result is that of one solver which
+        learned all rows.
+        """
+        everyone = [self, *others, *([] if base is None else [base])]
+        if any(one.penalties.tolist() != self.penalties.tolist() for one in everyone):
+            raise ValueError("only solvers of the same penalties can be merged")
+        for one in everyone:
+            if one.left is not None:
+                self._leave(one.left)
+                return
+        signs = [1.0] * (1 + len(others)) + ([] if base is None else [-float(len(others))])
+        solvers = [one._finished() for one in everyone]
+        parts = [one._learned for one in solvers]
+        if any(one.closed for one in solvers):
+            parts = _with_common_features(parts)
+            self._limit.closed = True
+        with one_blas_thread():
+            merged = Learned.merged(parts, signs)
+        if len(merged.standard) > self.widest:
+            self._leave(TOO_MANY)
+            return
+
+        def total(values: Sequence[Any]) -> Any:
+            signed = [sign * value for sign, value in zip(signs, values, strict=True)]
+            return sum(signed[1:], start=signed[0])
+
+        self._learned = merged
+        self.clock = int(total([one.clock for one in solvers]))
+        self._learned_again = int(total([one._learned_again for one in solvers]))
+        self._scorer.recent = total([one._scorer.recent for one in solvers])
+        self._cadence.fitted = self.clock
+        self._scorer.restart()
+        self._earlier = []
+        self._begin_block()
+
+
+def _with_common_features(parts: Sequence[Learned]) -> list[Learned]:
+    """Return what each has learned of the features that all of them know."""
+    known = [set(one.standard.features.tolist()) for one in parts]
+    common = np.array(sorted(set.intersection(*known)), dtype=np.int64)
+    return [one.kept(one.standard.places(common)) for one in parts]
