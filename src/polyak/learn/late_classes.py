@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import RowError
-from polyak.learn.given import Given
 from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import check_weighted_rows, encode, new_labels, unknown_label
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import get_loss
 from polyak.rows.label_sets import are_sets
 from polyak.rows.label_text import label_text
@@ -37,7 +37,7 @@ def learn_rows(
     race: Race,
     classes: NDArray[Any] | None,
     recipe: Recipe,
-    given: Given,
+    given: TrainingRows,
     *,
     may_join: bool,
     again: bool = False,
@@ -69,7 +69,7 @@ def _learn_in_parts(
     race: Race,
     classes: NDArray[Any],
     recipe: Recipe,
-    given: Given,
+    given: TrainingRows,
     *,
     may_join: bool,
     again: bool,

@@ -19,7 +19,6 @@ from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.beginning.spreads import Spreads
 from polyak.learn.beginning.warm_up import new_race, usual_rows
 from polyak.learn.finished import model_of
-from polyak.learn.given import Given
 from polyak.learn.late_classes import learn_rows
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
@@ -37,6 +36,7 @@ from polyak.learn.targets import (
     mean_weight,
     rows_there,
 )
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
@@ -329,7 +329,7 @@ class Learner:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _keep_back(self, given: Given) -> None:
+    def _keep_back(self, given: TrainingRows) -> None:
         """Wait with rows until calibration has as many as it looks at, then learn them all."""
         rows, targets, weights, order, _ = given
         if len(rows):
@@ -348,7 +348,7 @@ class Learner:
             row = error.row - before
             raise RowError(row if order is None else int(order[row]), error.what) from error
 
-    def _begin(self, given: Given) -> None:
+    def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
         rows, targets, weights, order, _ = given
         first = slice(None) if order is None else order[:CALIBRATION_ROWS]

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.beginning.first_rows import FirstRows
-from polyak.learn.given import Given
 from polyak.learn.race import Race
 from polyak.learn.race.history import measure
 from polyak.learn.race.leader import Leader
 from polyak.learn.targets import encode
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class
@@ -61,7 +61,7 @@ class OrderWatch:
     def begin(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
         """See the first rows, and say so if they are sorted."""
         self.early = FirstRows("early")
-        self.early.add(Given(rows, targets, weights, np.arange(0, len(rows), EVERY)))
+        self.early.add(TrainingRows(rows, targets, weights, np.arange(0, len(rows), EVERY)))
         if targets.ndim == 1 and sorted_by_class(targets):
             self._tell(
                 "the first rows seem to be sorted by class, and one pass over sorted rows learns "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.given import Given
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss
 from polyak.rows.huge_values import huge_value
 from polyak.rows.label_sets import are_sets, labels_in, truths
@@ -25,7 +25,7 @@ def rows_there(
     order: NDArray[np.int64] | None,
     loss: Loss,
     again: bool,
-) -> Given:
+) -> TrainingRows:
     """Give rows and targets as arrays, and which of them are there; refuse what is too large."""
     rows, targets = as_rows(X), np.asarray(targets)
     if len(targets) != len(rows):
@@ -42,7 +42,7 @@ def rows_there(
         if not weights.all():  # a row of weight zero is a row that was not there
             order = np.arange(len(rows)) if order is None else order
             order = order[weights[order] != 0]
-    return Given(rows, targets, weights, order)
+    return TrainingRows(rows, targets, weights, order)
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.given import Given
+from polyak.learn.training_rows import TrainingRows
 from polyak.rows.label_sets import are_sets, sets_from_json, sets_to_json
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.rows.sparse import Rows, SparseRows, join_rows
@@ -19,29 +19,29 @@ class FirstRows:
     Examples
     --------
     >>> first = FirstRows()
-    >>> first.add(Given(np.eye(2), np.array([1.0, 2.0]), order=np.array([1])))
+    >>> first.add(TrainingRows(np.eye(2), np.array([1.0, 2.0]), order=np.array([1])))
     >>> len(first), first.joined().targets
     (1, array([2.]))
     """
 
     def __init__(self, name: str = "kept") -> None:
         self.name = name  # what they are stored as
-        self.parts: list[Given] = []
+        self.parts: list[TrainingRows] = []
 
     def __len__(self) -> int:
         return sum(part.total for part in self.parts)
 
-    def add(self, given: Given) -> None:
+    def add(self, given: TrainingRows) -> None:
         """Keep copies of rows, as they are to be learned."""
         if given.total:
             order = np.arange(given.total) if given.order is None else given.order
             self.parts = [*self.parts, given._replace(order=order).taken()]
 
-    def joined(self) -> Given:
+    def joined(self) -> TrainingRows:
         """Give them all; where only some have weights, the others weigh one."""
         weighted = any(part.weights is not None for part in self.parts)
         weights = [np.ones(p.total) if p.weights is None else p.weights for p in self.parts]
-        return Given(
+        return TrainingRows(
             join_rows([part.rows for part in self.parts]),
             np.concatenate([part.targets for part in self.parts]),
             np.concatenate(weights) if weighted else None,
@@ -94,5 +94,5 @@ class FirstRows:
                 arrays[f"{name}.{part}"] for part in ("indptr", "indices", "values")
             )
             rows = SparseRows(indptr, indices, values, page[f"{name}_width"])
-        first.parts = [Given(rows, targets, arrays.get(f"{name}.weights"))]
+        first.parts = [TrainingRows(rows, targets, arrays.get(f"{name}.weights"))]
         return first

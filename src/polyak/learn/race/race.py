@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.centring import rows_at_a_time
-from polyak.learn.given import Given, Once
 from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import sums_left_out
 from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
@@ -40,6 +39,7 @@ from polyak.learn.race.milestones import (
 )
 from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
+from polyak.learn.training_rows import Once, TrainingRows
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, check_rows, row_widths
 from polyak.threads import on_threads
@@ -120,7 +120,7 @@ class Race:
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool = False) -> None:
+    def learn(self, given: TrainingRows, *, again: bool = False) -> None:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
         ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
@@ -136,7 +136,7 @@ class Race:
                 kept.put_back(self)
             raise
 
-    def _that_fit(self, given: Given) -> Iterator[Given]:
+    def _that_fit(self, given: TrainingRows) -> Iterator[TrainingRows]:
         """Give what can be learned at once: all, unless rows come that are too wide for everybody.
 
         Then some candidates drop out, at the first such row, not at the batch it came in.
@@ -175,7 +175,7 @@ class Race:
         least = ROOM_FOR_MOVING if self.running_moving else 0
         return widest_for(max(len(self.running_sgd), least), self.models_each)
 
-    def _learn_all(self, given: Given, again: bool) -> None:
+    def _learn_all(self, given: TrainingRows, again: bool) -> None:
         total, done, checked = given.total, 0, given
         # All rows are good and every lane has room for them, or none is learned. A single lane
         # that learns all at once sees to that by itself, while it learns.
@@ -212,7 +212,7 @@ class Race:
         return found if found or next_milestone(self.history.milestones[-1]) > end else [end]
 
     def _learn_slice(
-        self, given: Given, checked: Given, *, again: bool, milestones: list[int]
+        self, given: TrainingRows, checked: TrainingRows, *, again: bool, milestones: list[int]
     ) -> list[Floats]:
         """Let every lane learn, and return the sums of its intervals.
 
@@ -227,7 +227,7 @@ class Race:
         threads = 1 if self.is_part else self.threads or processors()
         centre, centred = self.problem.centre, Once()
 
-        def shifted(helpers: int = 1) -> Given:
+        def shifted(helpers: int = 1) -> TrainingRows:
             return given.taken(centre.shifted(given.rows, given.order, helpers))
 
         def drive(lane: Lane) -> Floats:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.given import Given
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.row_limits import FEWEST, LEAST, largest_size, row_limits
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
@@ -91,7 +91,7 @@ class ConstantLane(Lane):
         """Leave it to others to refuse rows."""
         return rows
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Count rows and return the sums of each interval that ends at one of the stops."""
         targets, weights, order = given.targets, given.weights, given.order
         n = given.total

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.given import Given
 from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -48,7 +48,7 @@ def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Fl
 def count_scores(
     counts: ScoreHistogram | None,
     scores: Floats | None,
-    given: Given,
+    given: TrainingRows,
     classes: int | None,
 ) -> None:
     """Count scores, which have a column for every output of every candidate, or skip the rows.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import NOTHING, Centre
-from polyak.learn.given import Given
+from polyak.learn.training_rows import TrainingRows
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -116,7 +116,7 @@ class Lane(Protocol):
         """Say how many rows can be learned at once in bounded memory."""
         return sys.maxsize
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops.
 
         They are NaN after the row at which the lane left.

@@ -14,7 +14,6 @@ from polyak._core import CheckedRows, score_rows
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
-from polyak.learn.given import Given
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
@@ -28,6 +27,7 @@ from polyak.learn.race.lanes.counting import (
 from polyak.learn.race.lanes.lane import Problem
 from polyak.learn.recipes import NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
 from polyak.rows.sparse import Rows, core_arrays, take_rows
 from polyak.storage.sandwich import Sandwich
@@ -186,7 +186,7 @@ class NewtonRacer:
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops.
 
         They are NaN after the row at which the lane left.

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.given import Given
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.milestones import FIRST_DECISION
+from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class ProximalLane(SgdLane):
         """How many of its best must stay, since it is too early to tell how well they will do."""
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops."""
         if again:
             self.means = None

@@ -13,7 +13,6 @@ from polyak._core import CheckedRows, model_fields
 from polyak.learn.bank import Bank
 from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import Centre
-from polyak.learn.given import Given
 from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
@@ -27,6 +26,7 @@ from polyak.learn.race.lanes.counting import (
 )
 from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.recipes import Candidate, Recipe
+from polyak.learn.training_rows import TrainingRows
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
@@ -121,7 +121,7 @@ class SgdLane(Lane):
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64]) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
         counts = None if again else self.counts

@@ -14,7 +14,7 @@ from polyak.rows.sparse import take_rows
 Floats = NDArray[np.float64]
 
 
-class Given(NamedTuple):
+class TrainingRows(NamedTuple):
     """Rows with their targets and weights, and which of them to learn in which order.
 
     ``limits`` stand in the order of learning: how each row counts where candidates are compared,
@@ -22,7 +22,7 @@ class Given(NamedTuple):
 
     Examples
     --------
-    >>> given = Given(np.eye(4), np.arange(4.0), order=np.array([3, 1, 0]))
+    >>> given = TrainingRows(np.eye(4), np.arange(4.0), order=np.array([3, 1, 0]))
     >>> given.total, given.part(1, 3).taken().targets
     (3, array([1., 0.]))
     """
@@ -38,7 +38,7 @@ class Given(NamedTuple):
         """How many rows there are to learn."""
         return len(self.rows) if self.order is None else len(self.order)
 
-    def part(self, begin: int, end: int) -> Given:
+    def part(self, begin: int, end: int) -> TrainingRows:
         """Return the rows that are learned from begin to end."""
         limits = None if self.limits is None else self.limits[begin:end]
         if self.order is not None:
@@ -46,9 +46,9 @@ class Given(NamedTuple):
         if end - begin == len(self.rows):
             return self
         some = None if self.weights is None else self.weights[begin:end]
-        return Given(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
+        return TrainingRows(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
 
-    def taken(self, rows: Any = None) -> Given:
+    def taken(self, rows: Any = None) -> TrainingRows:
         """Give them as they are to be learned: copies, if there is an order.
 
         The rows may be others, which were taken before.
@@ -57,7 +57,7 @@ class Given(NamedTuple):
             return self if rows is None else self._replace(rows=rows)
         own = None if self.weights is None else self.weights[self.order]
         rows = take_rows(self.rows, self.order) if rows is None else rows
-        return Given(rows, self.targets[self.order], own, limits=self.limits)
+        return TrainingRows(rows, self.targets[self.order], own, limits=self.limits)
 
 
 class Once:
@@ -65,9 +65,9 @@ class Once:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: Given | None = None
+        self._made: TrainingRows | None = None
 
-    def get(self, make: Callable[[], Given]) -> Given:
+    def get(self, make: Callable[[], TrainingRows]) -> TrainingRows:
         """Give it, made before or now."""
         with self._lock:
             if self._made is None:
