@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError, DivergenceError
 from polyak.learn.centring import rows_at_a_time
 from polyak.learn.newton.limits import UNPENALISED
+from polyak.learn.newton.sparse.asking import too_wide
 from polyak.learn.race.comparing import sums_left_out
-from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
-from polyak.learn.race.dropping import (
+from polyak.learn.race.elimination import (
     best_and_slower,
+    is_doubling,
+    milestones_between,
     most_after,
-    nobody_left,
+    most_moving,
+    moving_candidates,
+    moving_leader,
+    next_doubling,
+    next_milestone,
     require_room,
-    reserve_of,
     widest_for,
 )
 from polyak.learn.race.entering import lanes_of
@@ -31,12 +37,6 @@ from polyak.learn.race.lanes.lane import Lane, Problem
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.leader import Leader
-from polyak.learn.race.milestones import (
-    is_doubling,
-    milestones_between,
-    next_doubling,
-    next_milestone,
-)
 from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.training_rows import Once, TrainingRows
@@ -110,7 +110,7 @@ class Race:
 
     @property
     def running_moving(self) -> list[int]:
-        """The numbers of those that do not rest; see `polyak.learn.race.drifting`."""
+        """The numbers of those that do not rest; see `polyak.learn.race.elimination`."""
         return [number for number in self.running if number in self.moving]
 
     def warm_up(self, rows: Rows, shifted: Rows) -> None:
@@ -430,3 +430,26 @@ class Race:
         if number in self.left_out:
             return measure(self.left_out[number], self.scored, self._losses_per_row)
         return self.measure(number, self.scored / 2)
+
+
+def nobody_left(lanes: Sequence[Lane], recipe: Recipe) -> Exception:
+    """Say why there is nobody who could go on."""
+    from polyak.learn.newton.learning import TOO_MANY
+
+    for lane in lanes:
+        if isinstance(lane, NewtonRacer) and lane.newton.left == TOO_MANY:
+            return DataError(too_wide(recipe, lane.newton.widest))
+    return DivergenceError("the weights overflowed")
+
+
+def reserve_of(lanes: Sequence[Lane]) -> set[int]:
+    """Return the candidates that only win should Newton steps have to leave.
+
+    Where ``alpha`` or the kind of penalty is given, so is what is to be minimised: Newton steps are
+    at its optimum, and others on their way.
+    """
+    newton = [lane.newton for lane in lanes if isinstance(lane, NewtonRacer)]
+    if not newton or newton[0].sparsity is None or newton[0].closed:
+        return set()
+    others = [lane.numbers for lane in lanes if isinstance(lane, SgdLane)]
+    return {number for numbers in others for number in numbers}

@@ -130,7 +130,7 @@ class Recipe:
         """Look at the first rows, also as averaged SGD will see them; say what to learn with.
 
         ``n_features`` is how many there can be, where that is known. Where rows ``may_drift``,
-        some candidates do not stop moving: see `polyak.learn.race.drifting`. ``path`` is which
+        some candidates do not stop moving: see `polyak.learn.race.elimination`. ``path`` is which
         penalties to try where weights are to be zero and nobody has said how many. Scores are of
         the size of ``unit``.
         """

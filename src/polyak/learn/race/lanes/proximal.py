@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.race.elimination import FIRST_DECISION
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.sgd import SgdLane
-from polyak.learn.race.milestones import FIRST_DECISION
 from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
