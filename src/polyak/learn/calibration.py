@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.stored_state import Arrays, Page, StoredState
 
 Floats = NDArray[np.float64]
 
@@ -167,6 +168,39 @@ class ScoreHistogram:
             chosen.losses = self.losses[:, models[:: self.classes] // self.classes].copy()
         chosen.rows, chosen.mark = self.rows, self.mark
         return chosen
+
+    def add_output(self, fewer: ScoreHistogram, place: int, score: float, *, mirrors: bool) -> None:
+        """Take the counts of models with one output less, and count all their rows for the new one.
+
+        They are negative rows with this score. With ``mirrors``, the one model of two classes first
+        becomes two, the first class's being the mirror image of the second's.
+        """
+        counts = fewer.counts
+        if mirrors:
+            pairs = counts[:, :, None]
+            counts = np.concatenate([pairs[..., ::-1, ::-1], pairs], axis=2)
+            counts = counts.reshape(2, -1, 2, BINS)
+        groups = self.counts.shape[1] - counts.shape[1]
+        counts = counts.reshape(2, groups, -1, 2, BINS)
+        one_row = np.zeros((1, 2, BINS))
+        _core.count_scores(np.full((1, 1), score), np.zeros((1, 1), bool), np.ones(1), one_row)
+        total = counts[:, :, 0].sum(axis=(2, 3))[..., None, None]
+        self.counts = np.insert(counts, place, total * one_row, axis=2).reshape(self.counts.shape)
+        if fewer.losses.size:
+            self.losses = fewer.losses.copy()
+        self.rows, self.mark = fewer.rows, fewer.mark
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return the counts as a JSON-serialisable dict and a dict of arrays."""
+        page = {"scored": self.rows, "mark": self.mark}
+        return page, {"histogram": self.counts.copy(), "softmax": self.losses.copy()}
+
+    def set_state(self, stored: StoredState) -> None:
+        """Go on from what `state` returned."""
+        rows = stored.whole("scored")
+        self.rows, self.mark = rows, stored.whole("mark", least=rows + 1)
+        self.counts = stored.array("histogram", self.counts.shape, least=0.0)
+        self.losses = stored.array("softmax", self.losses.shape)
 
     def total(self) -> float:
         """How much has been counted, per model."""

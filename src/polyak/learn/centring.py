@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import Rows, SparseRows, bytes_of, core_arrays, take_rows
 from polyak.threads import on_threads
 
@@ -23,6 +24,8 @@ Floats = NDArray[np.float64]
 MOST_ROWS, MOST_BYTES = 1 << 14, 1 << 24
 """Rows are copied to be shifted, so many at a time, or so many bytes of them: the third cache has
 room for that, and memory of the same size is at hand again when they have been learned."""
+MOST_FEATURES = 1 << 31
+"""Feature numbers are below this: their weights would take 17 GB and more."""
 NEAR = 0.1
 """A mean of less than so many spreads is no more than the first thousand rows leave to chance, and
 a hundredth of the feature's second moment: columns of tables are centred before they come here."""
@@ -56,6 +59,16 @@ class Centre:
     def __init__(self, features: NDArray[np.int64], means: Floats) -> None:
         self.features = features
         self.means = means
+
+    @classmethod
+    def from_state(cls, stored: StoredState, n_features: int | None) -> Centre:
+        """Return the centre whose features and means were stored."""
+        features = stored.array("features", (None,), "int64", least=0.0)
+        means = stored.array("means", features.shape, least=-np.inf)
+        most = MOST_FEATURES if n_features is None else n_features
+        fits = (np.diff(features) > 0).all() and features.max(initial=-1) < most
+        stored.require(bool(fits), "features", f"must rise and be below {most}")
+        return cls(features, means)
 
     def __len__(self) -> int:
         return len(self.features)

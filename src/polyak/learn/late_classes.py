@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ def learn_rows(
     """Let a race learn rows with their targets as they came, where new classes may join or not.
 
     Each class joins just before its first row, which is then scored like any other: so batches
-    leave no trace. See `polyak.learn.race.new_class`.
+    leave no trace. See `polyak.learn.race.lanes.protocol.NewOutput`.
 
     Raises
     ------
@@ -78,9 +79,7 @@ def _learn_in_parts(
     check_weighted_rows(given.rows, given.weights, race.problem.n_features)
     order, given = given.order, given.taken()
     targets = given.targets
-    from polyak.learn.race.new_class import copy_of  # most runs know all classes from the start
-
-    race = copy_of(race, recipe)
+    race = copy.deepcopy(race)
     loss, begin = get_loss(recipe.loss), 0
     while begin < len(targets):
         left = targets[begin:]
@@ -113,10 +112,7 @@ def _joined(
         raise refused
     more = distinct(np.concatenate([classes, label]))
     place = int(np.searchsorted(more, label)[0])
-    from polyak.learn.race.new_class import with_class
-
-    grown = with_class(race, place, recipe)
-    if grown is None:
+    if not race.add_output(place, recipe):
         raise refused
     labels = race.problem.has_labels
     what, of_others = ("label", "without it") if labels else ("class", "of other classes")
@@ -126,4 +122,4 @@ def _joined(
         "classes= to have it from the first row on, or to refuse other labels",
         stacklevel=2,
     )
-    return grown, more
+    return race, more

@@ -26,6 +26,7 @@ from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import mean, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
+from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
     as_truths,
     check_finite,
@@ -58,7 +59,7 @@ class Learner:
     recipe : Recipe
     classes : array, optional
         The labels there can be. Without it they are those of the first 1000 rows, and others join
-        when they come up: see `polyak.learn.race.new_class`.
+        when they come up: see `polyak.learn.race.lanes.protocol.NewOutput`.
     n_features : int, optional
         Refuse features beyond; without it the model grows as features appear.
     outputs : int
@@ -96,7 +97,7 @@ class Learner:
         self.classes_may_join = False  # nobody has said which there are
         self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
         self._moments: Floats | None = None  # of the first rows: what the theory is asked with
-        self._spreads = Spreads.from_state({})  # of the first rows, to compare weights by
+        self._spreads = Spreads.none()  # of the first rows, to compare weights by
         self._first = FirstRows()
         self.threads: int | None = None  # how many learn; as many as there are processors if None
         self.lock = Lock()
@@ -239,7 +240,7 @@ class Learner:
 
     @reads
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out everything there is to know: what JSON holds, and arrays.
+        """Return the state as a JSON-serialisable dict and a dict of arrays.
 
         A learner made of it by `from_state` goes on as this one would, to the last bit.
         """
@@ -251,9 +252,8 @@ class Learner:
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "weight_unit": self.weight_unit,
             "classes_may_join": self.classes_may_join,
+            "loss": self.loss.text_with_scales,
         }
-        if self.loss.scales:
-            page["loss"] = self.loss.text_with_scales
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = race_state(self.race)
@@ -266,24 +266,45 @@ class Learner:
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
-        """Undo ``state``."""
+        """Return the learner that `state` was of; ValueError if the state is corrupt."""
+        stored = StoredState(page, arrays)
+        classes, n_features = stored.field("classes"), stored.field("n_features")
         learner = cls(
-            Recipe(**{"multi_class": "ovr"} | page["recipe"]),  # as all did that do not say
-            classes=None if page["classes"] is None else labels_from_json(page["classes"]),
-            n_features=page["n_features"],
-            outputs=page["outputs"],
+            Recipe(**stored.field("recipe")),
+            classes=None if classes is None else labels_from_json(classes),
+            n_features=None if n_features is None else stored.whole("n_features"),
+            outputs=stored.whole("outputs", least=1),
         )
-        learner.loss = get_loss(page.get("loss", learner.recipe.loss))
+        learner.loss = get_loss(stored.field("loss"))
+        same = learner.loss.name == get_loss(learner.recipe.loss).name
+        stored.require(same, "loss", f"is not {learner.recipe.loss}, that of the recipe")
         if "race" in page:
-            found, width = learner.recipe_found, page["n_features"]
-            learner.race = race_from_state(page["race"], arrays, found, width)
-        learner.weight_unit = float(page.get("weight_unit", 1.0))
-        learner.classes_may_join = bool(page.get("classes_may_join", False))
-        learner._moments = arrays.get("moments")
-        learner._spreads = Spreads.from_state(arrays)
-        learner._first = FirstRows.from_state(page, arrays)
-        learner.watch = OrderWatch.from_state(page, arrays)
+            own = StoredState(page["race"], arrays, "race.")
+            learner.race = race_from_state(own, learner.recipe_found, learner.n_features)
+            learner._check_race(own)
+        learner.weight_unit = stored.number("weight_unit")
+        learner.classes_may_join = stored.flag("classes_may_join")
+        if "moments" in arrays:
+            width = len(arrays["moments"])
+            shape = (width,) * arrays["moments"].ndim
+            learner._moments = stored.array("moments", shape, least=-np.inf)
+        if learner.race is not None:
+            learner._spreads = Spreads.from_state(stored.part("spreads"))
+        learner._first = FirstRows.from_state(stored, learner.outputs)
+        learner.watch = OrderWatch.from_state(stored, learner.outputs)
         return learner
+
+    def _check_race(self, stored: StoredState) -> None:
+        """Raise ValueError unless the race has the outputs that the classes ask for."""
+        assert self.race is not None
+        problem, known = self.race.problem, self.classes is not None
+        stored.require(problem.classifies == known, "classes", "do not fit the loss")
+        outputs, classes = self.outputs, 0 if self.classes is None else len(self.classes)
+        labels = known and outputs > 1
+        several = classes > 2 and not labels
+        outputs = classes if several or labels else outputs
+        fits = problem.outputs == outputs and problem.one_vs_rest == several
+        stored.require(fits and classes != 1, "outputs", f"cannot be {problem.outputs}")
 
     @changes
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:

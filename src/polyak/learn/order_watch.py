@@ -27,6 +27,7 @@ from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.race import Race
 from polyak.learn.race.history import measure
 from polyak.learn.race.leader import Leader
+from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss
@@ -120,19 +121,20 @@ class OrderWatch:
         return mean, math.sqrt(spread) / float(w.sum()), max(unequal, 1.0)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out everything: what JSON holds, and arrays."""
+        """Return the state as a JSON-serialisable dict and a dict of arrays."""
         page, arrays = self.early.state()
         told = {"advice": self.advice, "told": self.told, "next_look": self.next_look}
         return page | {"order": told}, arrays
 
     @classmethod
-    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> OrderWatch | None:
-        """Undo ``state``; None where nobody watched."""
-        if "order" not in page:
+    def from_state(cls, stored: StoredState, n_outputs: int) -> OrderWatch | None:
+        """Return the watch that `state` was of; None where order was not watched."""
+        if "order" not in stored.page:
             return None
-        watch = cls(page["order"]["advice"])
-        watch.told, watch.next_look = page["order"]["told"], page["order"]["next_look"]
-        watch.early = FirstRows.from_state(page, arrays, "early")
+        own = StoredState(stored.page["order"], {}, "order.")
+        watch = cls(str(own.field("advice")))
+        watch.told, watch.next_look = own.flag("told"), own.whole("next_look", least=1)
+        watch.early = FirstRows.from_state(stored, n_outputs, "early")
         return watch
 
 

@@ -1,24 +1,24 @@
-"""What there is to learn at once, and parts of it."""
+"""Rows to learn, with targets and weights, and the forms in which lanes share them."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.centring import Centre
 from polyak.rows.sparse import take_rows
 
 Floats = NDArray[np.float64]
 
 
 class TrainingRows(NamedTuple):
-    """Rows with their targets and weights, and which of them to learn in which order.
+    """Rows with targets and weights, and which of them to learn in which order.
 
-    ``limits`` stand in the order of learning: how each row counts where candidates are compared,
-    see `polyak.learn.race.row_limits`.
+    ``limits`` are in the order of learning: how each row counts where candidates are compared, see
+    `polyak.learn.race.row_limits`.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class TrainingRows(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many rows there are to learn."""
+        """The number of rows to learn."""
         return len(self.rows) if self.order is None else len(self.order)
 
     def part(self, begin: int, end: int) -> TrainingRows:
@@ -49,9 +49,9 @@ class TrainingRows(NamedTuple):
         return TrainingRows(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
 
     def taken(self, rows: Any = None) -> TrainingRows:
-        """Give them as they are to be learned: copies, if there is an order.
+        """Return the rows in the order of learning: copies, if there is an order.
 
-        The rows may be others, which were taken before.
+        ``rows`` replaces the rows, where they are in that order already.
         """
         if self.order is None:
             return self if rows is None else self._replace(rows=rows)
@@ -60,16 +60,33 @@ class TrainingRows(NamedTuple):
         return TrainingRows(rows, self.targets[self.order], own, limits=self.limits)
 
 
-class Once:
-    """Something that several threads need: the first of them makes it, and the others wait."""
+@dataclass
+class SharedRows:
+    """The same rows in the forms that lanes learn from, each made once.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: TrainingRows | None = None
+    Attributes
+    ----------
+    plain : TrainingRows
+        The rows as they came.
+    checked : TrainingRows
+        The rows as the core validated them, or as they came where that is still to be done.
+    threads : int
+        The number of threads that copy them.
+    """
 
-    def get(self, make: Callable[[], TrainingRows]) -> TrainingRows:
-        """Give it, made before or now."""
-        with self._lock:
-            if self._made is None:
-                self._made = make()
-            return self._made
+    plain: TrainingRows
+    checked: TrainingRows
+    threads: int
+    _shifted: TrainingRows | None = field(default=None, repr=False)
+
+    def with_limits(self, limits: Floats) -> SharedRows:
+        """Return the same rows with how each of them counts in comparisons."""
+        plain, checked = (one._replace(limits=limits) for one in (self.plain, self.checked))
+        return replace(self, plain=plain, checked=checked)
+
+    def shifted(self, centre: Centre) -> TrainingRows:
+        """Return the rows about the centre of the race."""
+        if self._shifted is None:
+            rows = centre.shifted(self.plain.rows, self.plain.order, self.threads)
+            self._shifted = self.plain.taken(rows)
+        return self._shifted

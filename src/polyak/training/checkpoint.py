@@ -13,11 +13,12 @@ import glob
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
+from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,
     NewerFormatError,
@@ -33,7 +34,6 @@ from polyak.storage.container import (
 )
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.locks import FolderLock
-from polyak.training.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1
@@ -183,36 +183,39 @@ def _checkpoint(
     path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
 ) -> Checkpoint:
     try:
-        check_checkpoint(page, arrays)
-        if page["data"] != data:
+        stored = StoredState(page, arrays)
+        if stored.field("data") != data:
             raise ModelFileError(
                 f"{path} is a checkpoint of other data; remove it, or name another folder"
             )
-        for name in {**page["options"], **options}:
+        for name in {**stored.field("options"), **options}:
             then, now = page["options"].get(name), options.get(name)
             if then != now:
                 raise ModelFileError(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
-        told = page["learner"]["recipe"] | {"n_features": page["learner"]["n_features"]}
-        for name, value in told.items():
-            if options.get(name, value) != value:
-                raise ValueError(f"its learner has {name} = {value}, its run {options[name]}")
-        learner = Learner.from_state(page["learner"], arrays)
+        learner = Learner.from_state(stored.field("learner"), arrays)
+        for name, value in (asdict(learner.recipe) | {"n_features": learner.n_features}).items():
+            now = options.get(name, value)
+            stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")
+        stored.require(learner.rows_seen > 0, "learner", "has learned no rows")
         if learner.race is not None:
             learner.model()  # what cannot be had of it now could not be had in the end
         return Checkpoint(
             learner,
             page["data"],
             page["options"],
-            page["position"],
-            int(page["passes_done"]),
-            dict(page["counts"]),
+            stored.field("position"),
+            stored.whole("passes_done"),
+            dict(stored.field("counts")),
             FeatureNames.from_arrays(arrays),
         )
     except ModelFileError:
         raise
     except Exception as error:
-        # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a sound checkpoint: {error}") from error
+        # The checksum was right, so another program wrote this, and anything may be wrong.
+        what = str(error)
+        if "corrupt checkpoint" not in what:
+            what = f"corrupt checkpoint: {type(error).__name__}: {what}"
+        raise ModelFileError(f"{path}: {what}") from error

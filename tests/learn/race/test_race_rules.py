@@ -151,23 +151,6 @@ def banks(learner: Learner) -> list[list[int]]:
     return [lane.numbers for lane in learner.race.lanes]
 
 
-def test_one_bank_for_many_models_becomes_two(monkeypatch):
-    """As in checkpoints of before there were two."""
-    X, y = data("ten")
-    whole, first = learner_of("ten"), learner_of("ten")
-    whole.learn(X, y)
-    with monkeypatch.context() as patched:
-        patched.setattr("polyak.learn.race.entering.MANY_MODELS", 1000)
-        first.learn(X[:1500], y[:1500])
-    page, arrays = first.state()
-    again = Learner.from_state(page, arrays)
-    assert len(banks(again)) > len(banks(first))
-    assert sorted(again.race.running) == sorted(first.race.running)
-    again.learn(X[1500:], y[1500:])
-    assert banks(again) == banks(whole)
-    np.testing.assert_allclose(again.model().weights, whole.model().weights, rtol=1e-3, atol=1e-5)
-
-
 def test_the_eighth_class_brings_a_second_bank():
     """So that it can be merged with races that knew eight from the start."""
     X, y = data("ten")

@@ -144,6 +144,11 @@ class Bank:
         """Whether its steps are proximal."""
         return bool(self._settings["proximal"])
 
+    @property
+    def has_squares(self) -> bool:
+        """Whether a preconditioner keeps sums of squares of the features."""
+        return bool(self._settings["precondition"] != 0.0)
+
     # -- learning ------------------------------------------------------------------------------
 
     def learn(

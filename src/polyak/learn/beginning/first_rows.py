@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.free_memory import check_memory
+from polyak.learn.stored_state import FLOATS, INTEGERS, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.rows.label_sets import are_sets, sets_from_json, sets_to_json
 from polyak.rows.labels import labels_from_json, labels_to_json
@@ -48,7 +50,7 @@ class FirstRows:
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read them out: what JSON holds, and arrays."""
+        """Return them as a JSON-serialisable dict and a dict of arrays."""
         page: dict[str, Any] = {}
         arrays: dict[str, NDArray[Any]] = {}
         if not self.parts:
@@ -74,25 +76,35 @@ class FirstRows:
         return page, arrays
 
     @classmethod
-    def from_state(
-        cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str = "kept"
-    ) -> FirstRows:
-        """Undo ``state``."""
+    def from_state(cls, stored: StoredState, n_outputs: int, name: str = "kept") -> FirstRows:
+        """Return the rows that `state` was of, whose targets have ``n_outputs`` numbers at most."""
         first = cls(name)
-        targets = arrays.get(f"{name}.targets")
-        if f"{name}_targets" in page:
-            targets = labels_from_json(page[f"{name}_targets"])
-        if f"{name}_labels" in page:
-            targets = sets_from_json(page[f"{name}_labels"])
-        if targets is None:
-            return first
-        rows: Rows
-        if f"{name}.rows" in arrays:
-            rows = arrays[f"{name}.rows"]
+        own = stored.part(name, stored.page)
+        if f"{name}_targets" in stored.page:
+            targets = labels_from_json(stored.page[f"{name}_targets"])
+        elif f"{name}_labels" in stored.page:
+            targets = sets_from_json(stored.page[f"{name}_labels"])
+        elif "targets" in own.arrays:
+            targets = own.arrays["targets"]
+            numbers = targets.dtype.kind in "biuf" and targets.shape[1:] in ((), (n_outputs,))
+            own.require(numbers, "targets", f"have the shape {targets.shape}")
         else:
-            indptr, indices, values = (
-                arrays[f"{name}.{part}"] for part in ("indptr", "indices", "values")
-            )
-            rows = SparseRows(indptr, indices, values, page[f"{name}_width"])
-        first.parts = [TrainingRows(rows, targets, arrays.get(f"{name}.weights"))]
+            return first
+        weights = None
+        if "weights" in own.arrays:
+            weights = own.array("weights", (len(targets),), least=0.0)
+        first.parts = [TrainingRows(_stored_rows(own, name, len(targets)), targets, weights)]
         return first
+
+
+def _stored_rows(own: StoredState, name: str, count: int) -> Rows:
+    if "rows" in own.arrays:
+        return own.array("rows", (count, None), FLOATS, least=-np.inf)
+    values = own.array("values", (None,), FLOATS, least=-np.inf)
+    indices = own.array("indices", values.shape, INTEGERS, least=0)
+    indptr = own.array("indptr", (count + 1,), INTEGERS, least=0)
+    whole = indptr[0] == 0 and indptr[-1] == len(values) and (np.diff(indptr) >= 0).all()
+    own.require(bool(whole), "indptr", f"must rise from 0 to {len(values)}")
+    width = own.whole(f"{name}_width", least=int(indices.max(initial=-1)) + 1)
+    check_memory(16 * width, width)
+    return SparseRows(indptr, indices, values, width)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
@@ -49,15 +50,19 @@ class Spreads(NamedTuple):
             return cls(features, spreads[known])
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read them out: nothing for JSON, and arrays."""
+        """Return them as an empty JSON-serialisable dict and a dict of arrays."""
         return {}, {"spreads.features": self.features, "spreads.values": self.values}
 
     @classmethod
-    def from_state(cls, arrays: dict[str, NDArray[Any]]) -> Spreads:
-        """Undo ``state``; of nothing it makes those of no features."""
-        if "spreads.values" not in arrays:
-            return cls(np.empty(0, dtype=np.int64), np.empty(0))
-        return cls(arrays["spreads.features"], arrays["spreads.values"])
+    def from_state(cls, stored: StoredState) -> Spreads:
+        """Return the spreads that `state` was of."""
+        features = stored.array("features", (None,), "int64", least=0)
+        return cls(features, stored.array("values", features.shape))
+
+    @classmethod
+    def none(cls) -> Spreads:
+        """Return the spreads of no features."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0))
 
     def of_the_largest_effects(self, weights: NDArray[np.floating]) -> dict[int, float]:
         """Keep those of the features whose weight times spread is largest.

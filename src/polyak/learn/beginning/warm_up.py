@@ -13,7 +13,7 @@ from polyak.learn.centring import NOTHING, Centre, Floats
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
 from polyak.learn.race import Race
-from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.recipes import Recipe
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
@@ -70,7 +70,7 @@ def new_race(
         usual, outputs, n_features, shifted, may_drift=may_drift, path=path, unit=unit
     )
     race = Race(entering, recipe, problem)
-    race.warm_up(usual, shifted)
+    race.warm_up(usual)
     return race, second_moments(shifted, fit_intercept=recipe.fit_intercept), loss
 
 

@@ -119,7 +119,7 @@ def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
         other: one.schedule.gamma0
         for other, one in enumerate(candidates)
         if isinstance(one, Candidate)
-        and one.shares_bank_with(mine)
+        and one.of_the_bank() == mine.of_the_bank()
         and one.schedule.gamma0 < mine.schedule.gamma0
     }
     return max(rates, key=rates.__getitem__, default=None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.lanes.lane import Lane
+from polyak.learn.race.lanes.protocol import Lane
 from polyak.learn.recipes import AnyCandidate
 
 Floats = NDArray[np.float64]
@@ -21,10 +21,13 @@ class Leader(NamedTuple):
     candidate: AnyCandidate
     lane: Lane
     place: int
+    n_features: int
 
     def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
-        """Give its weights, a row an output, and intercepts."""
-        return self.lane.weights(self.place, last=last)
+        """Return its weights, a row per output, and intercepts."""
+        coef, intercept = self.lane.weights(self.place, last=last)
+        missing = max(self.n_features - coef.shape[1], 0)
+        return np.pad(coef, ((0, 0), (0, missing))) if missing else coef, intercept
 
     def replicas(self) -> NDArray[np.floating] | None:
         """Give its replicas, where there are any."""

@@ -42,11 +42,8 @@ class Candidate:
         """Whether its rate does not fall and nothing is averaged."""
         return self.schedule.a == 0.0 and self.averaging.start is None
 
-    def shares_bank_with(self, other: Candidate) -> bool:
-        """Tell whether the two differ only in what the models of one bank may differ in."""
-        return self._of_the_bank() == other._of_the_bank()
-
-    def _of_the_bank(self) -> tuple[Any, ...]:
+    def of_the_bank(self) -> tuple[Any, ...]:
+        """Return the settings that all models of a bank share."""
         apart = (self.averaging, self.step, self.precondition, self.adagrad)
         return (*apart, self.capped, self.schedule.c)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 
 def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
@@ -65,23 +62,3 @@ def count_scores(
     positive = own > 0 if classes is None else own == np.arange(classes)
     every = np.tile(positive, (1, scores.shape[1] // positive.shape[1]))
     counts.add(scores, every, None if given.weights is None else given.weights[chosen])
-
-
-def with_histogram(
-    counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays
-) -> tuple[dict[str, Any], Arrays]:
-    """Add the counts to what is read out of a lane."""
-    if counts is None:
-        return page | {"histogram": None}, arrays
-    own = {"rows": counts.rows, "mark": counts.mark}
-    softmax = {"softmax": counts.losses.copy()} if counts.losses.size else {}
-    return page | {"histogram": own}, arrays | {"histogram": counts.counts.copy()} | softmax
-
-
-def set_histogram(counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays) -> None:
-    """Go on from what ``with_histogram`` added."""
-    if counts is not None:
-        counts.counts[:] = arrays["histogram"]
-        if counts.losses.size and "softmax" in arrays:  # which older checkpoints do not have
-            counts.losses[:] = arrays["softmax"]
-        counts.rows, counts.mark = page["histogram"]["rows"], page["histogram"]["mark"]
