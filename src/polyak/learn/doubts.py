@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.recipes import Candidate
 from polyak.learn.rows_needed import rows_to_asymptotics
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.model.training_report import Theory
 from polyak.storage.sandwich import Sandwich
 

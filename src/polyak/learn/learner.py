@@ -15,16 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.beginning.first_rows import FirstRows
-from polyak.learn.beginning.spreads import Spreads
-from polyak.learn.beginning.warm_up import new_race, usual_rows
-from polyak.learn.finished import model_of
-from polyak.learn.late_classes import learn_rows
+from polyak.learn.calibration import Spreads, new_race, usual_rows
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
-from polyak.learn.report import mean, recent, training_report
+from polyak.learn.report import mean, model_of, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
@@ -34,10 +30,11 @@ from polyak.learn.targets import (
     classes_of,
     encode,
     in_units,
+    learn_rows,
     mean_weight,
     rows_there,
 )
-from polyak.learn.training_rows import TrainingRows
+from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport

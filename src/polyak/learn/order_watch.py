@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.beginning.first_rows import FirstRows
 from polyak.learn.race import Race
 from polyak.learn.race.history import measure
 from polyak.learn.race.leader import Leader
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
-from polyak.learn.training_rows import TrainingRows
+from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class

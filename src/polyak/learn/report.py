@@ -1,22 +1,26 @@
-"""From a race to the report of it: what was found, and how well it did on rows not yet learned."""
+"""From a race to its model and the report of it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.calibration import Spreads
 from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
 from polyak.learn.recipes import AlphaCandidate, AnyCandidate, Candidate, ConstantCandidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
+from polyak.losses import get_loss
+from polyak.model.linear import LinearModel
 from polyak.model.training_report import (
     AveragingReport,
     CandidateReport,
+    IntervalReport,
     Measure,
     Rate,
     Reliability,
@@ -163,3 +167,38 @@ def _settings(candidate: AnyCandidate, *, softmax: bool) -> dict[str, Any]:
 
 def _finite(value: float | None) -> Any:
     return value if value is not None and math.isfinite(value) else None
+
+
+def model_of(
+    race: Race,
+    recipe: Recipe,
+    classes: NDArray[Any] | None,
+    moments: Floats | None,
+    spreads: Spreads,
+) -> LinearModel:
+    """Return the model of the candidate that leads now; the race may go on afterwards."""
+    leader = race.leader()
+    sigmoids = leader.sigmoids()
+    coef, intercept = leader.weights()
+    sandwich, doubt = leader.lane.sandwich() or (None, None)
+    replicas = leader.replicas() if sandwich is None else None
+    report = training_report(race, recipe, leader, sigmoids, moments)
+    report = replace(report, spreads=spreads.of_the_largest_effects(coef))
+    if sandwich is not None:
+        doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
+        report = replace(report, intervals=IntervalReport("sandwich", doubt))
+    elif replicas is not None:
+        doubt = doubt_of_replicas(race, recipe, leader, report.rows_needed)
+        report = replace(report, intervals=IntervalReport("replicas", doubt))
+    return LinearModel(
+        weights=np.ascontiguousarray(coef.T),
+        intercept=intercept,
+        loss=get_loss(recipe.loss).text,
+        classes=classes,
+        sigmoids=sigmoids,
+        softmax=leader.has_softmax,
+        multilabel=race.problem.has_labels,
+        replicas=replicas,
+        sandwich=sandwich,
+        report=report,
+    )

@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank import checks
 from polyak.learn.bank.merging import SUMS, merged_state
-from polyak.learn.bank.settings import Step, each_model, how_to_step
+from polyak.learn.bank.settings import (
+    Step,
+    as_array,
+    check_choices,
+    check_together,
+    core_targets,
+    each_model,
+    how_to_step,
+)
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows, core_arrays, core_rows
@@ -112,8 +119,8 @@ class Bank:
         stepping = how_to_step(step, precondition, adagrad, capped, l1_ratio, positive)
         own = each_model(alpha, schedule, outputs, replicas, step)
         self.alpha, self.outputs, self.replicas = own.alpha, own.outputs, own.replicas
-        checks.check_choices(dtype, n_features, group)
-        checks.check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
+        check_choices(dtype, n_features, group)
+        check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
         self.loss, self.dtype = get_loss(loss), np.dtype(dtype)
         self.one_vs_rest, self.softmax = one_vs_rest, softmax
         self._settings: dict[str, Any] = {
@@ -197,8 +204,8 @@ class Bank:
         """
         noted = _NO_STOPS if stops is None else stops
         progressive = {name: self.field(name) for name in SUMS} if again else {}
-        given = (*core_rows(X), *checks.targets(y, classes=self.one_vs_rest))
-        weights, which = checks.array(sample_weight, np.float64), checks.array(order, np.int64)
+        given = (*core_rows(X), *core_targets(y, classes=self.one_vs_rest))
+        weights, which = as_array(sample_weight, np.float64), as_array(order, np.int64)
         try:
             notes = self._core.learn(*given, weights, which, scores, limits, noted)
         except ArithmeticError as error:
@@ -218,8 +225,8 @@ class Bank:
         Gives the rows as something that only the core can make, and that neither this bank nor
         another looks through again. Rows that a parser of polyak's made are that already.
         """
-        targets = None if self.one_vs_rest else checks.array(y, np.float64)
-        return self._core.check(*core_rows(X), targets, checks.array(sample_weight, np.float64))
+        targets = None if self.one_vs_rest else as_array(y, np.float64)
+        return self._core.check(*core_rows(X), targets, as_array(sample_weight, np.float64))
 
     def reset_progressive_sums(self) -> None:
         """Set the progressive sums of all models to zero."""

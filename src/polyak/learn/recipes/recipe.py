@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging, averaging_of
-from polyak.learn.bank.proximal_rates import ProximalSettings, proximal_settings
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
 from polyak.learn.newton.sparse.asking import OF_AVERAGING, check, is_sparse, is_unpenalised
-from polyak.learn.recipes.adaptive import adaptive_rates
 from polyak.learn.recipes.candidates import (
     ROOM_FOR_MOVING,
     AlphaCandidate,
@@ -25,6 +23,7 @@ from polyak.learn.recipes.candidates import (
     NewtonCandidate,
     most_candidates,
 )
+from polyak.learn.recipes.plan import ProximalSettings, adaptive_rates, proximal_settings
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.race.lanes.protocol import Problem
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
 from polyak.learn.race.history import SUMS
@@ -27,6 +26,7 @@ from polyak.learn.race.lanes.counting import (
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax

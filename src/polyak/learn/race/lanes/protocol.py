@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.recipes import AnyCandidate, Recipe
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.rows.sparse import Rows

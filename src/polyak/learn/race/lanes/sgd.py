@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.centring import Centre, rows_at_a_time
 from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
@@ -26,6 +25,7 @@ from polyak.learn.race.lanes.counting import (
 )
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.rows.sparse import Rows
