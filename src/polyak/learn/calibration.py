@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,15 @@ from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
 from polyak.learn.race import Race
+from polyak.learn.race.lanes import LANES
 from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
-from polyak.learn.stored_state import StoredState
-from polyak.learn.targets import encode
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.targets import encode, mean_weight
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss, get_loss
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
 
@@ -26,112 +29,6 @@ Floats = NDArray[np.float64]
 
 MOST_KEPT = 100
 """A model keeps the spreads of at most this many features."""
-
-
-def new_race(
-    sample: Rows,
-    usual: Rows,
-    recipe: Recipe,
-    *,
-    outputs: int,
-    classes: NDArray[Any] | None,
-    n_features: int | None,
-    may_drift: bool = False,
-    targets: NDArray[Any],
-    weights: Floats | None,
-) -> tuple[Race, Floats | None, Loss]:
-    """Make the race of a recipe for the rows that a sample shows; ``usual`` calibrates it.
-
-    Where rows ``may_drift``, some candidates do not rest. Where the loss wants it, learning begins
-    with the best constant of the sample's targets. Gives the second moments of the rows too, as
-    averaged SGD sees them, and the loss with what the sample has told of it.
-    """
-    loss, begin_at = get_loss(recipe.loss), None
-    if not loss.classifies:
-        goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
-        loss = with_scales(loss, sample, goals)
-        recipe = replace(recipe, loss=loss.text_with_scales)
-        # Proximal steps go a way that is bounded, as far as numbers are from zero.
-        if (loss.starts_at_constant or is_sparse(recipe)) and recipe.fit_intercept:
-            begin_at = best_constants(loss, goals, weights)
-    several = classes is not None and len(classes) > 2
-    values = sample.values if isinstance(sample, SparseRows) else sample
-    outputs = len(classes) if several and classes is not None else outputs
-    problem = Problem(
-        outputs=outputs,
-        one_vs_rest=several,
-        classifies=loss.classifies,
-        n_features=n_features,
-        width=int(row_widths(sample).max(initial=0)),
-        dtype=values.dtype,
-        centre=_centre(usual, values.dtype, recipe),
-        begin_at=begin_at,
-    )
-    shifted = problem.centre.shifted(usual)
-    if not several:  # labels have nothing to do with each other
-        recipe = replace(recipe, multi_class="ovr")
-    path = _path(recipe, loss, sample, targets, weights, classes)
-    unit = _unit(loss, targets)
-    entering = recipe.candidates(
-        usual, outputs, n_features, shifted, may_drift=may_drift, path=path, unit=unit
-    )
-    race = Race(entering, recipe, problem)
-    race.warm_up(usual)
-    return race, second_moments(shifted, fit_intercept=recipe.fit_intercept), loss
-
-
-def _centre(usual: Rows, dtype: Any, recipe: Recipe) -> Centre:
-    """Give what features are shifted by: only an intercept can undo it."""
-    shifts = recipe.fit_intercept and recipe.recipe != "paper"
-    return Centre.of(usual, dtype) if shifts else NOTHING
-
-
-def _path(
-    recipe: Recipe,
-    loss: Loss,
-    sample: Rows,
-    targets: NDArray[Any],
-    weights: Floats | None,
-    classes: NDArray[Any] | None,
-) -> list[float]:
-    """Say which penalties to try where weights are to be zero; none where that is known."""
-    sparsity = sparsity_of(recipe)
-    if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
-        return []
-    from polyak.learn.newton.sparse.path import penalties_to_try
-
-    return penalties_to_try(
-        loss,
-        sample,
-        encode(targets, classes, loss),
-        weights,
-        classes=None if classes is None else len(classes),
-        l1_ratio=sparsity.l1_ratio,
-        fit_intercept=recipe.fit_intercept,
-    )
-
-
-def _unit(loss: Loss, targets: NDArray[Any]) -> float:
-    """Say what size scores are of: those of numbers are as far apart as the numbers."""
-    if loss.classifies or loss.log_link:
-        return 1.0
-    return float(np.std(np.asarray(targets, np.float64), axis=0).max()) or 1.0
-
-
-def usual_rows(rows: Rows, recipe: Recipe) -> Rows:
-    """Leave rows out that would set every learning rate by their length alone."""
-    if recipe.recipe == "paper":
-        return rows
-    far = unusual_rows(rows)
-    if not len(far):
-        return rows
-    more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
-    warnings.warn(
-        f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
-        "the learning rate is found without it, but the model may still follow it",
-        stacklevel=2,
-    )
-    return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
 
 
 class Spreads(NamedTuple):
@@ -142,7 +39,7 @@ class Spreads(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows) -> Spreads:
-        """Measure rows; what a sparse row does not have is zero.
+        """Compute the standard deviations of features; what a sparse row does not have is zero.
 
         Examples
         --------
@@ -167,13 +64,9 @@ class Spreads(NamedTuple):
             features = known if names is None else names[known].astype(np.int64)
             return cls(features, spreads[known])
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return them as an empty JSON-serialisable dict and a dict of arrays."""
-        return {}, {"spreads.features": self.features, "spreads.values": self.values}
-
     @classmethod
     def from_state(cls, stored: StoredState) -> Spreads:
-        """Return the spreads that `state` was of."""
+        """Return stored spreads."""
         features = stored.array("features", (None,), "int64", least=0)
         return cls(features, stored.array("values", features.shape))
 
@@ -183,7 +76,7 @@ class Spreads(NamedTuple):
         return cls(np.empty(0, dtype=np.int64), np.empty(0))
 
     def of_the_largest_effects(self, weights: NDArray[np.floating]) -> dict[int, float]:
-        """Keep those of the features whose weight times spread is largest.
+        """Return the spreads of the features whose weight times spread is largest.
 
         ``weights`` have a row for each output.
 
@@ -205,3 +98,149 @@ class Spreads(NamedTuple):
         return {
             int(features[i]): float(f"{values[i]:.6g}") for i in largest.tolist() if effects[i] > 0
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the first rows told a learner, for as long as it learns.
+
+    Attributes
+    ----------
+    loss : Loss
+        With the scale of the targets, where it needs that.
+    weight_unit : float
+        The mean weight of the first rows: all weights count in units of it.
+    moments : array or None
+        Second moments of the rows as averaged SGD sees them, for `polyak.learn.rows_needed`.
+    spreads : Spreads
+        The standard deviations of features, to compare weights by.
+    """
+
+    loss: Loss
+    weight_unit: float = 1.0
+    moments: Floats | None = None
+    spreads: Spreads = field(default_factory=Spreads.none)
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return it as a JSON-serialisable dict and a dict of arrays."""
+        page: Page = {"loss": self.loss.text_with_scales, "weight_unit": self.weight_unit}
+        arrays = {"spreads.features": self.spreads.features, "spreads.values": self.spreads.values}
+        return page, arrays if self.moments is None else arrays | {"moments": self.moments}
+
+    @classmethod
+    def from_state(cls, stored: StoredState, loss: str) -> Calibration:
+        """Return the calibration that `state` was of, with this loss in the recipe."""
+        found, moments = get_loss(stored.field("loss")), None
+        same = found.name == get_loss(loss).name
+        stored.require(same, "loss", f"is {found.name}, but that of the recipe {loss}")
+        if "moments" in stored.arrays:
+            shape = (len(stored.arrays["moments"]),) * stored.arrays["moments"].ndim
+            moments = stored.array("moments", shape, least=-np.inf)
+        spreads = Spreads.from_state(stored.part("spreads"))
+        return cls(found, stored.number("weight_unit"), moments, spreads)
+
+
+def calibrated(
+    recipe: Recipe,
+    sample: TrainingRows,
+    *,
+    outputs: int,
+    classes: NDArray[Any] | None,
+    n_features: int | None,
+    may_drift: bool,
+) -> tuple[Race, Calibration]:
+    """Look at the first rows: return a race that is ready to begin, and what they told.
+
+    Where the loss wants it, learning begins with the best constant of the sample's targets. Where
+    rows ``may_drift``, some candidates have a constant rate.
+    """
+    rows, targets, weights, *_ = sample
+    usual = _usual_rows(rows, recipe)
+    loss, begin_at, unit = get_loss(recipe.loss), None, 1.0
+    if weights is not None and recipe.eta0 == "auto":  # else steps are as the user says
+        unit = mean_weight(weights)
+    if not loss.classifies:
+        goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
+        loss = with_scales(loss, rows, goals)
+        recipe = replace(recipe, loss=loss.text_with_scales)
+        # Proximal steps are of bounded length, so they begin where the targets are.
+        if (loss.starts_at_constant or is_sparse(recipe)) and recipe.fit_intercept:
+            begin_at = best_constants(loss, goals, weights)
+    several = classes is not None and len(classes) > 2
+    if not several:  # labels have nothing to do with each other
+        recipe = replace(recipe, multi_class="ovr")
+    dtype = (rows.values if isinstance(rows, SparseRows) else rows).dtype
+    problem = Problem(
+        outputs=len(classes) if several and classes is not None else outputs,
+        one_vs_rest=several,
+        classifies=loss.classifies,
+        n_features=n_features,
+        width=int(row_widths(rows).max(initial=0)),
+        dtype=dtype,
+        centre=_centre(usual, dtype, recipe),
+        begin_at=begin_at,
+    )
+    shifted = problem.centre.shifted(usual)
+    seen = Sample(
+        rows=usual,
+        shifted=shifted,
+        outputs=problem.outputs,
+        n_features=n_features,
+        may_drift=may_drift,
+        path=_path(recipe, loss, sample, classes),
+        unit=_score_unit(loss, targets),
+    )
+    entering = plan_race(recipe, seen) + [one for kind in LANES for one in kind.entering(recipe)]
+    race = Race(entering, recipe, problem)
+    race.warm_up(usual)
+    moments = second_moments(shifted, fit_intercept=recipe.fit_intercept)
+    return race, Calibration(loss, unit, moments, Spreads.of(rows))
+
+
+def _centre(usual: Rows, dtype: Any, recipe: Recipe) -> Centre:
+    """Return the shift of the features, which only an intercept can undo."""
+    shifts = recipe.fit_intercept and recipe.recipe != "paper"
+    return Centre.of(usual, dtype) if shifts else NOTHING
+
+
+def _path(
+    recipe: Recipe, loss: Loss, sample: TrainingRows, classes: NDArray[Any] | None
+) -> list[float]:
+    """Return the penalties to try where weights are to be zero and ``alpha`` is not given."""
+    sparsity = sparsity_of(recipe)
+    if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
+        return []
+    from polyak.learn.newton.sparse.path import penalties_to_try
+
+    return penalties_to_try(
+        loss,
+        sample.rows,
+        encode(sample.targets, classes, loss),
+        sample.weights,
+        classes=None if classes is None else len(classes),
+        l1_ratio=sparsity.l1_ratio,
+        fit_intercept=recipe.fit_intercept,
+    )
+
+
+def _score_unit(loss: Loss, targets: NDArray[Any]) -> float:
+    """Return the size of scores: those of numbers spread like the numbers."""
+    if loss.classifies or loss.log_link:
+        return 1.0
+    return float(np.std(np.asarray(targets, np.float64), axis=0).max()) or 1.0
+
+
+def _usual_rows(rows: Rows, recipe: Recipe) -> Rows:
+    """Return the rows without those that would set every learning rate by their length alone."""
+    if recipe.recipe == "paper":
+        return rows
+    far = unusual_rows(rows)
+    if not len(far):
+        return rows
+    more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
+    warnings.warn(
+        f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
+        "the learning rate is found without it, but the model may still follow it",
+        stacklevel=2,
+    )
+    return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))

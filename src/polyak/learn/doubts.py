@@ -57,8 +57,8 @@ def replicas_doubt(
 
     Examples
     --------
-    >>> from polyak.learn.recipes import Recipe
-    >>> candidate = Recipe(recipe="sgd", intervals=True).candidates(np.eye(3))[0]
+    >>> from polyak.learn.recipes.plan import Recipe, Sample, plan_race
+    >>> candidate = plan_race(Recipe(recipe="sgd", intervals=True), Sample(np.eye(3), np.eye(3)))[0]
     >>> replicas_doubt(1000, 500, candidate, None, 1.0)
     'the intervals may be too narrow: there are 1,000 rows for 500 features'
     """

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.calibration import Spreads, new_race, usual_rows
+from polyak.learn.calibration import Calibration, calibrated
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
@@ -31,11 +31,10 @@ from polyak.learn.targets import (
     encode,
     in_units,
     learn_rows,
-    mean_weight,
     rows_there,
 )
 from polyak.learn.training_rows import FirstRows, TrainingRows
-from polyak.losses import get_loss
+from polyak.losses import Loss, get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
@@ -85,16 +84,13 @@ class Learner:
         watch: OrderWatch | None = None,
     ) -> None:
         self.recipe = recipe
-        self.loss = get_loss(recipe.loss)
+        self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
         self.outputs = max(outputs, self.loss.outputs)
         self.watch = watch
         self.race: Race | None = None
-        self.classes_may_join = False  # nobody has said which there are
-        self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
-        self._moments: Floats | None = None  # of the first rows: what the theory is asked with
-        self._spreads = Spreads.none()  # of the first rows, to compare weights by
+        self.classes_may_join = False  # as long as they are not given
         self._first = FirstRows()
         self.threads: int | None = None  # how many learn; as many as there are processors if None
         self.lock = Lock()
@@ -118,8 +114,13 @@ class Learner:
         self.lock = Lock()
 
     @property
+    def loss(self) -> Loss:
+        """The loss, with the scale of the targets once the first rows have shown it."""
+        return self.calibration.loss
+
+    @property
     def recipe_found(self) -> Recipe:
-        """The recipe, with what the first rows have told of the loss."""
+        """The recipe with that loss."""
         return replace(self.recipe, loss=self.loss.text_with_scales)
 
     @property
@@ -146,7 +147,7 @@ class Learner:
         given = rows_there(X, targets, weights, order, self.loss, again)
         if self.race is not None:
             self.race.threads = self.threads
-            relative = in_units(given.weights, len(given.rows), self.weight_unit)
+            relative = in_units(given.weights, len(given.rows), self.calibration.weight_unit)
             self.race, self.classes = learn_rows(
                 self.race,
                 self.classes,
@@ -182,7 +183,7 @@ class Learner:
             there = np.flatnonzero(weights)
             rows, targets, weights = take_rows(rows, there), targets[there], weights[there]
         encoded = encode(targets, self.classes, self.loss)
-        self.race.compare(rows, encoded, in_units(weights, len(rows), self.weight_unit))
+        self.race.compare(rows, encoded, in_units(weights, len(rows), self.calibration.weight_unit))
 
     @reads
     def model(self) -> LinearModel:
@@ -194,7 +195,7 @@ class Learner:
             provisional.finish()
             return provisional.model()
         found = self.recipe_found
-        return model_of(self.race, found, self.classes, self._moments, self._spreads)
+        return model_of(self.race, found, self.classes, self.calibration)
 
     @reads
     def report(self) -> TrainingReport:
@@ -203,7 +204,9 @@ class Learner:
             raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
         found = self.recipe_found
-        return training_report(self.race, found, leader, leader.sigmoids(), self._moments)
+        return training_report(
+            self.race, found, leader, leader.sigmoids(), self.calibration.moments
+        )
 
     @property
     def progressive_loss(self) -> float:
@@ -247,16 +250,12 @@ class Learner:
             "n_features": self.n_features,
             "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
-            "weight_unit": self.weight_unit,
             "classes_may_join": self.classes_may_join,
-            "loss": self.loss.text_with_scales,
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = race_state(self.race)
-        if self._moments is not None:
-            arrays["moments"] = self._moments
-        for one in (self._first, self.watch, self._spreads):
+        for one in (self.calibration, self._first, self.watch):
             more, rows = ({}, {}) if one is None else one.state()
             page, arrays = page | more, arrays | rows
         return page, arrays
@@ -272,21 +271,12 @@ class Learner:
             n_features=None if n_features is None else stored.whole("n_features"),
             outputs=stored.whole("outputs", least=1),
         )
-        learner.loss = get_loss(stored.field("loss"))
-        same = learner.loss.name == get_loss(learner.recipe.loss).name
-        stored.require(same, "loss", f"is not {learner.recipe.loss}, that of the recipe")
+        learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
             learner.race = race_from_state(own, learner.recipe_found, learner.n_features)
             learner._check_race(own)
-        learner.weight_unit = stored.number("weight_unit")
         learner.classes_may_join = stored.flag("classes_may_join")
-        if "moments" in arrays:
-            width = len(arrays["moments"])
-            shape = (width,) * arrays["moments"].ndim
-            learner._moments = stored.array("moments", shape, least=-np.inf)
-        if learner.race is not None:
-            learner._spreads = Spreads.from_state(stored.part("spreads"))
         learner._first = FirstRows.from_state(stored, learner.outputs)
         learner.watch = OrderWatch.from_state(stored, learner.outputs)
         return learner
@@ -331,11 +321,8 @@ class Learner:
                 if not same_labels(first.classes, other.classes):
                     raise DataError("the learners know different classes; give them all classes")
             if first is not self:
-                copied = Learner.from_state(*first.state())
-                self.classes, self.race, self.loss = copied.classes, copied.race, copied.loss
-                self.classes_may_join = copied.classes_may_join
-                self._moments, self.weight_unit = copied._moments, copied.weight_unit
-                self._spreads = copied._spreads
+                self.classes, self.classes_may_join = first.classes, first.classes_may_join
+                self.race, self.calibration = copy.deepcopy(first.race), first.calibration
             assert self.race is not None
             merge_races(
                 self.race,
@@ -368,39 +355,25 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        rows, targets, weights, order, _ = given
-        first = slice(None) if order is None else order[:CALIBRATION_ROWS]
-        sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
-        sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
-        unit = 1.0
-        if weights is not None and self.recipe.eta0 == "auto":  # else steps are as the user says
-            unit = mean_weight(weights[first][:CALIBRATION_ROWS])
-        classes = self.classes
+        sample, classes = given.first(CALIBRATION_ROWS), self.classes
         if classes is None and self.loss.classifies:
-            classes = classes_of(labels)
-        seen = as_truths(labels, classes, targets)
-        outputs = self.outputs if seen is labels else seen.shape[1]
-        usual = usual_rows(sample, self.recipe)
-        race, moments, loss = new_race(
-            sample,
-            usual,
+            classes = classes_of(sample.targets)
+        seen = as_truths(sample.targets, classes, given.targets)
+        has_labels = seen is not sample.targets
+        race, calibration = calibrated(
             self.recipe,
-            outputs=outputs,
+            sample._replace(targets=seen),
+            outputs=seen.shape[1] if has_labels else self.outputs,
             classes=classes if self.loss.classifies and seen.ndim == 1 else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
-            targets=seen,
-            weights=None if weights is None else weights[first][:CALIBRATION_ROWS],
         )
         race.threads = self.threads
-        relative, may_join = in_units(weights, len(rows), unit), self.classes is None
-        given = given._replace(weights=relative)
+        unit, may_join = calibration.weight_unit, self.classes is None
+        given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
-        self.classes_may_join = may_join
-        self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
-        self._spreads = Spreads.of(sample)
-        self.loss = loss
+        self.classes_may_join, self.calibration = may_join, calibration
+        self._first = FirstRows()
         if self.watch is not None:
-            own = None if relative is None else relative[first][:CALIBRATION_ROWS]
-            self.watch.begin(sample, labels, own)
+            self.watch.begin(given.first(CALIBRATION_ROWS))
             self.watch.look(self.race, self.classes, self.loss)

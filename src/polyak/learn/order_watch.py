@@ -32,7 +32,7 @@ from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.sparse import Rows, core_arrays
+from polyak.rows.sparse import core_arrays
 
 Floats = NDArray[np.float64]
 
@@ -58,10 +58,11 @@ class OrderWatch:
         self.next_look = FIRST_LOOK
         self.told = False
 
-    def begin(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
-        """See the first rows, and say so if they are sorted."""
+    def begin(self, first: TrainingRows) -> None:
+        """See the first rows, and warn if they are sorted."""
         self.early = FirstRows("early")
-        self.early.add(TrainingRows(rows, targets, weights, np.arange(0, len(rows), EVERY)))
+        self.early.add(first._replace(order=np.arange(0, first.total, EVERY)))
+        targets = first.targets
         if targets.ndim == 1 and sorted_by_class(targets):
             self._tell(
                 "the first rows seem to be sorted by class, and one pass over sorted rows learns "

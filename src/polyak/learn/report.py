@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import Spreads
+from polyak.learn.calibration import Calibration
 from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AlphaCandidate, AnyCandidate, Candidate, ConstantCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import (
-    AveragingReport,
     CandidateReport,
     IntervalReport,
     Measure,
-    Rate,
     Reliability,
     Theory,
     TrainingReport,
@@ -137,7 +135,7 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     curves = race.history.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
-            **_settings(candidate, softmax=together),
+            **candidate.settings(softmax=together),
             number=number,
             running=number in running,
             rows=one["rows"],
@@ -148,23 +146,6 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     )
 
 
-def _settings(candidate: AnyCandidate, *, softmax: bool) -> dict[str, Any]:
-    if isinstance(candidate, ConstantCandidate):
-        return {"constant": True}
-    if not isinstance(candidate, Candidate):
-        found = {"penalty": candidate.penalty, "softmax": candidate.softmax or None}
-        return found | (
-            {"alpha": candidate.penalty} if isinstance(candidate, AlphaCandidate) else {}
-        )
-    found = {name: getattr(candidate, name) for name in candidate.__slots__}
-    schedule, averaging = candidate.schedule, candidate.averaging
-    return found | {
-        "softmax": softmax or None,
-        "schedule": Rate(gamma0=schedule.gamma0, a=schedule.a, c=schedule.c),
-        "averaging": AveragingReport(start=averaging.start, power=averaging.power),
-    }
-
-
 def _finite(value: float | None) -> Any:
     return value if value is not None and math.isfinite(value) else None
 
@@ -173,8 +154,7 @@ def model_of(
     race: Race,
     recipe: Recipe,
     classes: NDArray[Any] | None,
-    moments: Floats | None,
-    spreads: Spreads,
+    calibration: Calibration,
 ) -> LinearModel:
     """Return the model of the candidate that leads now; the race may go on afterwards."""
     leader = race.leader()
@@ -182,8 +162,8 @@ def model_of(
     coef, intercept = leader.weights()
     sandwich, doubt = leader.lane.sandwich() or (None, None)
     replicas = leader.replicas() if sandwich is None else None
-    report = training_report(race, recipe, leader, sigmoids, moments)
-    report = replace(report, spreads=spreads.of_the_largest_effects(coef))
+    report = training_report(race, recipe, leader, sigmoids, calibration.moments)
+    report = replace(report, spreads=calibration.spreads.of_the_largest_effects(coef))
     if sandwich is not None:
         doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
         report = replace(report, intervals=IntervalReport("sandwich", doubt))

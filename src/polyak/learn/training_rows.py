@@ -52,6 +52,10 @@ class TrainingRows(NamedTuple):
         some = None if self.weights is None else self.weights[begin:end]
         return TrainingRows(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
 
+    def first(self, most: int) -> TrainingRows:
+        """Return the first rows to learn, at most this many, in the order of learning."""
+        return self.part(0, min(most, self.total)).taken()
+
     def taken(self, rows: Any = None) -> TrainingRows:
         """Return the rows in the order of learning: copies, if there is an order.
 

@@ -11,17 +11,10 @@ import numpy as np
 from polyak.learn.averaging import Averaging
 from polyak.learn.centring import Centre
 from polyak.learn.race.history import SUMS, RaceHistory
-from polyak.learn.race.lanes import lane_of
+from polyak.learn.race.lanes import CANDIDATES, lane_of
 from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.race.race import Race
-from polyak.learn.recipes import (
-    AlphaCandidate,
-    AnyCandidate,
-    Candidate,
-    ConstantCandidate,
-    NewtonCandidate,
-    Recipe,
-)
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.losses import get_loss
@@ -32,7 +25,9 @@ def race_state(race: Race) -> tuple[Page, Arrays]:
     lanes = [lane.state() for lane in race.lanes]
     centre = race.problem.centre
     page: Page = {
-        "candidates": [asdict(candidate) for candidate in race.candidates],
+        "candidates": [
+            {"kind": type(candidate).__name__} | asdict(candidate) for candidate in race.candidates
+        ],
         "outputs": race.problem.outputs,
         "one_vs_rest": race.problem.one_vs_rest,
         "dtype": np.dtype(race.problem.dtype).name,
@@ -68,7 +63,7 @@ def race_from_state(stored: StoredState, recipe: Recipe, n_features: int | None)
         dtype=np.dtype(dtype),
         centre=Centre.from_state(stored.part("centre"), n_features),
     )
-    candidates = [_candidate(fields) for fields in stored.field("candidates")]
+    candidates = [_candidate(stored, fields) for fields in stored.field("candidates")]
     race = Race(candidates, recipe, problem)
     clock = stored.whole("clock")
     race.scored = stored.whole("scored", most=clock)
@@ -167,13 +162,13 @@ def _takes_newton_steps(race: Race) -> bool:
     return any(isinstance(candidate, NewtonCandidate) for candidate in race.candidates)
 
 
-def _candidate(fields: dict[str, Any]) -> AnyCandidate:
-    if "penalty" in fields:
-        return AlphaCandidate(**fields) if "of_mean" in fields else NewtonCandidate(**fields)
-    if "constant" in fields:
-        return ConstantCandidate(**fields)
-    nested = {
-        "schedule": Polynomial(**fields["schedule"]),
-        "averaging": Averaging(**fields["averaging"]),
-    }
-    return Candidate(**fields | nested)
+def _candidate(stored: StoredState, fields: dict[str, Any]) -> AnyCandidate:
+    kind = CANDIDATES.get(fields["kind"])
+    stored.require(kind is not None, "candidates", f"cannot be of kind {fields['kind']!r}")
+    assert kind is not None
+    nested = {"schedule": Polynomial, "averaging": Averaging}
+    own = {name: value for name, value in fields.items() if name != "kind"}
+    found: AnyCandidate = kind(
+        **{name: nested[name](**value) if name in nested else value for name, value in own.items()}
+    )
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
@@ -14,6 +15,10 @@ from polyak.learn.recipes import AnyCandidate, Recipe
 LANES: tuple[type[Lane], ...] = (SgdLane, ProximalLane, NewtonRacer, ConstantLane)
 """All kinds of lanes, in the order in which they stand in a race: what takes longest comes after
 what takes less, and the baseline last."""
+
+
+CANDIDATES: dict[str, type[Any]] = {kind.__name__: kind for lane in LANES for kind in lane.kinds}
+"""The classes of candidates by name, as they are stored."""
 
 
 def lane_numbers(

@@ -12,6 +12,7 @@ Its losses also say how rows count where candidates are compared: see
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from polyak import _core
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
 from polyak.learn.race.row_limits import FEWEST, LEAST, largest_size, row_limits
-from polyak.learn.recipes import AnyCandidate, ConstantCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
@@ -34,6 +35,17 @@ Floats = NDArray[np.float64]
 ROWS_AT_A_TIME = 1 << 14
 
 
+@dataclass(frozen=True, slots=True)
+class ConstantCandidate:
+    """The best constant so far, so that no model is worse."""
+
+    constant: bool = True
+
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        return {"constant": True}
+
+
 class ConstantLane(Lane):
     """A single candidate, whose weights are zero.
 
@@ -41,6 +53,7 @@ class ConstantLane(Lane):
     row's own loses: what counts is its probability.
     """
 
+    kinds = (ConstantCandidate,)
     clock = 0
     n_features = 0
 
@@ -64,9 +77,9 @@ class ConstantLane(Lane):
         self.limits: Floats = np.empty((0, 2))  # of the rows learned last
 
     @classmethod
-    def takes(cls, candidate: AnyCandidate) -> bool:
-        """Whether it is the constant."""
-        return isinstance(candidate, ConstantCandidate)
+    def entering(cls, recipe: Recipe) -> list[AnyCandidate]:
+        """Return the constant, which enters every race but that of the paper's one candidate."""
+        return [] if recipe.recipe == "paper" else [ConstantCandidate()]
 
     @classmethod
     def of(

@@ -24,7 +24,7 @@ from polyak.learn.race.lanes.counting import (
     room_for_scores,
 )
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
-from polyak.learn.recipes import AnyCandidate, NewtonCandidate, Recipe
+from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
@@ -52,6 +52,8 @@ class NewtonRacer(Lane):
     optimum.
     """
 
+    kinds = (NewtonCandidate, AlphaCandidate)
+
     def __init__(
         self,
         numbers: list[int],
@@ -65,11 +67,6 @@ class NewtonRacer(Lane):
         self.counts = histogram_for(recipe.loss, problem, len(numbers))
         self._not_learned = 0  # rows of the clock that were only let pass
         self._gate: Bank | None = None  # refuses what cannot be learned, with the core's message
-
-    @classmethod
-    def takes(cls, candidate: AnyCandidate) -> bool:
-        """Whether it is a penalty of block Newton steps."""
-        return isinstance(candidate, NewtonCandidate)
 
     @classmethod
     def of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,8 @@ class Lane(Protocol):
 
     Attributes
     ----------
+    kinds : tuple of types
+        The classes of its candidates, which are frozen dataclasses.
     numbers : list of int
         The candidates' numbers in the race. A *place* is the place of one of them in this list.
     candidates : list
@@ -143,6 +145,7 @@ class Lane(Protocol):
         How the rows learned last count where candidates are compared, if this lane sets that.
     """
 
+    kinds: ClassVar[tuple[type[Any], ...]]
     numbers: list[int]
     candidates: list[Any]
     limits: Floats | None = None
@@ -150,8 +153,17 @@ class Lane(Protocol):
     # -- which candidates ----------------------------------------------------------------------
 
     @classmethod
+    def entering(cls, recipe: Recipe) -> list[AnyCandidate]:
+        """Return the candidates that enter every race of a recipe.
+
+        `polyak.learn.recipes.plan` plans those that depend on the rows, and on each other.
+        """
+        return []
+
+    @classmethod
     def takes(cls, candidate: AnyCandidate) -> bool:
         """Whether lanes of this kind learn by such a candidate."""
+        return isinstance(candidate, cls.kinds)
 
     @classmethod
     def shared_by(cls, candidate: AnyCandidate) -> Hashable:

@@ -45,6 +45,8 @@ class SgdLane(Lane):
     It learns rows shifted by the centre of the problem; its weights are for rows as they come.
     """
 
+    kinds = (Candidate,)
+
     def __init__(
         self,
         numbers: list[int],
