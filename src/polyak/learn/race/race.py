@@ -262,20 +262,22 @@ class Race:
         """
         stops = np.array(milestones, dtype=np.int64) - self.scored
 
-        def drive(lane: Lane, rows: TrainingRows) -> Floats:
-            return lane.learn(rows, again=again, stops=stops, threads=shared.threads)
+        def drive(lane: Lane) -> Floats:
+            return lane.learn(own[id(lane)], again=again, stops=stops, threads=shared.threads)
 
-        sums = {}
+        own, sums = {}, {}
         for lane in self.baselines:
-            sums[id(lane)] = drive(lane, lane.rows_for(shared))
+            own[id(lane)] = lane.rows_for(shared)
+            sums[id(lane)] = drive(lane)
             if lane.limits is not None and not again:
                 shared = shared.with_limits(lane.limits)
-        busy = [(lane, lane.rows_for(shared)) for lane in self.lanes if not lane.is_baseline]
         # Lanes share nothing but the rows, so the number of threads does not change the result. The
         # last lane takes longest, so it begins first.
-        busy = busy[::-1]
-        found = on_threads(lambda both: drive(*both), busy, shared.threads)
-        sums |= {id(lane): own for (lane, _), own in zip(busy, found, strict=True)}
+        busy = [lane for lane in self.lanes[::-1] if not lane.is_baseline]
+        own |= {id(lane): lane.rows_for(shared) for lane in busy}
+        alone = len(busy) == 1 or shared.threads == 1
+        found = [drive(lane) for lane in busy] if alone else on_threads(drive, busy, shared.threads)
+        sums |= {id(lane): one for lane, one in zip(busy, found, strict=True)}
         return [sums[id(lane)] for lane in self.lanes]
 
     def drop_lanes_that_left(self) -> None:
