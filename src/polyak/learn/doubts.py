@@ -14,7 +14,7 @@ from polyak.storage.sandwich import Sandwich
 Floats = NDArray[np.float64]
 
 FAR_APART = 6.0
-"""So many standard errors between halves of the rows are not chance."""
+"""This many standard errors between halves of the rows are not chance."""
 ROWS_A_FEATURE = 5
 """With fewer, the replicas of averaged SGD are as biased as it is."""
 
@@ -22,7 +22,7 @@ ROWS_A_FEATURE = 5
 def sandwich_doubt(sandwich: Sandwich, drift: tuple[int, float] | None) -> str | None:
     """Doubt a covariance.
 
-    ``drift`` says how many standard errors the weights have moved since so many rows.
+    ``drift`` is a number of rows, and how far weights have moved since, in standard errors.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def replicas_doubt(
 
 
 def least_bend(loss: str, counts: ScoreHistogram | None) -> float:
-    """Give the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
+    """Return the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
     if loss != "log_loss" or counts is None:
         return 1.0
     negative, positive = counts.counts.sum(axis=(0, 3)).T

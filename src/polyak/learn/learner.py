@@ -47,8 +47,8 @@ Floats = NDArray[np.float64]
 class Learner:
     """Learns a linear model from batches, each row once.
 
-    Threads may share it: what one of them reads is as of the end of some batch, whoever learns
-    meanwhile.
+    Threads may share it: what one of them reads is as of the end of some batch, while another
+    learns.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Learner:
         self.race: Race | None = None
         self.classes_may_join = False  # as long as they are not given
         self._first = FirstRows()
-        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
         self.version = 0  # counts what was learned, in batches
 
@@ -126,7 +126,7 @@ class Learner:
     @property
     @reads
     def rows_seen(self) -> int:
-        """How many rows of non-zero weight have come, those still kept back included."""
+        """The number of rows of non-zero weight so far, those still kept back included."""
         return len(self._first) + (self.race.clock if self.race else 0)
 
     @changes
@@ -187,7 +187,7 @@ class Learner:
 
     @reads
     def model(self) -> LinearModel:
-        """Give the model as it stands now; learning may go on afterwards."""
+        """Return the model as it stands now; learning may go on afterwards."""
         if self.race is None:
             if not len(self._first):
                 raise DataError("there are no rows to learn from")
@@ -199,7 +199,7 @@ class Learner:
 
     @reads
     def report(self) -> TrainingReport:
-        """Say what was found and how well it did on rows not yet learned."""
+        """Return what was found and its losses on rows not yet learned."""
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
@@ -227,10 +227,10 @@ class Learner:
 
     @reads
     def recent(self) -> dict[str, float]:
-        """Say how the leader has done over the later half of the rows, each before it was learned.
+        """Return the leader's losses over the later half of the rows, each before it was learned.
 
-        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``; where the constant is a candidate
-        its ``constant_loss`` too, and ``r2`` for squared error.
+        The keys are ``rows``, ``loss``, ``loss_std_err`` and ``error``; ``constant_loss`` where the
+        constant is a candidate, and ``r2`` for squared error.
         """
         if self.race is None:
             return {"rows": 0, "loss": nan, "loss_std_err": nan, "error": nan}
@@ -297,7 +297,7 @@ class Learner:
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:
         """Become what this learner and others learned together, each from rows of its own.
 
-        Averages and iterates are averaged, each counting as many times as it saw rows; clocks and
+        Averages and iterates are averaged, each weighted by the rows it saw; clocks and
         progressive sums add up. Rows still kept back are learned afterwards. Where all of them
         went on from copies of one learner, give it as ``base``: what it knew then counts once.
 
@@ -335,7 +335,7 @@ class Learner:
     # -- inside --------------------------------------------------------------------------------
 
     def _keep_back(self, given: TrainingRows) -> None:
-        """Wait with rows until calibration has as many as it looks at, then learn them all."""
+        """Keep rows until calibration has enough of them, then learn them all."""
         rows, targets, weights, order, _ = given
         if len(rows):
             check_weighted_rows(rows, weights, self.n_features)

@@ -37,14 +37,14 @@ from polyak.rows.sparse import core_arrays
 Floats = NDArray[np.float64]
 
 FAR_APART = 6.0
-"""So many standard errors are not chance, even where few rows make most of the loss."""
+"""This many standard errors are not chance, even where few rows make most of the loss."""
 EVERY = 4
-"""Of the first thousand rows, every so manieth is kept."""
+"""The stride of the rows that are kept of the first thousand."""
 FIRST_LOOK = 2000
 
 
 class OrderWatch:
-    """Some of the first rows, and whether anything has been said.
+    """Some of the first rows, and whether a warning was given.
 
     Parameters
     ----------
@@ -97,10 +97,10 @@ class OrderWatch:
     def _early_loss(
         self, leader: Leader, race: Race, classes: NDArray[Any] | None, loss: Loss
     ) -> tuple[float, float, float]:
-        """Give the model's mean loss on the early rows, and its standard error.
+        """Return the model's mean loss on the early rows, and its standard error.
 
-        Also by how much that is larger than if rows of larger weight were as many rows of weight
-        one, which is what the sums of a race take them for.
+        Also the factor by which that is larger than if a row of weight k were k rows of weight one,
+        which is what the sums of a race take it for.
         """
         rows, targets, weights, *_ = self.early.joined()
         coef, intercept = leader.weights()

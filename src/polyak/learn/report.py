@@ -29,7 +29,7 @@ from polyak.model.training_report import (
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
-"""So many standard errors of the model's own loss make another candidate clearly better."""
+"""Another candidate is clearly better by this many standard errors of the model's own loss."""
 
 
 def training_report(
@@ -39,7 +39,7 @@ def training_report(
     sigmoids: Floats | None,
     moments: Floats | None,
 ) -> TrainingReport:
-    """Tell of a race whose leader is the model."""
+    """Return the report of a race whose leader is the model."""
     count, loss, _, errors = race.totals()[leader.number, :4]
     std_err = race.measure(leader.number)["loss_std_err"]
     lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
@@ -66,7 +66,7 @@ def training_report(
 
 
 def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
-    """Say how a candidate has done since half of the rows, and how the constant has.
+    """Return a candidate's losses since half of the rows, and the constant's.
 
     For squared error R² is the share of the constant's loss that it does without.
     """
@@ -82,14 +82,14 @@ def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
 
 
 def mean(total: float, count: float) -> float:
-    """Give a mean, which is not a number where nothing was counted."""
+    """Return a mean; NaN where nothing was counted."""
     return float(total / count) if count > 0 else math.nan
 
 
 def doubt_of_replicas(
     race: Race, recipe: Recipe, leader: Leader, needed: Theory | None
 ) -> str | None:
-    """Say why the spread of the leader's replicas cannot be trusted, where there is a reason."""
+    """Return why the spread of the leader's replicas cannot be trusted, if there is a reason."""
     if not isinstance(leader.candidate, Candidate):
         return None
     features = int(np.count_nonzero(leader.weights()[0].any(axis=0)))
@@ -112,7 +112,7 @@ def better_predictions(race: Race, leader: Leader) -> str | None:
 
 
 def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:
-    """Ask the theory after how many rows averaging pays off, learning like this."""
+    """Return the number of rows after which averaging pays off with these settings."""
     if moments is None or not isinstance(candidate, Candidate):
         return None
     if candidate.adagrad is not None or candidate.step == "proximal":

@@ -24,17 +24,17 @@ Floats = NDArray[np.float64]
 
 BINS = 256
 FIRST_MARK = 1000
-"""The older half is forgotten at this many rows, at twice as many, and so on."""
+"""The older half is forgotten at this many rows, at twice that, and so on."""
 
 CHUNK, EVERY_CHUNK_UNTIL = 2000, 8000
-"""Where a sample will do: rows by the chunk, all up to so many and ever fewer beyond."""
+"""A sample takes rows by the chunk: all up to the second number, and ever fewer beyond."""
 SHOWN_BINS = 20
 
 SMALLEST_SLOPE = 1e-3
 SMALLEST_SCALE, SCALES = 2.0**-8, 16
 """What scores are multiplied by for a softmax: each scale is twice the one before."""
 MANY_CLASSES = 64
-"""Of twice as many classes every second row tells enough, and so on: it is one number."""
+"""With twice this many classes every second row is enough, and so on: it is one number."""
 
 
 class ScoreHistogram:
@@ -45,7 +45,7 @@ class ScoreHistogram:
     counts some thousands of rows in every doubling, chosen by their number, and `wants` tells when
     there is nothing to count: then it costs next to nothing.
 
-    With ``classes``, every so many models are those of one classifier, and what a softmax of their
+    With ``classes``, that many models are those of one classifier, and what a softmax of their
     scores would lose is kept too. Models that are ``apart`` are of labels that have nothing to do
     with each other.
 
@@ -94,7 +94,7 @@ class ScoreHistogram:
             raise ValueError("these rows should have been counted")
 
     def wants(self, rows: int) -> bool:
-        """Tell whether any of the next rows is to be counted."""
+        """Whether any of the next rows is to be counted."""
         place, mark = self.rows, self.mark
         while place < self.rows + rows:
             if self._is_wanted(place, mark):
@@ -126,7 +126,7 @@ class ScoreHistogram:
     def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
         """Add what others counted; what they all began with, ``base``, counts once."""
         rows_then = 0 if base is None else base.rows
-        everyone = [
+        parts = [
             {name: (getattr(one, name), one._since(base, name)) for name in ("counts", "losses")}
             for one in (self, *others)
         ]
@@ -134,12 +134,12 @@ class ScoreHistogram:
         while self.mark <= self.rows:
             self.mark *= 2
         for name in ("counts", "losses"):
-            new = sum(one[name][1] for one in everyone)
-            older = sum(one[name][0][1] for one in everyone)
+            new = sum(one[name][1] for one in parts)
+            older = sum(one[name][0][1] for one in parts)
             setattr(self, name, self._halves(name, base, new, older))
 
     def _halves(self, name: str, base: ScoreHistogram | None, new: Any, older: Any) -> Floats:
-        """Give the newer half and the older, of what was counted since the base and before."""
+        """Return the newer half and the older, of what was counted since the base and before."""
         if base is None:
             return np.stack([new - older, older])
         then: Floats = getattr(base, name)
@@ -149,7 +149,7 @@ class ScoreHistogram:
         return np.stack([new, np.zeros_like(then[0]) if forgotten else then[0]])
 
     def _since(self, base: ScoreHistogram | None, name: str) -> Floats:
-        """Give what was counted since the base, as far as it is not forgotten."""
+        """Return what was counted since the base, as far as it is not forgotten."""
         halves: Floats = getattr(self, name)
         if base is None or self.mark > 2 * base.mark:
             return np.asarray(halves.sum(axis=0))
@@ -159,7 +159,7 @@ class ScoreHistogram:
         return np.asarray(halves.sum(axis=0) - then)  # what was new then is the older half now
 
     def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
-        """Give a histogram of only these models."""
+        """Return a histogram of only these models."""
         chosen = ScoreHistogram(
             len(models), sampled=self.sampled, classes=self.classes, apart=self.apart
         )
@@ -203,7 +203,7 @@ class ScoreHistogram:
         self.losses = stored.array("softmax", self.losses.shape)
 
     def total(self) -> float:
-        """How much has been counted, per model."""
+        """Return the total weight counted, per model."""
         return float(self.counts[:, 0].sum())
 
     def sigmoids(self) -> Floats:
@@ -224,7 +224,7 @@ class ScoreHistogram:
         return np.tile(_fit_sigmoid(negative, positive, with_offset=models > 1), (models, 1))
 
     def _best_scale(self) -> float:
-        """Give what scores are best multiplied by before a softmax, all groups together.
+        """Return the best factor of scores before a softmax, all groups together.
 
         As with Platt's prior, one row of every class counts as any class alike.
         """
@@ -270,7 +270,7 @@ class ScoreHistogram:
         }
 
     def roc_auc(self) -> float:
-        """Give the chance that a positive row scores higher than a negative one; ties are half.
+        """Return the chance that a positive row scores higher than a negative one; ties are half.
 
         It is not a number where there are several models, or nothing of either sign.
 
@@ -294,12 +294,12 @@ def _in_sample(row: int, mark: int) -> bool:
 
 
 def _next_chunk(row: int) -> int:
-    """Give the row that the next chunk begins with; the first rows are a chunk of their own."""
+    """Return the row that the next chunk begins with; the first rows are a chunk of their own."""
     return FIRST_MARK if row < FIRST_MARK else (row // CHUNK + 1) * CHUNK
 
 
 def bin_centres() -> Floats:
-    """Give the scores that the middles of the bins stand for."""
+    """Return the scores that the middles of the bins stand for."""
     middle = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
     return np.asarray(middle / (1.0 - np.abs(middle)))
 

@@ -31,7 +31,7 @@ def rows_there(
     loss: Loss,
     again: bool,
 ) -> TrainingRows:
-    """Give rows and targets as arrays, and which of them are there; refuse what is too large."""
+    """Return rows and targets as arrays, without rows of weight zero; refuse what is too large."""
     rows, targets = as_rows(X), np.asarray(targets)
     if len(targets) != len(rows):
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
@@ -51,7 +51,7 @@ def rows_there(
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Find the classes there are among the labels of the first rows."""
+    """Return the classes among the labels of the first rows."""
     classes = labels_in(labels)
     if len(classes) < 2 and are_sets(labels):
         raise DataError(
@@ -109,7 +109,7 @@ def unknown_label(targets: NDArray[Any], classes: NDArray[Any]) -> RowError | No
 def as_truths(
     first: NDArray[Any], classes: NDArray[Any] | None, targets: NDArray[Any]
 ) -> NDArray[Any]:
-    """Give the first targets as they are, but several labels as zeros and ones.
+    """Return the first targets as they are, but several labels as zeros and ones.
 
     Where one is unknown, the error is of the first such row of all targets, whatever their order.
     """
@@ -121,7 +121,7 @@ def as_truths(
 
 
 def new_labels(targets: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Give the labels that are none of the classes."""
+    """Return the labels that are none of the classes."""
     labels = labels_in(targets)
     return labels[~np.isin(labels, classes)] if are_sets(targets) else labels
 
@@ -161,13 +161,13 @@ def check_finite(encoded: NDArray[Any], targets: NDArray[Any]) -> None:
 
 
 def mean_weight(weights: Floats) -> float:
-    """Give the mean, finite even where the weights are the largest numbers there are."""
+    """Return the mean, finite even where the weights are the largest of all numbers."""
     largest = float(weights.max())
     return largest * float(np.mean(weights / largest))
 
 
 def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
-    """Give weights in units of the mean of the first ones: only their ratios matter.
+    """Return weights in units of the mean of the first ones: only their ratios matter.
 
     Examples
     --------
@@ -186,9 +186,9 @@ def _are_numbers(labels: NDArray[Any]) -> bool:
 
 
 MOST_CLASSES = 1000
-"""With so many, a label that is new is a mistake."""
+"""With this many classes, a new label is a mistake."""
 MOST_TRUTHS = 1 << 22
-"""Whether rows have labels is known at once of so many rows times labels."""
+"""Rows times labels that are encoded at once, so that memory stays bounded."""
 
 
 class Learned(NamedTuple):

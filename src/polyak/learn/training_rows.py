@@ -125,7 +125,7 @@ class FirstRows:
             self.parts = [*self.parts, given._replace(order=order).taken()]
 
     def joined(self) -> TrainingRows:
-        """Give them all; where only some have weights, the others weigh one."""
+        """Return them all; where only some have weights, the others have weight one."""
         weighted = any(part.weights is not None for part in self.parts)
         weights = [np.ones(p.total) if p.weights is None else p.weights for p in self.parts]
         return TrainingRows(

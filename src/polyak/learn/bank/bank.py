@@ -35,7 +35,7 @@ class Bank:
     """K linear models, learned side by side: each row is read once and serves them all.
 
     All models share loss, rows and clock; each may have its own penalty, learning rate, target and
-    random row weights: these are one for all, or a sequence with one entry a model.
+    random row weights: these are one for all, or a sequence with one entry per model.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Bank:
         Models with a number of 0 or more see each row with a random weight, 0 or 2 with equal
         chance, that depends on (seed, row, number) alone.
     group : int
-        So many consecutive models are the classes of one classifier, whose confusion is counted.
+        The number of consecutive models that are the classes of one classifier.
     softmax : bool
         The classes of a group are learned together, and scored by the odds of a softmax.
     seed : int
@@ -244,21 +244,21 @@ class Bank:
 
     @property
     def clock(self) -> int:
-        """How many rows of non-zero weight were learned."""
+        """The number of rows of non-zero weight that were learned."""
         return int(self._core.clock)
 
     @property
     def n_features(self) -> int:
-        """How many features the bank holds now."""
+        """The number of features the bank holds now."""
         return int(self._core.features)
 
     @property
     def coef(self) -> NDArray[Any]:
-        """The averaged weights, a row a model; the iterate's, where averaging has not begun."""
+        """The averaged weights, a row per model; the iterate's, where averaging has not begun."""
         return self.coef_of(slice(0, len(self)))
 
     def coef_of(self, models: slice, *, last: bool = False) -> NDArray[Any]:
-        """Give the averaged weights of some models that follow each other, or their iterates'."""
+        """Return the averaged weights of some models that follow each other, or their iterates'."""
         return self._whole(self._core.weights(last, models.start, models.stop)).T
 
     @property
@@ -321,7 +321,7 @@ class Bank:
         )
 
     def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
-        """Give a bank of only these models, each as it stands."""
+        """Return a bank of only these models, each as it stands."""
         keep = np.arange(len(self))[list(models)]
         chosen = Bank.__new__(Bank)
         chosen.__dict__.update(self.__dict__)
@@ -334,7 +334,7 @@ class Bank:
     def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:
         """Become what this bank and others learned together, each from rows of its own.
 
-        Averages and iterates are averaged, each counting as many times as its bank saw rows;
+        Averages and iterates are averaged, each weighted by the rows its bank saw;
         clocks, sums of squares and progressive sums add up. Learning goes on as after that many
         rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
         what that one knew counts once; see `polyak.learn.bank.merging`.

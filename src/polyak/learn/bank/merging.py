@@ -44,17 +44,17 @@ class Learned(Protocol):
         """Whether its steps are proximal."""
 
     def __len__(self) -> int:
-        """Say how many models it has."""
+        """Return the number of models."""
 
     @property
     def clock(self) -> int:
-        """How many rows it has learned."""
+        """The number of rows learned."""
 
     def field(self, name: str) -> Floats:
-        """Give one of the numbers each model keeps."""
+        """Return one of the numbers each model keeps."""
 
     def state(self) -> dict[str, Any]:
-        """Give all that it knows."""
+        """Return all that learning changes."""
 
 
 def merged_state(
@@ -68,19 +68,19 @@ def merged_state(
     shares = rows / rows.sum()
     clock = clock_then + round(rows.sum())
     plan = _Averages(banks, base, shares, clock)
-    everyone = list(banks)
+    all_banks = list(banks)
     if base is not None:  # it counts in the average only, and there it may count less than nothing
-        everyone, shares = [*everyone, base], np.append(shares, 0.0)
-    states = [bank.state() for bank in everyone]
+        all_banks, shares = [*all_banks, base], np.append(shares, 0.0)
+    states = [bank.state() for bank in all_banks]
 
     def mean(name: str) -> Any:
-        return sum(share * bank.field(name) for share, bank in zip(shares, everyone, strict=True))
+        return sum(share * bank.field(name) for share, bank in zip(shares, all_banks, strict=True))
 
     def added(parts: list[NDArray[Any]]) -> NDArray[Any]:
         return _added(parts, last_is_base=base is not None)
 
     state = {
-        "lines": _lines(everyone, states, shares, plan),
+        "lines": _lines(all_banks, states, shares, plan),
         "squares": added([state["squares"] for state in states]),
         "models": states[0]["models"],
         "clock": clock,
@@ -94,27 +94,27 @@ def merged_state(
         "unit": plan.unit,
         "bias": mean("bias"),
         "bias_sum": plan.total
-        * sum(part * _mean_bias(bank) for part, bank in zip(plan.parts, everyone, strict=True)),
+        * sum(part * _mean_bias(bank) for part, bank in zip(plan.parts, all_banks, strict=True)),
         "running_iterate": mean("running_iterate"),
         "running_average": mean("running_average"),
     }
     for name in SUMS:
-        fields[name] = added([bank.field(name) for bank in everyone])
+        fields[name] = added([bank.field(name) for bank in all_banks])
     return state, fields
 
 
 def _merged_proximal(
     banks: Sequence[Learned], base: Learned | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    everyone, last_is_base = [*banks, *([] if base is None else [base])], base is not None
-    state, fields = added_up(everyone, [bank.state() for bank in everyone], last_is_base)
+    all_banks, last_is_base = [*banks, *([] if base is None else [base])], base is not None
+    state, fields = added_up(all_banks, [bank.state() for bank in all_banks], last_is_base)
     for name in ("total", *SUMS):
-        fields[name] = _added([bank.field(name) for bank in everyone], last_is_base)
+        fields[name] = _added([bank.field(name) for bank in all_banks], last_is_base)
     return state, fields
 
 
 class _Averages:
-    """How much each bank's average counts in the merged one, and how heavy that is.
+    """The share of each bank's average in the merged one, and the weight of that.
 
     Learned k averaged since the base what it has less what the base had,
     ``(W_k A_k - W_0 A_0) / (W_k - W_0)``, where A is an average and W the weight of its rows. So
@@ -175,7 +175,7 @@ def _mean_bias(bank: Learned) -> Floats:
 
 
 def _average_of(bank: Learned) -> tuple[Floats, Floats]:
-    """Say how an average follows from iterate and sum: with nothing added up, it is the iterate."""
+    """Return the factors of iterate and sum in an average; with no sum, it is the iterate."""
     total = bank.field("total")
     there = total > 0
     return np.where(there, 0.0, 1.0), np.where(there, 1.0 / np.where(there, total, 1.0), 0.0)
@@ -222,7 +222,7 @@ class Fields(Protocol):
     """What is asked of a bank here."""
 
     def field(self, name: str) -> Floats:
-        """Give one of the numbers each model keeps."""
+        """Return one of the numbers each model keeps."""
 
 
 def added_up(

@@ -16,7 +16,7 @@ Step = Literal["explicit", "implicit", "proximal"]
 
 
 class Models(NamedTuple):
-    """What each model has of its own, an entry a model, and the power that all share."""
+    """The settings of each model, and the power that all share."""
 
     alpha: Floats
     gamma0: Floats
@@ -33,7 +33,7 @@ def each_model(
     replicas: ArrayLike,
     step: Step,
 ) -> Models:
-    """Give every model its own of what is one for all, or a sequence with an entry a model."""
+    """Return settings per model, from one value for all or a sequence with an entry per model."""
     schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
     both = [s.gamma0 for s in schedules], [s.a for s in schedules]
     columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
@@ -51,7 +51,7 @@ def how_to_step(
     l1_ratio: float,
     positive: bool,
 ) -> dict[str, Any]:
-    """Give the settings of the core that say how a model steps."""
+    """Return the settings of the core for the steps of a model."""
     if step not in get_args(Step):
         raise ValueError(f"a step is {', '.join(get_args(Step))}, not {step!r}")
     if not (np.isfinite(precondition) and precondition >= 0):
@@ -93,7 +93,7 @@ WEIGHT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def class_numbers(y: ArrayLike) -> NDArray[np.int64]:
-    """Give targets as the numbers of classes, all of them whole."""
+    """Return targets as the numbers of classes, all of them whole."""
     classes = np.asarray(y)
     if classes.dtype.kind == "f":
         wrong = np.flatnonzero(classes != np.round(classes))  # NaN differs from itself
@@ -107,7 +107,7 @@ def class_numbers(y: ArrayLike) -> NDArray[np.int64]:
 def core_targets(
     y: ArrayLike, *, classes: bool
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    """Give targets as the core takes them: as numbers, or else as the numbers of classes."""
+    """Return targets as the core takes them: as numbers, or else as the numbers of classes."""
     return (None, class_numbers(y)) if classes else (as_array(y, np.float64), None)
 
 
@@ -128,5 +128,5 @@ def check_together(loss: str, averaging: Averaging, *, softmax: bool, one_vs_res
 
 
 def as_array(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
-    """Give values as the core takes them, if there are any."""
+    """Return values as the core takes them, if there are any."""
     return None if values is None else np.ascontiguousarray(values, dtype)

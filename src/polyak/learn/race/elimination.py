@@ -26,24 +26,27 @@ from polyak.learn.recipes.candidates import (
 Floats = NDArray[np.float64]
 
 FIRST_DECISION = 1000
-"""The first candidates drop out after this many rows, more at every doubling."""
+"""The first candidates are eliminated after this many rows, more at every doubling."""
 PER_DOUBLING = 8
+"""Milestones from one doubling of the rows to the next."""
 FEW_ROWS = 32
-"""Up to here they are at doublings alone: of few rows there is little to tell."""
+"""Up to this many rows milestones are at doublings only."""
 
 CLEARLY = 0.99
-"""Who does not rest leads with at most this share of the loss of the best of the others."""
+"""A candidate of constant rate leads with at most this share of the loss of the best other one."""
 LATELY, HALF = 7 / 8, 1 / 2
+"""Its loss must be lower both since this share of the rows and since the other."""
 FIRST_CHOICE = 2000
+"""It does not lead before this many rows."""
 MANY_ROWS = 16_000
-"""What suits the stream is known by then."""
+"""Only the best of them goes on after this many rows, so that they cost little."""
 
 
 # -- milestones --------------------------------------------------------------------------------
 
 
 def next_milestone(rows: int) -> int:
-    """Give the first milestone beyond: eight to every doubling, evenly spaced by ratio."""
+    """Return the first milestone after ``rows``; from one to the next they grow by a ratio."""
     if rows < FEW_ROWS:
         return 1 << rows.bit_length()
     place = math.floor(math.log2(max(rows, 1) / FIRST_DECISION) * PER_DOUBLING) - 1
@@ -55,7 +58,7 @@ def next_milestone(rows: int) -> int:
 
 
 def milestones_between(begin: int, end: int) -> list[int]:
-    """Give all milestones beyond the one number of rows and up to the other.
+    """Return all milestones after ``begin`` rows and up to ``end`` rows.
 
     Examples
     --------
@@ -71,12 +74,12 @@ def milestones_between(begin: int, end: int) -> list[int]:
 
 
 def next_doubling(rows: int) -> int:
-    """Give the first number of rows beyond at which somebody may drop out."""
+    """Return the first number after ``rows`` at which candidates are eliminated."""
     return FIRST_DECISION << (rows // FIRST_DECISION).bit_length()
 
 
 def is_doubling(rows: int) -> bool:
-    """Tell whether this is such a number of rows."""
+    """Whether candidates are eliminated at this number of rows."""
     quotient, rest = divmod(rows, FIRST_DECISION)
     return rest == 0 and quotient & (quotient - 1) == 0 and quotient > 0
 
@@ -85,7 +88,7 @@ def is_doubling(rows: int) -> bool:
 
 
 def most_after(rows: int, entered: int) -> int:
-    """Say how many of those who entered may run after so many rows.
+    """Return the number of candidates that go on after ``rows`` rows, of those that entered.
 
     Examples
     --------
@@ -97,10 +100,10 @@ def most_after(rows: int, entered: int) -> int:
 
 
 def best_and_slower(best: Sequence[int], keep: int, candidates: Sequence[AnyCandidate]) -> set[int]:
-    """Give so many of the best, and with each who may be ahead of it later.
+    """Return the ``keep`` best candidates, counting with each the one that may overtake it later.
 
     Rates that follow gradients are best small where rows are many: at every doubling the next
-    smaller one is still behind, and in the end it leads. They count among the best.
+    smaller one is still behind, and in the end it leads.
     """
     chosen: set[int] = set()
     for number in best:
@@ -126,9 +129,9 @@ def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
 
 
 def widest_for(running: int, models_each: int) -> int:
-    """Say how wide rows may be for so many candidates to go on, so that memory stays bounded.
+    """Return the largest width of rows at which ``running`` candidates fit into bounded memory.
 
-    It undoes `polyak.learn.recipes.candidates.most_candidates`.
+    It is the inverse of `polyak.learn.recipes.candidates.most_candidates`.
 
     Examples
     --------
@@ -155,23 +158,29 @@ def require_room(width: int, running: int, models_each: int) -> None:
 
 
 def moving_candidates(candidates: Sequence[AnyCandidate]) -> set[int]:
-    """Give the numbers of those that do not rest, unless somebody wants them all to be so."""
+    """Return the numbers of those with a constant rate, unless all were asked to have one.
+
+    Averaged SGD and block Newton steps count all rows, so they find the best model for all of them.
+    Where the truth itself moves, SGD at a constant rate forgets as it learns. Such candidates run
+    beside the others where rows are learned as they come. They eliminate no other candidate, and
+    lead only where their loss was clearly lower of late.
+    """
     averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
     moving = {n for n, c in averaged.items() if c.never_rests}
     return moving if len(moving) < len(averaged) else set()
 
 
 def most_moving(rows: int) -> int:
-    """Say how many go on after so many rows."""
+    """Return the number of candidates of constant rate that go on after ``rows`` rows."""
     return 1 if rows >= MANY_ROWS else sys.maxsize
 
 
 def moving_leader(
     best: int, moving: Sequence[int], rows: int, losses: Callable[[float], Floats]
 ) -> int:
-    """Give who leads: the best of the others, or who does not rest where that is clearly better.
+    """Return the leader: ``best``, or the best of constant rate where that is clearly better.
 
-    ``losses`` are those of all candidates since so many rows.
+    ``losses`` returns those of all candidates since a number of rows.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DivergenceError
 from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import sums_left_out
 from polyak.learn.race.elimination import (
@@ -101,12 +102,12 @@ class Race:
 
     @property
     def clock(self) -> int:
-        """How many rows of non-zero weight were learned."""
+        """The number of rows of non-zero weight that were learned."""
         return self.lanes[0].clock
 
     @property
     def running(self) -> list[int]:
-        """The numbers of the candidates that have not dropped out."""
+        """The numbers of the candidates that were not eliminated."""
         return [number for lane in self.lanes for number in lane.numbers]
 
     @property
@@ -187,7 +188,7 @@ class Race:
         if widths.max(initial=0) <= self._widest():
             yield given
             return
-        # All rows are good, or none is learned; to make room for them all at once is too much.
+        # All rows are valid, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
         require_room(int(widest[-1]), len(self.running_sgd), self.models_each)
@@ -284,7 +285,8 @@ class Race:
         """Go on without the lanes that cannot; raise the error of the first if none is left."""
         staying = [lane for lane in self.lanes if lane.left is None]
         if all(lane.is_baseline for lane in staying):
-            raise next(lane.left for lane in self.lanes if lane.left is not None)
+            overflow = DivergenceError("the weights overflowed")
+            raise next((lane.left for lane in self.lanes if lane.left is not None), overflow)
         if len(staying) < len(self.lanes):
             self.lanes = staying
 
@@ -482,7 +484,7 @@ class Race:
 
     @property
     def _losses_per_row(self) -> int:
-        """How many losses a row has: of classes that are learned together, its own."""
+        """The number of losses of a row: one where classes are learned together."""
         together = self.problem.one_vs_rest and self.recipe.takes_softmax
         return 1 if together else self.problem.outputs
 

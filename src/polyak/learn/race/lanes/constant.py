@@ -2,10 +2,10 @@
 
 It is the best constant under the loss for all rows so far: their mean, or what the shares of the
 classes make it. It changes only at milestones, of which there are eight to every doubling, so that
-all rows between are scored by the same number. Then a count of each class says what they all lose:
-it costs next to nothing, and is as honest as any other progressive loss.
+all rows between are scored by the same number. Then a count of each class gives the loss of all:
+it costs next to nothing, and is a progressive loss like any other.
 
-Its losses also say how rows count where candidates are compared: see
+Its losses also determine how rows count where candidates are compared: see
 `polyak.learn.race.row_limits`.
 """
 
@@ -49,8 +49,8 @@ class ConstantCandidate:
 class ConstantLane(Lane):
     """A single candidate, whose weights are zero.
 
-    Without an intercept the constant is zero. Of classes that are learned ``together`` only the
-    row's own loses: what counts is its probability.
+    Without an intercept the constant is zero. Where classes are learned ``together``, a row
+    has one loss: that of the probability of its own class.
     """
 
     kinds = (ConstantCandidate,)
@@ -102,7 +102,7 @@ class ConstantLane(Lane):
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take: there are none."""
+        """The memory that its weights take: there are none."""
         return 0
 
     @property
@@ -111,7 +111,7 @@ class ConstantLane(Lane):
         return True
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
-        """Leave it to others to refuse rows."""
+        """Return the rows: other lanes refuse what cannot be learned from."""
         return rows
 
     def learn(
@@ -155,11 +155,11 @@ class ConstantLane(Lane):
 
     def merge(self, others: Sequence[Self], base: Self | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
-        everyone = [self, *others]
+        parts = [self, *others]
         then = base or self._empty(self.recipe, self.problem)
-        self.seen = then.seen + sum(one.seen - then.seen for one in everyone)
-        self.rows = then.rows + sum(one.rows - then.rows for one in everyone)
-        self.clock = then.clock + sum(one.clock - then.clock for one in everyone)
+        self.seen = then.seen + sum(one.seen - then.seen for one in parts)
+        self.rows = then.rows + sum(one.rows - then.rows for one in parts)
+        self.clock = then.clock + sum(one.clock - then.clock for one in parts)
         if self.sample is not None:
             self.sample.join([one.sample for one in others if one.sample is not None])
         self.start_interval()
@@ -209,7 +209,7 @@ class ConstantLane(Lane):
         return coef, self._best()
 
     def average_start(self, place: int) -> Floats:
-        """Say that nothing is averaged."""
+        """Return NaN: nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)
 
     def histogram(self, place: int) -> ScoreHistogram | None:
@@ -359,7 +359,7 @@ class ConstantLane(Lane):
         return loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
 
     def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Give the positive and the negative rows of each output."""
+        """Return the positive and the negative rows of each output."""
         outputs = self.problem.outputs
         if self.problem.has_labels:
             return counts[outputs:], counts[:outputs]
@@ -367,7 +367,7 @@ class ConstantLane(Lane):
         return positive, counts.sum() - positive
 
     def _best(self) -> Floats:
-        """Give the constant with the lowest loss on all rows so far, one for each output."""
+        """Return the constant with the lowest loss on all rows so far, one for each output."""
         if not self.fit_intercept:
             return np.zeros(self.problem.outputs)
         if self.sample is None:

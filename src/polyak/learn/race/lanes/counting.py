@@ -1,4 +1,4 @@
-"""What every lane does with its scores of rows not yet learned: it counts them, if anybody asks."""
+"""What lanes do with their scores of rows not yet learned: sums of losses, and histograms."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
 
 
 def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogram | None:
-    """Make what counts the scores of a lane's candidates, where there are classes.
+    """Return a histogram for the scores of a lane's candidates, where there are classes.
 
-    The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
+    The scores of log_loss are log-odds as they stand: a sample shows how well calibrated.
     """
     if not problem.classifies:
         return None
@@ -38,7 +38,7 @@ def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogra
 
 
 def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Floats | None:
-    """Give room for the scores of the next rows, if any of them is to be counted."""
+    """Return an array for the scores of the next rows, if any of them is to be counted."""
     return np.empty((rows, models)) if counts is not None and counts.wants(rows) else None
 
 
@@ -50,7 +50,7 @@ def count_scores(
 ) -> None:
     """Count scores, which have a column for every output of every candidate, or skip the rows.
 
-    With so many classes, targets are their numbers.
+    With ``classes``, targets are class numbers.
     """
     if counts is None:
         return

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
-"""How many progressive scores to hold at a time, so that memory stays bounded."""
+"""The number of progressive scores held at a time, so that memory stays bounded."""
 EARLY, LATE = 16_000, 64_000
-"""Before so many rows, averaged SGD may be ahead by chance, or since there were few rows a feature;
-in the end it will not be."""
+"""Before this many rows averaged SGD may be ahead by chance, or because there were few rows per
+feature; in the end it will not be."""
 
 
 class NewtonRacer(Lane):
@@ -96,12 +96,12 @@ class NewtonRacer(Lane):
 
     @property
     def clock(self) -> int:
-        """How many rows were learned, or let go by."""
+        """The number of rows learned, or only let pass."""
         return self.newton.clock + self._not_learned
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take, and the rows it holds."""
+        """The memory that its weights take, and the rows it holds."""
         return self.newton.nbytes
 
     @property
@@ -132,7 +132,7 @@ class NewtonRacer(Lane):
 
     @property
     def n_features(self) -> int:
-        """How many features there are."""
+        """The number of features there are."""
         known = self.problem.n_features
         return self.newton.n_features if known is None else known
 
@@ -143,7 +143,7 @@ class NewtonRacer(Lane):
 
     @property
     def fewest(self) -> int:
-        """How many of its best must stay, since others may be ahead by chance."""
+        """The number of its best candidates that stay, since others may be ahead by chance."""
         from polyak.learn.newton.block.leave_one_out import FEW_ROWS
 
         if self.clock <= FEW_ROWS:  # in the end they may be compared by leaving one row out
@@ -287,7 +287,7 @@ class NewtonRacer(Lane):
         return np.asarray(found[0, 0])
 
     def _summed(self, notes: Floats) -> Floats:
-        """Return each candidate's sums, from those of its models, one an output."""
+        """Return each candidate's sums, from those of its models, one per output."""
         notes = notes.reshape(*notes.shape[:2], len(self.numbers), self.newton.outputs)
         return candidate_sums(notes, one_vs_rest=self.newton.one_vs_rest)
 
@@ -307,9 +307,9 @@ class NewtonRacer(Lane):
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
-        everyone = [self, *others]
+        parts = [self, *others]
         then = (0, 0) if base is None else (base.newton.clock, base._not_learned)
-        busy = [one.newton for one in everyone if one.newton.clock > then[0]]
+        busy = [one.newton for one in parts if one.newton.clock > then[0]]
         if base is not None and len(busy) < 2:  # one alone knows all there is to know
             self.newton = copy.deepcopy((busy or [self.newton])[0])
         else:
@@ -317,7 +317,7 @@ class NewtonRacer(Lane):
                 self.newton.merge(
                     [other.newton for other in others], None if base is None else base.newton
                 )
-        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in everyone)
+        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in parts)
         if self.counts is not None:
             theirs = [other.counts for other in others if other.counts is not None]
             self.counts.merge(theirs, None if base is None else base.counts)
@@ -361,12 +361,12 @@ class NewtonRacer(Lane):
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts; there are no others."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
 
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
-        """Give the weights at the smallest penalty and their covariance, for intervals."""
+        """Return the weights at the smallest penalty and their covariance, for intervals."""
         if not self.newton.intervals:
             return None
         with np.errstate(all="ignore"):
@@ -374,11 +374,11 @@ class NewtonRacer(Lane):
         return found, sandwich_doubt(found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
-        """Say that nothing is averaged."""
+        """Return NaN: nothing is averaged."""
         return np.full(self.newton.outputs, np.nan)
 
     def histogram(self, place: int) -> ScoreHistogram | None:
-        """Give the counts of its scores, if they were counted."""
+        """Return the histogram of its scores, if they were counted."""
         return None if self.counts is None else self.counts.select(self._columns([place]))
 
     def _columns(self, places: Sequence[int]) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """The lane of proximal steps: weights that are exactly zero, where rows are wide.
 
-Its last iterate says which weights are zero. Those that are not still tremble a little with every
-row, so their values are means over the latest milestones.
+Its last iterate has the zeros. The other weights still fluctuate a little with every row, so their
+values are means over the latest milestones.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from polyak.learn.training_rows import TrainingRows
 Floats = NDArray[np.float64]
 
 EARLY, LATE = 16_000, 64_000
-"""Before so many rows the smaller rates may be ahead since they tremble less, not since they lead
-further."""
+"""Before this many rows smaller rates may be ahead because they fluctuate less, not because they
+lead further."""
 LATEST = 0.4
-"""How much the latest iterate counts in the mean, beside the mean of those before it."""
+"""The weight of the latest iterate in the mean, beside the mean of those before it."""
 
 
 class ProximalLane(SgdLane):
     """A bank of proximal steps, and beside each weight its mean at the latest milestones.
 
-    There is none before anybody may drop out, nor while rows are learned again or after a merge.
+    There is none before the first elimination, nor while rows are learned again or after a merge.
     """
 
     means: NDArray[Any] | None = None
-    """One row a feature and one for the intercept, which is the first; a column a model."""
+    """A row for the intercept and one per feature; a column per model."""
 
     @classmethod
     def takes(cls, candidate: AnyCandidate) -> bool:
@@ -45,7 +45,7 @@ class ProximalLane(SgdLane):
 
     @property
     def fewest(self) -> int:
-        """How many of its best must stay, since it is too early to tell how well they will do."""
+        """The number of its best candidates that stay, since it is too early to compare them."""
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
     def learn(
@@ -75,13 +75,13 @@ class ProximalLane(SgdLane):
         self.means = latest if self.means is None else self._moved(latest)
 
     def _moved(self, latest: NDArray[Any]) -> NDArray[Any]:
-        """Give the means with the latest iterate among them; new features had no weight."""
+        """Return the means with the latest iterate among them; new features had no weight."""
         assert self.means is not None
         before = np.pad(self.means, ((0, len(latest) - len(self.means)), (0, 0)))
         return np.asarray(before + LATEST * (latest - before))
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         if self.means is None or last:
             coef, intercept = super().weights(place, last=last)
             return coef + coef.dtype.type(0), intercept  # which makes a plain zero of minus zero

@@ -94,22 +94,22 @@ class SgdLane(Lane):
 
     @property
     def clock(self) -> int:
-        """How many rows were learned."""
+        """The number of rows learned."""
         return self.bank.clock
 
     @property
     def models_each(self) -> int:
-        """How many models a candidate has, its replicas included."""
+        """The number of models of a candidate, its replicas included."""
         return len(self.bank) // len(self.numbers)
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take."""
+        """The memory that its weights take."""
         return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
 
     @property
     def n_features(self) -> int:
-        """How many features its models have."""
+        """The number of features of its models."""
         return self.bank.n_features
 
     @property
@@ -266,14 +266,14 @@ class SgdLane(Lane):
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         models, bank = self._models(place), self.bank
         coef = bank.coef_of(models, last=last)
         intercept = (bank.last_intercept if last else bank.intercept)[models]
         return coef, self.centre.undone(coef, intercept)
 
     def replicas(self, place: int) -> NDArray[Any] | None:
-        """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+        """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         if self.models_each == self.outputs:
             return None
         first = place * self.models_each
@@ -285,11 +285,11 @@ class SgdLane(Lane):
         return np.ascontiguousarray(whole.transpose(0, 2, 1))
 
     def average_start(self, place: int) -> Floats:
-        """Say at which row its averages began."""
+        """Return the row at which its averages began."""
         return self.bank.average_start[self._models(place)]
 
     def histogram(self, place: int) -> ScoreHistogram | None:
-        """Give the counts of its scores, if they were counted."""
+        """Return the histogram of its scores, if they were counted."""
         return None if self.counts is None else self.counts.select(_columns([place], self.outputs))
 
     def _models(self, place: int) -> slice:
