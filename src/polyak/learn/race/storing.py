@@ -81,7 +81,7 @@ def race_from_state(stored: StoredState, recipe: Recipe, n_features: int | None)
 
 def _history(stored: StoredState, candidates: int, scored: int) -> RaceHistory:
     milestones = stored.field("milestones")
-    rise = milestones[:1] == [0] and all(np.diff(milestones) > 0) and milestones[-1] <= scored
+    rise = milestones[:1] == [0] and all(np.diff(milestones) >= 0) and milestones[-1] <= scored
     stored.require(rise, "milestones", f"must rise from 0 to at most {scored} rows")
     intervals = stored.array("history", (len(milestones) - 1, candidates, SUMS))
     return RaceHistory.of(candidates, milestones, list(intervals))
