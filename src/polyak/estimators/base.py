@@ -42,7 +42,7 @@ from polyak.processors import threads_of_jobs
 from polyak.rows.sparse import as_rows
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.name_limits import MOST_NAMES
-from polyak.training.finishing import Known
+from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
 
 Floats = NDArray[np.float64]
@@ -279,7 +279,7 @@ class BaseASGD(Learned, BaseEstimator):  # type: ignore[misc]
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
         features = FeatureMap.of(schema, names=self._names())
-        return Run(learner, known=Known(features=features, labels=labels, names=MOST_NAMES))
+        return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` goes on from what was learned."""

@@ -28,7 +28,7 @@ from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import Engine
 from polyak.training.beginning import classes_of
-from polyak.training.finishing import Known
+from polyak.training.finishing import DataInfo
 
 ROWS_A_CHAIN = 1000
 """Fewer rows than this are not worth a chain of their own."""
@@ -47,10 +47,10 @@ class Result:
     rounds: int
     bytes_read: int
 
-    def known(self, names: Mapping[int, str] | None = None) -> Known:
+    def known(self, names: Mapping[int, str] | None = None) -> DataInfo:
         """Say what a model of it has to know about the data, whose columns may have names."""
         how, run_counts = self.how, self.run_counts
-        return Known(
+        return DataInfo(
             features=FeatureMap.of(
                 how.schema, how.hashing, self.first_id, names or run_counts.names
             ),
