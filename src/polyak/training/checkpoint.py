@@ -50,7 +50,7 @@ class Checkpoint:
     data : str
         The stream's fingerprint.
     options : dict
-        Whatever changes the result; a run goes on only with the same.
+        The settings that change the result; a run goes on only with the same.
     position : dict or None
         Where the stream goes on, or None at the beginning of a pass.
     passes_done : int
@@ -78,16 +78,16 @@ class CheckpointFolder:
         self.previous = os.path.join(self.folder, PREVIOUS)
 
     def files(self) -> list[str]:
-        """Name the files that are kept there."""
+        """Return the files that are kept there."""
         return [self.newest, self.previous, FolderLock(self.folder).path]
 
     def has_any(self) -> bool:
-        """Tell whether there is a checkpoint."""
+        """Whether there is a checkpoint."""
         return os.path.exists(self.newest) or os.path.exists(self.previous)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Have the folder for oneself; OSError says why it cannot be had, or not be written."""
+        """Lock the folder; raise OSError if another run has it, or it cannot be written."""
         lock = FolderLock(self.folder)
         with writing(self.folder):
             if os.path.exists(self.folder) and not os.path.isdir(self.folder):

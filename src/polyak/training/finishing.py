@@ -26,10 +26,10 @@ class DataInfo:
     labels : array or None
         What the classes are called, where the learner only counted them.
     names : int
-        Of how many hashed features the model keeps the names.
+        The number of hashed features whose names the model keeps.
     passes, bad_lines, rows_without_target : int
     engine : Engine or None
-        Who learned together, where several workers did.
+        The engine, where several workers learned together.
     """
 
     features: FeatureMap = field(default_factory=FeatureMap)
