@@ -271,6 +271,8 @@ class Learner:
             n_features=None if n_features is None else stored.whole("n_features"),
             outputs=stored.whole("outputs", least=1),
         )
+        several = learner.classes is None or len(learner.classes) > 1
+        stored.require(several, "classes", "must be two or more")
         learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
@@ -291,7 +293,7 @@ class Learner:
         several = classes > 2 and not labels
         outputs = classes if several or labels else outputs
         fits = problem.outputs == outputs and problem.one_vs_rest == several
-        stored.require(fits and classes != 1, "outputs", f"cannot be {problem.outputs}")
+        stored.require(fits, "outputs", f"cannot be {problem.outputs}")
 
     @changes
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:

@@ -200,22 +200,37 @@ def _checkpoint(
             now = options.get(name, value)
             stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")
         stored.require(learner.rows_seen > 0, "learner", "has learned no rows")
+        position = stored.field("position")
+        stored.require(isinstance(position, dict | None), "position", f"cannot be {position!r}")
         if learner.race is not None:
             learner.model()  # what cannot be had of it now could not be had in the end
         return Checkpoint(
             learner,
             page["data"],
             page["options"],
-            stored.field("position"),
+            position,
             stored.whole("passes_done"),
-            dict(stored.field("counts")),
+            _counts(StoredState(stored.field("counts"), {}, "counts.")),
             FeatureNames.from_arrays(arrays),
         )
     except ModelFileError:
         raise
     except Exception as error:
         # The checksum was right, so another program wrote this, and anything may be wrong.
-        what = str(error)
+        what = str(error).partition("\n")[0]
         if "corrupt checkpoint" not in what:
             what = f"corrupt checkpoint: {type(error).__name__}: {what}"
         raise ModelFileError(f"{path}: {what}") from error
+
+
+def _counts(stored: StoredState) -> dict[str, Any]:
+    """Return what a run has counted; ValueError for what cannot be a count."""
+    for name, value in stored.page.items():
+        if name == "first_bad_lines":
+            whole = isinstance(value, list) and all(isinstance(line, list) for line in value)
+            stored.require(whole and all(len(line) == 4 for line in value), name, "is not a list")
+        elif name == "share":
+            stored.require(isinstance(value, float | int | None), name, f"cannot be {value!r}")
+        elif value is not None or name != "first_id":
+            stored.whole(name, least=-1 if name == "first_id" else 0)
+    return dict(stored.page)
