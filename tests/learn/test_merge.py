@@ -10,10 +10,10 @@ import pytest
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.losses import get_loss
 
 AVERAGINGS = (Averaging(), Averaging(0), Averaging(0, 3.0), Averaging(0, 1.0), Averaging(None))

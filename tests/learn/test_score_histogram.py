@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.learn.score_histogram import ScoreHistogram
 
 
 @pytest.mark.parametrize("sampled", [False, True])

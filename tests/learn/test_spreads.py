@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from polyak.learn.beginning.spreads import MOST_KEPT, Spreads
+from polyak.learn.calibration import MOST_KEPT, Spreads
 from polyak.rows.sparse import SparseRows
 
 

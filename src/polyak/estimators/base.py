@@ -44,7 +44,7 @@ from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
 from polyak.rows.sparse import as_rows
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
-from polyak.training.finishing import Known
+from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
 
 Floats = NDArray[np.float64]
@@ -284,7 +284,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
         features = FeatureMap.of(schema, names=self._names())
-        return Run(learner, known=Known(features=features, labels=labels, names=MOST_NAMES))
+        return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""

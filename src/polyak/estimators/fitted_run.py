@@ -20,7 +20,7 @@ from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.sparse import as_rows, core_arrays
-from polyak.training.finishing import Known, finished
+from polyak.training.finishing import DataInfo, finished
 
 Floats = NDArray[np.float64]
 
@@ -51,10 +51,10 @@ class Run:
         self,
         learner: Learner | None,
         model: LinearModel | None = None,
-        known: Known | None = None,
+        known: DataInfo | None = None,
     ) -> None:
         self.learner = learner
-        self.known = known or Known()
+        self.known = known or DataInfo()
         self.spread = TargetSpread()  # of a regression's targets
         self._given = model
         self._made: _Made | None = None

@@ -50,7 +50,7 @@ class Averaging:
 
 
 def averaging_of(average: str | bool | int) -> Averaging | None:
-    """Give the rule the user asked for, if any."""
+    """Return the rule the user asked for, if any."""
     if isinstance(average, str):
         return None
     if average is False:

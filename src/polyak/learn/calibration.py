@@ -1,311 +1,246 @@
-"""Probabilities from the scores of a margin loss, learned in the same pass.
-
-While a model learns, its score of each row *before* it is learned is counted into a histogram,
-one for either side. In the end a logistic curve through the counts (Platt's) turns a score into a
-probability. Counts add up in any order, so batches, checkpoints and merging leave no trace.
-
-Several classes have a softmax of their scores, all multiplied by one number. What that would lose
-for several such numbers is added up over a sample of the rows, and the best is in between.
-"""
+"""Calibration: what the first rows tell, before any of them is learned."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from typing import Any
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
+from polyak.learn.centring import NOTHING, Centre
+from polyak.learn.loss_scales import best_constants, with_scales
+from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
+from polyak.learn.race import Race
+from polyak.learn.race.lanes import LANES
+from polyak.learn.race.lanes.protocol import Problem
+from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import Sample, plan_race
+from polyak.learn.rows_needed import second_moments
+from polyak.learn.schedules import unusual_rows
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.targets import encode, mean_weight
+from polyak.learn.training_rows import TrainingRows
+from polyak.losses import Loss, get_loss
+from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
 
 Floats = NDArray[np.float64]
 
-BINS = 256
-FIRST_MARK = 1000
-"""The older half is forgotten at this many rows, at twice as many, and so on."""
-
-CHUNK, EVERY_CHUNK_UNTIL = 2000, 8000
-"""Where a sample will do: rows by the chunk, all up to so many and ever fewer beyond."""
-SHOWN_BINS = 20
-
-SMALLEST_SLOPE = 1e-3
-SMALLEST_SCALE, SCALES = 2.0**-8, 16
-"""What scores are multiplied by for a softmax: each scale is twice the one before."""
-MANY_CLASSES = 64
-"""Of twice as many classes every second row tells enough, and so on: it is one number."""
+MOST_KEPT = 100
+"""A model keeps the spreads of at most this many features."""
 
 
-class ScoreHistogram:
-    """Weighted counts of scores, for each model and either sign of its target.
+class Spreads(NamedTuple):
+    """The features of the first rows, and their standard deviations there."""
 
-    Each time the number of rows doubles, the older half of what it knows is forgotten: early
-    scores were those of another model. Where the counts are only to be looked at, ``sampled``
-    counts some thousands of rows in every doubling, chosen by their number, and `wants` tells when
-    there is nothing to count: then it costs next to nothing.
+    features: NDArray[np.int64]
+    values: Floats
 
-    With ``classes``, every so many models are those of one classifier, and what a softmax of their
-    scores would lose is kept too. Models that are ``apart`` are of labels that have nothing to do
-    with each other.
-
-    Examples
-    --------
-    >>> counts = ScoreHistogram(models=1)
-    >>> counts.add(np.array([[2.0], [-2.0]]), np.array([[True], [False]]), np.ones(2))
-    >>> counts.total()
-    2.0
-    """
-
-    def __init__(
-        self, models: int, *, sampled: bool = False, classes: int = 1, apart: bool = False
-    ) -> None:
-        self.sampled, self.classes, self.apart = sampled, classes, apart
-        self.counts: Floats = np.zeros((2, models, 2, BINS))  # the newer half, then the older
-        groups = models // classes if classes > 1 else 0
-        self.losses: Floats = np.zeros((2, groups, 2, SCALES))  # in the same two halves
-        self.rows = 0
-        self.mark = FIRST_MARK
-
-    def add(
-        self, scores: Floats, positive: NDArray[np.bool_], weights: Floats | None = None
-    ) -> None:
-        """Count rows: scores and signs have a column a model. Without weights each counts one."""
-        for some in self._advance(len(scores)):
-            weighing = None if weights is None else weights[some]
-            _core.count_scores(scores[some], positive[some], weighing, self.counts[0])
-            if self.losses.size and (self.rows < FIRST_MARK or _in_sample(self.rows, self.mark)):
-                self._add_losses(scores[some], positive[some], weighing)
-
-    def _add_losses(
-        self, scores: Floats, positive: NDArray[np.bool_], weights: Floats | None
-    ) -> None:
-        """Add up what a softmax would lose; of many classes, some rows count for the others."""
-        every = max(self.classes // MANY_CLASSES, 1)
-        if every > 1:
-            chosen = slice(-self.rows % every, None, every)  # whatever the batches
-            own = np.ones(len(scores)) if weights is None else weights
-            scores, positive, weights = scores[chosen], positive[chosen], every * own[chosen]
-        _core.add_softmax_losses(scores, positive, weights, SMALLEST_SCALE, self.losses[0])
-
-    def skip(self, rows: int) -> None:
-        """Let rows go by that it does not want."""
-        for _ in self._advance(rows):
-            raise ValueError("these rows should have been counted")
-
-    def wants(self, rows: int) -> bool:
-        """Tell whether any of the next rows is to be counted."""
-        place, mark = self.rows, self.mark
-        while place < self.rows + rows:
-            if self._is_wanted(place, mark):
-                return True
-            place = min(_next_chunk(place), mark)
-            mark = 2 * mark if place == mark else mark
-        return False
-
-    def _advance(self, rows: int) -> Iterator[slice]:
-        """Move on, giving the rows to count; forget the older half where it is time."""
-        begin = 0
-        while begin < rows:
-            step = min(rows - begin, self.mark - self.rows)
-            if self.sampled or self.losses.size:
-                step = min(step, _next_chunk(self.rows) - self.rows)
-            if self._is_wanted(self.rows, self.mark):
-                yield slice(begin, begin + step)
-            self.rows += step
-            begin += step
-            if self.rows == self.mark:
-                for halves in (self.counts, self.losses):
-                    halves[1] = halves[0]
-                    halves[0] = 0.0
-                self.mark *= 2
-
-    def _is_wanted(self, row: int, mark: int) -> bool:
-        return not self.sampled or _in_sample(row, mark)
-
-    def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
-        """Add what others counted; what they all began with, ``base``, counts once."""
-        rows_then = 0 if base is None else base.rows
-        everyone = [
-            {name: (getattr(one, name), one._since(base, name)) for name in ("counts", "losses")}
-            for one in (self, *others)
-        ]
-        self.rows = rows_then + sum(one.rows - rows_then for one in (self, *others))
-        while self.mark <= self.rows:
-            self.mark *= 2
-        for name in ("counts", "losses"):
-            new = sum(one[name][1] for one in everyone)
-            older = sum(one[name][0][1] for one in everyone)
-            setattr(self, name, self._halves(name, base, new, older))
-
-    def _halves(self, name: str, base: ScoreHistogram | None, new: Any, older: Any) -> Floats:
-        """Give the newer half and the older, of what was counted since the base and before."""
-        if base is None:
-            return np.stack([new - older, older])
-        then: Floats = getattr(base, name)
-        if self.mark == base.mark:
-            return np.stack([then[0] + new, then[1]])
-        forgotten = self.mark > 2 * base.mark  # else the rows have doubled since
-        return np.stack([new, np.zeros_like(then[0]) if forgotten else then[0]])
-
-    def _since(self, base: ScoreHistogram | None, name: str) -> Floats:
-        """Give what was counted since the base, as far as it is not forgotten."""
-        halves: Floats = getattr(self, name)
-        if base is None or self.mark > 2 * base.mark:
-            return np.asarray(halves.sum(axis=0))
-        then: Floats = getattr(base, name)[0]
-        if self.mark == base.mark:
-            return np.asarray(halves[0] - then)
-        return np.asarray(halves.sum(axis=0) - then)  # what was new then is the older half now
-
-    def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
-        """Give a histogram of only these models."""
-        chosen = ScoreHistogram(
-            len(models), sampled=self.sampled, classes=self.classes, apart=self.apart
-        )
-        chosen.counts = self.counts[:, models].copy()
-        if self.losses.size:
-            chosen.losses = self.losses[:, models[:: self.classes] // self.classes].copy()
-        chosen.rows, chosen.mark = self.rows, self.mark
-        return chosen
-
-    def total(self) -> float:
-        """How much has been counted, per model."""
-        return float(self.counts[:, 0].sum())
-
-    def sigmoids(self) -> Floats:
-        """Fit the curves: slope and offset, a row a model.
-
-        The most probable class must be the predicted one. So one model's curve goes through one
-        half where its score is zero, and the models of several classes share one curve, which
-        their probabilities then follow in the order of their scores; or one slope, where they
-        have a softmax.
-        """
-        models = self.counts.shape[1]
-        if self.losses.size:
-            return np.tile([self._best_scale(), 0.0], (models, 1))
-        if self.apart:
-            each = (_fit_sigmoid(*sides, with_offset=False) for sides in self.counts.sum(axis=0))
-            return np.array(list(each))
-        negative, positive = self.counts.sum(axis=(0, 1))
-        return np.tile(_fit_sigmoid(negative, positive, with_offset=models > 1), (models, 1))
-
-    def _best_scale(self) -> float:
-        """Give what scores are best multiplied by before a softmax, all groups together.
-
-        As with Platt's prior, one row of every class counts as any class alike.
-        """
-        own, every = self.losses.sum(axis=(0, 1))
-        rows = own[0] / math.log(self.classes)  # at so small a scale each loses about as much
-        if not rows > 0:
-            return 1.0
-        lost = own + self.classes / rows * every
-        place = int(np.argmin(lost))
-        middle = min(max(place, 1), SCALES - 2)
-        low, best, high = lost[middle - 1 : middle + 2]
-        bend = low - 2.0 * best + high
-        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
-        power = middle + float(np.clip(away, -1.0, 1.0)) if place == middle else float(place)
-        return float(SMALLEST_SCALE * 2.0**power)
-
-    def reliability(self, sigmoid: tuple[float, float]) -> dict[str, list[float]]:
-        """Compare probabilities with what happened, in twenty bins, all models together.
-
-        Gives the mean predicted probability, the positive rows and all rows of each bin that has
-        any.
+    @classmethod
+    def of(cls, rows: Rows) -> Spreads:
+        """Compute the standard deviations of features; what a sparse row does not have is zero.
 
         Examples
         --------
-        >>> counts = ScoreHistogram(models=1)
-        >>> counts.add(np.zeros((4, 1)), np.array([[True], [True], [True], [False]]), np.ones(4))
-        >>> counts.reliability((1.0, 0.0))
-        {'predicted': [0.50...], 'positive': [3.0], 'total': [4.0]}
+        >>> Spreads.of(np.array([[1.0, 5.0], [3.0, 5.0]])).values
+        array([1., 0.])
         """
-        negative, positive = self.counts.sum(axis=(0, 1))
-        slope, offset = sigmoid
-        chance = np.exp(-np.logaddexp(0.0, -(slope * bin_centres() + offset)))
-        bins = np.minimum((chance * SHOWN_BINS).astype(np.int64), SHOWN_BINS - 1)
-        total, hits, said = (
-            np.bincount(bins, counted, minlength=SHOWN_BINS)
-            for counted in (negative + positive, positive, (negative + positive) * chance)
-        )
-        there = total > 0
+        count = max(len(rows), 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not isinstance(rows, SparseRows):
+                features = np.arange(rows.shape[1])
+                return cls(features, np.asarray(rows, np.float64).std(axis=0))
+            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+            place, values = rows.indices[span], rows.values[span].astype(np.float64)
+            names = None
+            if len(place) and int(place.max()) > 4 * len(place):  # else counting beats sorting
+                names, place = np.unique(place, return_inverse=True)
+            there = np.bincount(place)
+            means = np.bincount(place, values) / count
+            about = np.bincount(place, np.square(values - means[place]))
+            spreads = np.sqrt((about + (count - there) * means**2) / count)
+            known = np.flatnonzero(there)
+            features = known if names is None else names[known].astype(np.int64)
+            return cls(features, spreads[known])
+
+    @classmethod
+    def from_state(cls, stored: StoredState) -> Spreads:
+        """Return stored spreads."""
+        features = stored.array("features", (None,), "int64", least=0)
+        return cls(features, stored.array("values", features.shape))
+
+    @classmethod
+    def none(cls) -> Spreads:
+        """Return the spreads of no features."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0))
+
+    def of_the_largest_effects(self, weights: NDArray[np.floating]) -> dict[int, float]:
+        """Return the spreads of the features whose weight times spread is largest.
+
+        ``weights`` have a row for each output.
+
+        Examples
+        --------
+        >>> spreads = Spreads(np.array([0, 2]), np.array([0.5, 0.0]))
+        >>> spreads.of_the_largest_effects(np.array([[2.0, 9.0, 9.0]]))
+        {0: 0.5}
+        """
+        known = self.features < weights.shape[1]
+        features, values = self.features[known], self.values[known]
+        with np.errstate(over="ignore", invalid="ignore"):
+            effects = np.abs(weights[:, features]).max(axis=0, initial=0.0) * values
+        effects[~np.isfinite(effects)] = 0.0
+        among = np.arange(len(effects))
+        if len(effects) > MOST_KEPT:  # sorting all takes longer
+            among = np.flatnonzero(effects >= np.partition(effects, -MOST_KEPT)[-MOST_KEPT])
+        largest = among[np.argsort(-effects[among], kind="stable")[:MOST_KEPT]]
         return {
-            "predicted": (said[there] / total[there]).round(6).tolist(),
-            "positive": hits[there].tolist(),
-            "total": total[there].tolist(),
+            int(features[i]): float(f"{values[i]:.6g}") for i in largest.tolist() if effects[i] > 0
         }
 
-    def roc_auc(self) -> float:
-        """Give the chance that a positive row scores higher than a negative one; ties are half.
 
-        It is not a number where there are several models, or nothing of either sign.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the first rows told a learner, for as long as it learns.
 
-        Examples
-        --------
-        >>> counts = ScoreHistogram(models=1)
-        >>> counts.add(np.array([[2.0], [-2.0]]), np.array([[True], [False]]), np.ones(2))
-        >>> counts.roc_auc()
-        1.0
-        """
-        negative, positive = self.counts.sum(axis=(0, 1))
-        pairs = negative.sum() * positive.sum()
-        if self.counts.shape[1] > 1 or not pairs > 0:
-            return math.nan
-        return float(positive @ (np.cumsum(negative) - negative / 2.0) / pairs)
-
-
-def _in_sample(row: int, mark: int) -> bool:
-    # The first rows are soon forgotten, and count for all the candidates there are then.
-    return row >= FIRST_MARK and row // CHUNK % max(mark // EVERY_CHUNK_UNTIL, 1) == 0
-
-
-def _next_chunk(row: int) -> int:
-    """Give the row that the next chunk begins with; the first rows are a chunk of their own."""
-    return FIRST_MARK if row < FIRST_MARK else (row // CHUNK + 1) * CHUNK
-
-
-def bin_centres() -> Floats:
-    """Give the scores that the middles of the bins stand for."""
-    middle = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
-    return np.asarray(middle / (1.0 - np.abs(middle)))
-
-
-def _fit_sigmoid(
-    negative: Floats, positive: Floats, *, with_offset: bool = True
-) -> tuple[float, float]:
-    """Fit P(+1 | s) = 1 / (1 + exp(-(slope s + offset))) by Newton's method.
-
-    Platt's prior keeps it finite where the sides are separable: each side's targets are drawn
-    towards one half by one row's worth.
+    Attributes
+    ----------
+    loss : Loss
+        With the scale of the targets, where it needs that.
+    weight_unit : float
+        The mean weight of the first rows: all weights count in units of it.
+    moments : array or None
+        Second moments of the rows as averaged SGD sees them, for `polyak.learn.rows_needed`.
+    spreads : Spreads
+        The standard deviations of features, to compare weights by.
     """
-    n_negative, n_positive = negative.sum(), positive.sum()
-    if n_negative + n_positive == 0:
-        return 1.0, 0.0
-    weight = negative + positive
-    high = (n_positive + 1.0) / (n_positive + 2.0)
-    low = 1.0 / (n_negative + 2.0)
-    goal = positive * high + negative * low
-    beta = np.array([1.0, np.log((n_positive + 1.0) / (n_negative + 1.0))])
-    design = np.stack([bin_centres(), np.ones(BINS)])
-    ridge = np.diag([1e-6, 1e-12])
-    if not with_offset:
-        beta, design, ridge = beta[:1], design[:1], ridge[:1, :1]
 
-    def cost(b: Any) -> float:
-        z = b @ design
-        penalty = 0.5 * float(b @ ridge @ b)
-        return float(np.sum(weight * np.logaddexp(0.0, z) - goal * z)) + penalty
+    loss: Loss
+    weight_unit: float = 1.0
+    moments: Floats | None = None
+    spreads: Spreads = field(default_factory=Spreads.none)
 
-    for _ in range(100):
-        p = 1.0 / (1.0 + np.exp(-np.clip(beta @ design, -500, 500)))
-        gradient = design @ (weight * p - goal) + ridge @ beta
-        hessian = (design * (weight * p * (1.0 - p))) @ design.T + ridge
-        move = np.linalg.solve(hessian, gradient)
-        scale = 1.0
-        while cost(beta - scale * move) > cost(beta) and scale > 1e-10:
-            scale /= 2.0
-        beta = beta - scale * move
-        if np.abs(scale * move).max() < 1e-10:
-            break
-    # Scores that say nothing, or the opposite, must not turn the order of the classes round.
-    return max(float(beta[0]), SMALLEST_SLOPE), float(beta[1]) if with_offset else 0.0
+    def state(self) -> tuple[Page, Arrays]:
+        """Return it as a JSON-serialisable dict and a dict of arrays."""
+        page: Page = {"loss": self.loss.text_with_scales, "weight_unit": self.weight_unit}
+        arrays = {"spreads.features": self.spreads.features, "spreads.values": self.spreads.values}
+        return page, arrays if self.moments is None else arrays | {"moments": self.moments}
+
+    @classmethod
+    def from_state(cls, stored: StoredState, loss: str) -> Calibration:
+        """Return the calibration that `state` was of, with this loss in the recipe."""
+        found, moments = get_loss(stored.field("loss")), None
+        same = found.name == get_loss(loss).name
+        stored.require(same, "loss", f"is {found.name}, but that of the recipe {loss}")
+        if "moments" in stored.arrays:
+            shape = (len(stored.arrays["moments"]),) * stored.arrays["moments"].ndim
+            moments = stored.array("moments", shape, least=-np.inf)
+        spreads = Spreads.from_state(stored.part("spreads"))
+        return cls(found, stored.number("weight_unit"), moments, spreads)
+
+
+def calibrated(
+    recipe: Recipe,
+    sample: TrainingRows,
+    *,
+    outputs: int,
+    classes: NDArray[Any] | None,
+    n_features: int | None,
+    may_drift: bool,
+) -> tuple[Race, Calibration]:
+    """Look at the first rows: return a race that is ready to begin, and what they told.
+
+    Where the loss wants it, learning begins with the best constant of the sample's targets. Where
+    rows ``may_drift``, some candidates have a constant rate.
+    """
+    rows, targets, weights, *_ = sample
+    usual = _usual_rows(rows, recipe)
+    loss, begin_at, unit = get_loss(recipe.loss), None, 1.0
+    if weights is not None and recipe.eta0 == "auto":  # else steps are as the user says
+        unit = mean_weight(weights)
+    if not loss.classifies:
+        goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
+        loss = with_scales(loss, rows, goals)
+        recipe = replace(recipe, loss=loss.text_with_scales)
+        # Proximal steps are of bounded length, so they begin where the targets are.
+        if (loss.starts_at_constant or is_sparse(recipe)) and recipe.fit_intercept:
+            begin_at = best_constants(loss, goals, weights)
+    several = classes is not None and len(classes) > 2
+    if not several:  # labels have nothing to do with each other
+        recipe = replace(recipe, multi_class="ovr")
+    dtype = (rows.values if isinstance(rows, SparseRows) else rows).dtype
+    problem = Problem(
+        outputs=len(classes) if several and classes is not None else outputs,
+        one_vs_rest=several,
+        classifies=loss.classifies,
+        n_features=n_features,
+        width=int(row_widths(rows).max(initial=0)),
+        dtype=dtype,
+        centre=_centre(usual, dtype, recipe),
+        begin_at=begin_at,
+    )
+    shifted = problem.centre.shifted(usual)
+    seen = Sample(
+        rows=usual,
+        shifted=shifted,
+        outputs=problem.outputs,
+        n_features=n_features,
+        may_drift=may_drift,
+        path=_path(recipe, loss, sample, classes),
+        unit=_score_unit(loss, targets),
+    )
+    entering = plan_race(recipe, seen) + [one for kind in LANES for one in kind.entering(recipe)]
+    race = Race(entering, recipe, problem)
+    race.warm_up(usual)
+    moments = second_moments(shifted, fit_intercept=recipe.fit_intercept)
+    return race, Calibration(loss, unit, moments, Spreads.of(rows))
+
+
+def _centre(usual: Rows, dtype: Any, recipe: Recipe) -> Centre:
+    """Return the shift of the features, which only an intercept can undo."""
+    shifts = recipe.fit_intercept and recipe.recipe != "paper"
+    return Centre.of(usual, dtype) if shifts else NOTHING
+
+
+def _path(
+    recipe: Recipe, loss: Loss, sample: TrainingRows, classes: NDArray[Any] | None
+) -> list[float]:
+    """Return the penalties to try where weights are to be zero and ``alpha`` is not given."""
+    sparsity = sparsity_of(recipe)
+    if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
+        return []
+    from polyak.learn.newton.sparse.path import penalties_to_try
+
+    return penalties_to_try(
+        loss,
+        sample.rows,
+        encode(sample.targets, classes, loss),
+        sample.weights,
+        classes=None if classes is None else len(classes),
+        l1_ratio=sparsity.l1_ratio,
+        fit_intercept=recipe.fit_intercept,
+    )
+
+
+def _score_unit(loss: Loss, targets: NDArray[Any]) -> float:
+    """Return the size of scores: those of numbers spread like the numbers."""
+    if loss.classifies or loss.log_link:
+        return 1.0
+    return float(np.std(np.asarray(targets, np.float64), axis=0).max()) or 1.0
+
+
+def _usual_rows(rows: Rows, recipe: Recipe) -> Rows:
+    """Return the rows without those that would set every learning rate by their length alone."""
+    if recipe.recipe == "paper":
+        return rows
+    far = unusual_rows(rows)
+    if not len(far):
+        return rows
+    more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
+    warnings.warn(
+        f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
+        "the learning rate is found without it, but the model may still follow it",
+        stacklevel=2,
+    )
+    return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))

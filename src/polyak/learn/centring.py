@@ -15,21 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import Rows, SparseRows, bytes_of, core_arrays, take_rows
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
 MOST_ROWS, MOST_BYTES = 1 << 14, 1 << 24
-"""Rows are copied to be shifted, so many at a time, or so many bytes of them: the third cache has
-room for that, and memory of the same size is at hand again when they have been learned."""
+"""Rows are copied to be shifted, at most this many rows or bytes at a time: the third-level cache
+has room for that, and memory of the same size is free again when they have been learned."""
+MOST_FEATURES = 1 << 31
+"""Feature numbers are below this: their weights would take 17 GB and more."""
 NEAR = 0.1
-"""A mean of less than so many spreads is no more than the first thousand rows leave to chance, and
+"""A mean of less than this many spreads is no more than chance in a thousand rows, and
 a hundredth of the feature's second moment: columns of tables are centred before they come here."""
 
 
 def rows_at_a_time(rows: Rows) -> int:
-    """Say how many of these rows are copied at a time.
+    """Return the number of these rows that are copied at a time.
 
     Examples
     --------
@@ -57,11 +60,21 @@ class Centre:
         self.features = features
         self.means = means
 
+    @classmethod
+    def from_state(cls, stored: StoredState, n_features: int | None) -> Centre:
+        """Return the centre whose features and means were stored."""
+        features = stored.array("features", (None,), "int64", least=0.0)
+        means = stored.array("means", features.shape, least=-np.inf)
+        most = MOST_FEATURES if n_features is None else n_features
+        fits = (np.diff(features) > 0).all() and features.max(initial=-1) < most
+        stored.require(bool(fits), "features", f"must rise and be below {most}")
+        return cls(features, means)
+
     def __len__(self) -> int:
         return len(self.features)
 
     def is_as(self, other: Centre) -> bool:
-        """Tell whether rows are shifted alike."""
+        """Whether rows are shifted alike."""
         return np.array_equal(self.features, other.features) and np.array_equal(
             self.means, other.means
         )
@@ -77,7 +90,7 @@ class Centre:
         return cls(features[matter], means[matter])
 
     def shifted(self, rows: Rows, order: NDArray[np.int64] | None = None, threads: int = 1) -> Rows:
-        """Give a copy of rows, or of some in an order, with these features shifted."""
+        """Return a copy of rows, or of some in an order, with these features shifted."""
         if len(self) and not isinstance(rows, SparseRows) and self.features[-1] < rows.shape[1]:
             return self._at_once(rows, order, threads)
         rows = rows if order is None else take_rows(rows, order)
@@ -111,17 +124,17 @@ class Centre:
         return moved
 
     def undone(self, coef: NDArray[Any], intercept: Floats) -> Floats:
-        """Give the intercepts for rows that are not shifted; ``coef`` has a row a model."""
+        """Return the intercepts for rows that are not shifted; ``coef`` has a row per model."""
         return np.asarray(intercept - coef[:, self.features].astype(np.float64) @ self.means)
 
     def moved_from(self, other: Centre, coef: NDArray[Any]) -> Floats:
-        """Say by how much the intercepts of models rise that were learned about another centre."""
+        """Return the rise of the intercepts of models that were learned about another centre."""
         nothing = np.zeros(len(coef))
         return other.undone(coef, nothing) - self.undone(coef, nothing)
 
 
 def _moments_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Give the features that most rows have, their means and their mean squares.
+    """Return the features that most rows have, their means and their mean squares.
 
     Means are taken about a first value, so that what never varies comes out exactly: a remainder
     of rounding, in units of itself, would be one more constant, whose weight says nothing but is

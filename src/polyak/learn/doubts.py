@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.recipes import Candidate
 from polyak.learn.rows_needed import rows_to_asymptotics
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.model.training_report import Theory
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
 FAR_APART = 6.0
-"""So many standard errors between halves of the rows are not chance."""
+"""This many standard errors between halves of the rows are not chance."""
 ROWS_A_FEATURE = 5
 """With fewer, the replicas of averaged SGD are as biased as it is."""
 
@@ -22,7 +22,7 @@ ROWS_A_FEATURE = 5
 def sandwich_doubt(sandwich: Sandwich, drift: tuple[int, float] | None) -> str | None:
     """Doubt a covariance.
 
-    ``drift`` says how many standard errors the weights have moved since so many rows.
+    ``drift`` is a number of rows, and how far weights have moved since, in standard errors.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def replicas_doubt(
 
     Examples
     --------
-    >>> from polyak.learn.recipes import Recipe
-    >>> candidate = Recipe(recipe="sgd", intervals=True).candidates(np.eye(3))[0]
+    >>> from polyak.learn.recipes.plan import Recipe, Sample, plan_race
+    >>> candidate = plan_race(Recipe(recipe="sgd", intervals=True), Sample(np.eye(3), np.eye(3)))[0]
     >>> replicas_doubt(1000, 500, candidate, None, 1.0)
     'the intervals may be too narrow: there are 1,000 rows for 500 features'
     """
@@ -83,7 +83,7 @@ def replicas_doubt(
 
 
 def least_bend(loss: str, counts: ScoreHistogram | None) -> float:
-    """Give the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
+    """Return the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
     if loss != "log_loss" or counts is None:
         return 1.0
     negative, positive = counts.counts.sum(axis=(0, 3)).T

@@ -15,18 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.beginning.first_rows import FirstRows
-from polyak.learn.beginning.spreads import Spreads
-from polyak.learn.beginning.warm_up import new_race, usual_rows
-from polyak.learn.finished import model_of
-from polyak.learn.given import Given
-from polyak.learn.late_classes import learn_rows
+from polyak.learn.calibration import Calibration, calibrated
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
-from polyak.learn.report import mean, recent, training_report
+from polyak.learn.report import mean, model_of, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
+from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
     as_truths,
     check_finite,
@@ -34,10 +30,11 @@ from polyak.learn.targets import (
     classes_of,
     encode,
     in_units,
-    mean_weight,
+    learn_rows,
     rows_there,
 )
-from polyak.losses import get_loss
+from polyak.learn.training_rows import FirstRows, TrainingRows
+from polyak.losses import Loss, get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
@@ -50,15 +47,15 @@ Floats = NDArray[np.float64]
 class Learner:
     """Learns a linear model from batches, each row once.
 
-    Threads may share it: what one of them reads is as of the end of some batch, whoever learns
-    meanwhile.
+    Threads may share it: what one of them reads is as of the end of some batch, while another
+    learns.
 
     Parameters
     ----------
     recipe : Recipe
     classes : array, optional
         The labels there can be. Without it they are those of the first 1000 rows, and others join
-        when they come up: see `polyak.learn.race.new_class`.
+        when they come up: see `polyak.learn.race.lanes.protocol.NewOutput`.
     n_features : int, optional
         Refuse features beyond; without it the model grows as features appear.
     outputs : int
@@ -87,18 +84,15 @@ class Learner:
         watch: OrderWatch | None = None,
     ) -> None:
         self.recipe = recipe
-        self.loss = get_loss(recipe.loss)
+        self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
         self.outputs = max(outputs, self.loss.outputs)
         self.watch = watch
         self.race: Race | None = None
-        self.classes_may_join = False  # nobody has said which there are
-        self.weight_unit = 1.0  # the mean weight of the first rows, in which all others count
-        self._moments: Floats | None = None  # of the first rows: what the theory is asked with
-        self._spreads = Spreads.from_state({})  # of the first rows, to compare weights by
+        self.classes_may_join = False  # as long as they are not given
         self._first = FirstRows()
-        self.threads: int | None = None  # how many learn; as many as there are processors if None
+        self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
         self.version = 0  # counts what was learned, in batches
 
@@ -120,14 +114,19 @@ class Learner:
         self.lock = Lock()
 
     @property
+    def loss(self) -> Loss:
+        """The loss, with the scale of the targets once the first rows have shown it."""
+        return self.calibration.loss
+
+    @property
     def recipe_found(self) -> Recipe:
-        """The recipe, with what the first rows have told of the loss."""
+        """The recipe with that loss."""
         return replace(self.recipe, loss=self.loss.text_with_scales)
 
     @property
     @reads
     def rows_seen(self) -> int:
-        """How many rows of non-zero weight have come, those still kept back included."""
+        """The number of rows of non-zero weight so far, those still kept back included."""
         return len(self._first) + (self.race.clock if self.race else 0)
 
     @changes
@@ -148,7 +147,7 @@ class Learner:
         given = rows_there(X, targets, weights, order, self.loss, again)
         if self.race is not None:
             self.race.threads = self.threads
-            relative = in_units(given.weights, len(given.rows), self.weight_unit)
+            relative = in_units(given.weights, len(given.rows), self.calibration.weight_unit)
             self.race, self.classes = learn_rows(
                 self.race,
                 self.classes,
@@ -184,11 +183,11 @@ class Learner:
             there = np.flatnonzero(weights)
             rows, targets, weights = take_rows(rows, there), targets[there], weights[there]
         encoded = encode(targets, self.classes, self.loss)
-        self.race.compare(rows, encoded, in_units(weights, len(rows), self.weight_unit))
+        self.race.compare(rows, encoded, in_units(weights, len(rows), self.calibration.weight_unit))
 
     @reads
     def model(self) -> LinearModel:
-        """Give the model as it stands now; learning may go on afterwards."""
+        """Return the model as it stands now; learning may go on afterwards."""
         if self.race is None:
             if not len(self._first):
                 raise DataError("there are no rows to learn from")
@@ -196,16 +195,18 @@ class Learner:
             provisional.finish()
             return provisional.model()
         found = self.recipe_found
-        return model_of(self.race, found, self.classes, self._moments, self._spreads)
+        return model_of(self.race, found, self.classes, self.calibration)
 
     @reads
     def report(self) -> TrainingReport:
-        """Say what was found and how well it did on rows not yet learned."""
+        """Return what was found and its losses on rows not yet learned."""
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
         leader = self.race.leader()
         found = self.recipe_found
-        return training_report(self.race, found, leader, leader.sigmoids(), self._moments)
+        return training_report(
+            self.race, found, leader, leader.sigmoids(), self.calibration.moments
+        )
 
     @property
     def progressive_loss(self) -> float:
@@ -226,10 +227,10 @@ class Learner:
 
     @reads
     def recent(self) -> dict[str, float]:
-        """Say how the leader has done over the later half of the rows, each before it was learned.
+        """Return the leader's losses over the later half of the rows, each before it was learned.
 
-        Gives ``rows``, ``loss``, ``loss_std_err`` and ``error``; where the constant is a candidate
-        its ``constant_loss`` too, and ``r2`` for squared error.
+        The keys are ``rows``, ``loss``, ``loss_std_err`` and ``error``; ``constant_loss`` where the
+        constant is a candidate, and ``r2`` for squared error.
         """
         if self.race is None:
             return {"rows": 0, "loss": nan, "loss_std_err": nan, "error": nan}
@@ -239,7 +240,7 @@ class Learner:
 
     @reads
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out everything there is to know: what JSON holds, and arrays.
+        """Return the state as a JSON-serialisable dict and a dict of arrays.
 
         A learner made of it by `from_state` goes on as this one would, to the last bit.
         """
@@ -249,47 +250,56 @@ class Learner:
             "n_features": self.n_features,
             "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
-            "weight_unit": self.weight_unit,
             "classes_may_join": self.classes_may_join,
         }
-        if self.loss.scales:
-            page["loss"] = self.loss.text_with_scales
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
             page["race"], arrays = race_state(self.race)
-        if self._moments is not None:
-            arrays["moments"] = self._moments
-        for one in (self._first, self.watch, self._spreads):
+        for one in (self.calibration, self._first, self.watch):
             more, rows = ({}, {}) if one is None else one.state()
             page, arrays = page | more, arrays | rows
         return page, arrays
 
     @classmethod
     def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
-        """Undo ``state``."""
+        """Return the learner that `state` was of; ValueError if the state is corrupt."""
+        stored = StoredState(page, arrays)
+        classes, n_features = stored.field("classes"), stored.field("n_features")
         learner = cls(
-            Recipe(**{"multi_class": "ovr"} | page["recipe"]),  # as all did that do not say
-            classes=None if page["classes"] is None else labels_from_json(page["classes"]),
-            n_features=page["n_features"],
-            outputs=page["outputs"],
+            Recipe(**stored.field("recipe")),
+            classes=None if classes is None else labels_from_json(classes),
+            n_features=None if n_features is None else stored.whole("n_features"),
+            outputs=stored.whole("outputs", least=1),
         )
-        learner.loss = get_loss(page.get("loss", learner.recipe.loss))
+        several = learner.classes is None or len(learner.classes) > 1
+        stored.require(several, "classes", "must be two or more")
+        learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
-            found, width = learner.recipe_found, page["n_features"]
-            learner.race = race_from_state(page["race"], arrays, found, width)
-        learner.weight_unit = float(page.get("weight_unit", 1.0))
-        learner.classes_may_join = bool(page.get("classes_may_join", False))
-        learner._moments = arrays.get("moments")
-        learner._spreads = Spreads.from_state(arrays)
-        learner._first = FirstRows.from_state(page, arrays)
-        learner.watch = OrderWatch.from_state(page, arrays)
+            own = StoredState(page["race"], arrays, "race.")
+            learner.race = race_from_state(own, learner.recipe_found, learner.n_features)
+            learner._check_race(own)
+        learner.classes_may_join = stored.flag("classes_may_join")
+        learner._first = FirstRows.from_state(stored, learner.outputs)
+        learner.watch = OrderWatch.from_state(stored, learner.outputs)
         return learner
+
+    def _check_race(self, stored: StoredState) -> None:
+        """Raise ValueError unless the race has the outputs that the classes ask for."""
+        assert self.race is not None
+        problem, known = self.race.problem, self.classes is not None
+        stored.require(problem.classifies == known, "classes", "do not fit the loss")
+        outputs, classes = self.outputs, 0 if self.classes is None else len(self.classes)
+        labels = known and outputs > 1
+        several = classes > 2 and not labels
+        outputs = classes if several or labels else outputs
+        fits = problem.outputs == outputs and problem.one_vs_rest == several
+        stored.require(fits, "outputs", f"cannot be {problem.outputs}")
 
     @changes
     def merge(self, others: list[Learner], base: Learner | None = None) -> None:
         """Become what this learner and others learned together, each from rows of its own.
 
-        Averages and iterates are averaged, each counting as many times as it saw rows; clocks and
+        Averages and iterates are averaged, each weighted by the rows it saw; clocks and
         progressive sums add up. Rows still kept back are learned afterwards. Where all of them
         went on from copies of one learner, give it as ``base``: what it knew then counts once.
 
@@ -313,11 +323,8 @@ class Learner:
                 if not same_labels(first.classes, other.classes):
                     raise DataError("the learners know different classes; give them all classes")
             if first is not self:
-                copied = Learner.from_state(*first.state())
-                self.classes, self.race, self.loss = copied.classes, copied.race, copied.loss
-                self.classes_may_join = copied.classes_may_join
-                self._moments, self.weight_unit = copied._moments, copied.weight_unit
-                self._spreads = copied._spreads
+                self.classes, self.classes_may_join = first.classes, first.classes_may_join
+                self.race, self.calibration = copy.deepcopy(first.race), first.calibration
             assert self.race is not None
             merge_races(
                 self.race,
@@ -329,8 +336,8 @@ class Learner:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _keep_back(self, given: Given) -> None:
-        """Wait with rows until calibration has as many as it looks at, then learn them all."""
+    def _keep_back(self, given: TrainingRows) -> None:
+        """Keep rows until calibration has enough of them, then learn them all."""
         rows, targets, weights, order, _ = given
         if len(rows):
             check_weighted_rows(rows, weights, self.n_features)
@@ -348,41 +355,27 @@ class Learner:
             row = error.row - before
             raise RowError(row if order is None else int(order[row]), error.what) from error
 
-    def _begin(self, given: Given) -> None:
+    def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        rows, targets, weights, order, _ = given
-        first = slice(None) if order is None else order[:CALIBRATION_ROWS]
-        sample = take_rows(rows, order[:CALIBRATION_ROWS]) if order is not None else rows
-        sample, labels = sample[:CALIBRATION_ROWS], targets[first][:CALIBRATION_ROWS]
-        unit = 1.0
-        if weights is not None and self.recipe.eta0 == "auto":  # else steps are as the user says
-            unit = mean_weight(weights[first][:CALIBRATION_ROWS])
-        classes = self.classes
+        sample, classes = given.first(CALIBRATION_ROWS), self.classes
         if classes is None and self.loss.classifies:
-            classes = classes_of(labels)
-        seen = as_truths(labels, classes, targets)
-        outputs = self.outputs if seen is labels else seen.shape[1]
-        usual = usual_rows(sample, self.recipe)
-        race, moments, loss = new_race(
-            sample,
-            usual,
+            classes = classes_of(sample.targets)
+        seen = as_truths(sample.targets, classes, given.targets)
+        has_labels = seen is not sample.targets
+        race, calibration = calibrated(
             self.recipe,
-            outputs=outputs,
+            sample._replace(targets=seen),
+            outputs=seen.shape[1] if has_labels else self.outputs,
             classes=classes if self.loss.classifies and seen.ndim == 1 else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
-            targets=seen,
-            weights=None if weights is None else weights[first][:CALIBRATION_ROWS],
         )
         race.threads = self.threads
-        relative, may_join = in_units(weights, len(rows), unit), self.classes is None
-        given = given._replace(weights=relative)
+        unit, may_join = calibration.weight_unit, self.classes is None
+        given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
-        self.classes_may_join = may_join
-        self.weight_unit, self._moments, self._first = unit, moments, FirstRows()
-        self._spreads = Spreads.of(sample)
-        self.loss = loss
+        self.classes_may_join, self.calibration = may_join, calibration
+        self._first = FirstRows()
         if self.watch is not None:
-            own = None if relative is None else relative[first][:CALIBRATION_ROWS]
-            self.watch.begin(sample, labels, own)
+            self.watch.begin(given.first(CALIBRATION_ROWS))
             self.watch.look(self.race, self.classes, self.loss)

@@ -1,4 +1,4 @@
-"""What the first rows tell a loss: a parameter nobody has given, and the scale of the targets.
+"""What the first rows tell a loss: a parameter that is not given, and the scale of the targets.
 
 The scale of residuals is a robust one, of a robust fit: outliers are what such losses are for.
 """
@@ -23,7 +23,7 @@ OF_NORMAL = 1.4826
 
 
 def with_scales(loss: Loss, rows: Rows, targets: Floats) -> Loss:
-    """Give the loss with what is to be found from the first rows; targets have a column an output.
+    """Return the loss with scales from the first rows; targets have a column per output.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _with_scales(loss: Loss, rows: Rows, targets: Floats) -> Loss:
 
 
 def best_constants(loss: Loss, targets: Floats, weights: Floats | None) -> Floats:
-    """Give the constant that each output begins with."""
+    """Return the constant that each output begins with."""
     own = np.ones(len(targets)) if weights is None else weights
     return np.array(
         [loss.of_output(k).constant_of(column, own) for k, column in enumerate(targets.T)]
@@ -61,9 +61,9 @@ def best_constants(loss: Loss, targets: Floats, weights: Floats | None) -> Float
 
 
 def residual_scale(rows: Rows, targets: Floats) -> float:
-    """Say how far targets are from what a robust linear fit says of them.
+    """Return the scale of the residuals of a robust linear fit.
 
-    It is their median distance, in standard deviations of normal noise.
+    It is their median size, in standard deviations of normal noise.
     """
     table = _columns(rows)
     away = targets - weighted_quantile(targets, np.ones(len(targets)), 0.5)
@@ -80,7 +80,7 @@ def residual_scale(rows: Rows, targets: Floats) -> float:
 
 
 def _columns(rows: Rows) -> Floats | None:
-    """Give standardised columns and a constant, unless there are too many."""
+    """Return standardised columns and a constant, unless there are too many."""
     if isinstance(rows, SparseRows):
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
         used, place = np.unique(rows.indices[span], return_inverse=True)

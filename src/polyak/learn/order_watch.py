@@ -23,28 +23,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.beginning.first_rows import FirstRows
-from polyak.learn.given import Given
 from polyak.learn.race import Race
 from polyak.learn.race.history import measure
 from polyak.learn.race.leader import Leader
+from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
+from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.sparse import Rows, core_arrays
+from polyak.rows.sparse import core_arrays
 
 Floats = NDArray[np.float64]
 
 FAR_APART = 6.0
-"""So many standard errors are not chance, even where few rows make most of the loss."""
+"""This many standard errors are not chance, even where few rows make most of the loss."""
 EVERY = 4
-"""Of the first thousand rows, every so manieth is kept."""
+"""The stride of the rows that are kept of the first thousand."""
 FIRST_LOOK = 2000
 
 
 class OrderWatch:
-    """Some of the first rows, and whether anything has been said.
+    """Some of the first rows, and whether a warning was given.
 
     Parameters
     ----------
@@ -58,10 +58,11 @@ class OrderWatch:
         self.next_look = FIRST_LOOK
         self.told = False
 
-    def begin(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
-        """See the first rows, and say so if they are sorted."""
+    def begin(self, first: TrainingRows) -> None:
+        """See the first rows, and warn if they are sorted."""
         self.early = FirstRows("early")
-        self.early.add(Given(rows, targets, weights, np.arange(0, len(rows), EVERY)))
+        self.early.add(first._replace(order=np.arange(0, first.total, EVERY)))
+        targets = first.targets
         if targets.ndim == 1 and sorted_by_class(targets):
             self._tell(
                 "the first rows seem to be sorted by class, and one pass over sorted rows learns "
@@ -96,10 +97,10 @@ class OrderWatch:
     def _early_loss(
         self, leader: Leader, race: Race, classes: NDArray[Any] | None, loss: Loss
     ) -> tuple[float, float, float]:
-        """Give the model's mean loss on the early rows, and its standard error.
+        """Return the model's mean loss on the early rows, and its standard error.
 
-        Also by how much that is larger than if rows of larger weight were as many rows of weight
-        one, which is what the sums of a race take them for.
+        Also the factor by which that is larger than if a row of weight k were k rows of weight one,
+        which is what the sums of a race take it for.
         """
         rows, targets, weights, *_ = self.early.joined()
         coef, intercept = leader.weights()
@@ -120,19 +121,20 @@ class OrderWatch:
         return mean, math.sqrt(spread) / float(w.sum()), max(unequal, 1.0)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out everything: what JSON holds, and arrays."""
+        """Return the state as a JSON-serialisable dict and a dict of arrays."""
         page, arrays = self.early.state()
         told = {"advice": self.advice, "told": self.told, "next_look": self.next_look}
         return page | {"order": told}, arrays
 
     @classmethod
-    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> OrderWatch | None:
-        """Undo ``state``; None where nobody watched."""
-        if "order" not in page:
+    def from_state(cls, stored: StoredState, n_outputs: int) -> OrderWatch | None:
+        """Return the watch that `state` was of; None where order was not watched."""
+        if "order" not in stored.page:
             return None
-        watch = cls(page["order"]["advice"])
-        watch.told, watch.next_look = page["order"]["told"], page["order"]["next_look"]
-        watch.early = FirstRows.from_state(page, arrays, "early")
+        own = StoredState(stored.page["order"], {}, "order.")
+        watch = cls(str(own.field("advice")))
+        watch.told, watch.next_look = own.flag("told"), own.whole("next_look", least=1)
+        watch.early = FirstRows.from_state(stored, n_outputs, "early")
         return watch
 
 

@@ -1,24 +1,26 @@
-"""From a race to the report of it: what was found, and how well it did on rows not yet learned."""
+"""From a race to its model and the report of it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.calibration import Calibration
 from polyak.learn.doubts import least_bend, replicas_doubt
 from polyak.learn.race import Race
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AlphaCandidate, AnyCandidate, Candidate, ConstantCandidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
+from polyak.losses import get_loss
+from polyak.model.linear import LinearModel
 from polyak.model.training_report import (
-    AveragingReport,
     CandidateReport,
+    IntervalReport,
     Measure,
-    Rate,
     Reliability,
     Theory,
     TrainingReport,
@@ -27,7 +29,7 @@ from polyak.model.training_report import (
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
-"""So many standard errors of the model's own loss make another candidate clearly better."""
+"""Another candidate is clearly better by this many standard errors of the model's own loss."""
 
 
 def training_report(
@@ -37,7 +39,7 @@ def training_report(
     sigmoids: Floats | None,
     moments: Floats | None,
 ) -> TrainingReport:
-    """Tell of a race whose leader is the model."""
+    """Return the report of a race whose leader is the model."""
     count, loss, _, errors = race.totals()[leader.number, :4]
     std_err = race.measure(leader.number)["loss_std_err"]
     lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
@@ -64,7 +66,7 @@ def training_report(
 
 
 def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
-    """Say how a candidate has done since half of the rows, and how the constant has.
+    """Return a candidate's losses since half of the rows, and the constant's.
 
     For squared error R² is the share of the constant's loss that it does without.
     """
@@ -80,14 +82,14 @@ def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
 
 
 def mean(total: float, count: float) -> float:
-    """Give a mean, which is not a number where nothing was counted."""
+    """Return a mean; NaN where nothing was counted."""
     return float(total / count) if count > 0 else math.nan
 
 
 def doubt_of_replicas(
     race: Race, recipe: Recipe, leader: Leader, needed: Theory | None
 ) -> str | None:
-    """Say why the spread of the leader's replicas cannot be trusted, where there is a reason."""
+    """Return why the spread of the leader's replicas cannot be trusted, if there is a reason."""
     if not isinstance(leader.candidate, Candidate):
         return None
     features = int(np.count_nonzero(leader.weights()[0].any(axis=0)))
@@ -110,7 +112,7 @@ def better_predictions(race: Race, leader: Leader) -> str | None:
 
 
 def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None) -> Theory | None:
-    """Ask the theory after how many rows averaging pays off, learning like this."""
+    """Return the number of rows after which averaging pays off with these settings."""
     if moments is None or not isinstance(candidate, Candidate):
         return None
     if candidate.adagrad is not None or candidate.step == "proximal":
@@ -133,7 +135,7 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     curves = race.history.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
-            **_settings(candidate, softmax=together),
+            **candidate.settings(softmax=together),
             number=number,
             running=number in running,
             rows=one["rows"],
@@ -144,22 +146,39 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     )
 
 
-def _settings(candidate: AnyCandidate, *, softmax: bool) -> dict[str, Any]:
-    if isinstance(candidate, ConstantCandidate):
-        return {"constant": True}
-    if not isinstance(candidate, Candidate):
-        found = {"penalty": candidate.penalty, "softmax": candidate.softmax or None}
-        return found | (
-            {"alpha": candidate.penalty} if isinstance(candidate, AlphaCandidate) else {}
-        )
-    found = {name: getattr(candidate, name) for name in candidate.__slots__}
-    schedule, averaging = candidate.schedule, candidate.averaging
-    return found | {
-        "softmax": softmax or None,
-        "schedule": Rate(gamma0=schedule.gamma0, a=schedule.a, c=schedule.c),
-        "averaging": AveragingReport(start=averaging.start, power=averaging.power),
-    }
-
-
 def _finite(value: float | None) -> Any:
     return value if value is not None and math.isfinite(value) else None
+
+
+def model_of(
+    race: Race,
+    recipe: Recipe,
+    classes: NDArray[Any] | None,
+    calibration: Calibration,
+) -> LinearModel:
+    """Return the model of the candidate that leads now; the race may go on afterwards."""
+    leader = race.leader()
+    sigmoids = leader.sigmoids()
+    coef, intercept = leader.weights()
+    sandwich, doubt = leader.lane.sandwich() or (None, None)
+    replicas = leader.replicas() if sandwich is None else None
+    report = training_report(race, recipe, leader, sigmoids, calibration.moments)
+    report = replace(report, spreads=calibration.spreads.of_the_largest_effects(coef))
+    if sandwich is not None:
+        doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
+        report = replace(report, intervals=IntervalReport("sandwich", doubt))
+    elif replicas is not None:
+        doubt = doubt_of_replicas(race, recipe, leader, report.rows_needed)
+        report = replace(report, intervals=IntervalReport("replicas", doubt))
+    return LinearModel(
+        weights=np.ascontiguousarray(coef.T),
+        intercept=intercept,
+        loss=get_loss(recipe.loss).text,
+        classes=classes,
+        sigmoids=sigmoids,
+        softmax=leader.has_softmax,
+        multilabel=race.problem.has_labels,
+        replicas=replicas,
+        sandwich=sandwich,
+        report=report,
+    )

@@ -13,7 +13,7 @@ from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 
 CALIBRATION_ROWS = 1000
-"""How many of the first rows the paper's recipe looks at."""
+"""The number of first rows that the paper's recipe looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Polynomial:
             raise ValueError(f"c must be between 0 and 1, not {self.c}")
 
     def __call__(self, t: float) -> float:
-        """Give the learning rate of row ``t``; the first row is number one."""
+        """Return the learning rate of row ``t``; the first row is number one."""
         return self.gamma0 * float((1.0 + self.a * self.gamma0 * t) ** -self.c)
 
     @classmethod
@@ -125,7 +125,7 @@ def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = Tru
 
 
 def mean_squares(rows: Rows) -> NDArray[np.float64]:
-    """Give the mean of ``x_j^2`` over the first 1000 rows, for the features that occur there."""
+    """Return the mean of ``x_j^2`` over the first 1000 rows, for the features that occur there."""
     rows = rows[:CALIBRATION_ROWS]
     if isinstance(rows, SparseRows):
         span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
@@ -145,7 +145,7 @@ def mean_squares(rows: Rows) -> NDArray[np.float64]:
 
 
 def squared_length_by(means: NDArray[np.float64], p: float, *, fit_intercept: bool = True) -> float:
-    """Give ``mean_squared_length`` from what ``mean_squares`` gave."""
+    """Return `mean_squared_length` from the result of `mean_squares`."""
     # The mean over rows of sum_j d_j x_j^2 is the sum over j of (mean of x_j^2) ** (1 - p).
     length = float(np.sum(means ** (1.0 - p))) + float(fit_intercept)
     return length if length > 0 else 1.0

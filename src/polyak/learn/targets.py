@@ -1,18 +1,23 @@
-"""Targets and weights as lanes take them: class numbers, or -1 and +1; weights about one."""
+"""Targets and weights as lanes take them, and classes that are first seen late."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
-from polyak.learn.given import Given
-from polyak.losses import Loss
+from polyak.learn.race import Race
+from polyak.learn.recipes import Recipe
+from polyak.learn.training_rows import TrainingRows
+from polyak.losses import Loss, get_loss
 from polyak.rows.huge_values import huge_value
 from polyak.rows.label_sets import are_sets, labels_in, truths
 from polyak.rows.label_text import label_text
+from polyak.rows.labels import distinct
 from polyak.rows.sparse import Rows, as_rows, check_rows
 
 Floats = NDArray[np.float64]
@@ -25,8 +30,8 @@ def rows_there(
     order: NDArray[np.int64] | None,
     loss: Loss,
     again: bool,
-) -> Given:
-    """Give rows and targets as arrays, and which of them are there; refuse what is too large."""
+) -> TrainingRows:
+    """Return rows and targets as arrays, without rows of weight zero; refuse what is too large."""
     rows, targets = as_rows(X), np.asarray(targets)
     if len(targets) != len(rows):
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
@@ -42,11 +47,11 @@ def rows_there(
         if not weights.all():  # a row of weight zero is a row that was not there
             order = np.arange(len(rows)) if order is None else order
             order = order[weights[order] != 0]
-    return Given(rows, targets, weights, order)
+    return TrainingRows(rows, targets, weights, order)
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Find the classes there are among the labels of the first rows."""
+    """Return the classes among the labels of the first rows."""
     classes = labels_in(labels)
     if len(classes) < 2 and are_sets(labels):
         raise DataError(
@@ -104,7 +109,7 @@ def unknown_label(targets: NDArray[Any], classes: NDArray[Any]) -> RowError | No
 def as_truths(
     first: NDArray[Any], classes: NDArray[Any] | None, targets: NDArray[Any]
 ) -> NDArray[Any]:
-    """Give the first targets as they are, but several labels as zeros and ones.
+    """Return the first targets as they are, but several labels as zeros and ones.
 
     Where one is unknown, the error is of the first such row of all targets, whatever their order.
     """
@@ -116,7 +121,7 @@ def as_truths(
 
 
 def new_labels(targets: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Give the labels that are none of the classes."""
+    """Return the labels that are none of the classes."""
     labels = labels_in(targets)
     return labels[~np.isin(labels, classes)] if are_sets(targets) else labels
 
@@ -156,13 +161,13 @@ def check_finite(encoded: NDArray[Any], targets: NDArray[Any]) -> None:
 
 
 def mean_weight(weights: Floats) -> float:
-    """Give the mean, finite even where the weights are the largest numbers there are."""
+    """Return the mean, finite even where the weights are the largest of all numbers."""
     largest = float(weights.max())
     return largest * float(np.mean(weights / largest))
 
 
 def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
-    """Give weights in units of the mean of the first ones: only their ratios matter.
+    """Return weights in units of the mean of the first ones: only their ratios matter.
 
     Examples
     --------
@@ -178,3 +183,107 @@ def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
 
 def _are_numbers(labels: NDArray[Any]) -> bool:
     return labels.dtype.kind in "biuf"
+
+
+MOST_CLASSES = 1000
+"""With this many classes, a new label is a mistake."""
+MOST_TRUTHS = 1 << 22
+"""Rows times labels that are encoded at once, so that memory stays bounded."""
+
+
+class Learned(NamedTuple):
+    """A race that has learned rows, and the classes that it knows since."""
+
+    race: Race
+    classes: NDArray[Any] | None
+
+
+def learn_rows(
+    race: Race,
+    classes: NDArray[Any] | None,
+    recipe: Recipe,
+    given: TrainingRows,
+    *,
+    may_join: bool,
+    again: bool = False,
+) -> Learned:
+    """Let a race learn rows with their targets as they came, where new classes may join or not.
+
+    Each class joins just before its first row, which is then scored like any other: so batches
+    leave no trace. See `polyak.learn.race.lanes.protocol.NewOutput`.
+
+    Raises
+    ------
+    RowError
+        Where a label is none of the classes and cannot join; nothing was learned then.
+    """
+    targets = given.targets
+    if classes is not None and are_sets(targets) and len(targets) * len(classes) > MOST_TRUTHS:
+        return _learn_in_parts(race, classes, recipe, given, may_join=may_join, again=again)
+    try:
+        encoded = encode(targets, classes, get_loss(recipe.loss))
+    except RowError:
+        if not may_join or classes is None:
+            raise
+        return _learn_in_parts(race, classes, recipe, given, may_join=True, again=again)
+    race.learn(given._replace(targets=encoded), again=again)
+    return Learned(race, classes)
+
+
+def _learn_in_parts(
+    race: Race,
+    classes: NDArray[Any],
+    recipe: Recipe,
+    given: TrainingRows,
+    *,
+    may_join: bool,
+    again: bool,
+) -> Learned:
+    """Learn many labels, or rows of new classes; the race that is given stays as it is."""
+    check_weighted_rows(given.rows, given.weights, race.problem.n_features)
+    order, given = given.order, given.taken()
+    targets = given.targets
+    race = copy.deepcopy(race)
+    loss, begin = get_loss(recipe.loss), 0
+    while begin < len(targets):
+        left = targets[begin:]
+        if are_sets(left):
+            left = left[: max(MOST_TRUTHS // len(classes), 1)]
+        new = unknown_label(left, classes)
+        end = begin + (len(left) if new is None else new.row)
+        if end > begin:
+            some = given.part(begin, end)
+            race.learn(some._replace(targets=encode(some.targets, classes, loss)), again=again)
+        if new is not None:
+            refused = RowError(end if order is None else int(order[end]), new.what)
+            if not may_join:
+                raise refused
+            label = new_labels(targets[end : end + 1], classes)[:1]
+            race, classes = _joined(race, classes, recipe, label, refused)
+        begin = end
+    return Learned(race, classes)
+
+
+def _joined(
+    race: Race,
+    classes: NDArray[Any],
+    recipe: Recipe,
+    label: NDArray[Any],
+    refused: RowError,
+) -> tuple[Race, NDArray[Any]]:
+    words = {array.dtype.kind in "UO" for array in (classes, label)}
+    if len(words) > 1 or label[0] != label[0] or len(classes) >= MOST_CLASSES:
+        raise refused
+    more = distinct(np.concatenate([classes, label]))
+    place = int(np.searchsorted(more, label)[0])
+    if not race.add_output(place, recipe):
+        raise refused
+    labels = race.problem.has_labels
+    what, of_others = ("label", "without it") if labels else ("class", "of other classes")
+    warnings.warn(
+        f"the {what} {label_text(label[0])} first comes up in row {race.clock + 1:,}: its model "
+        f"begins as if it had seen only rows {of_others} so far; name all classes with "
+        "classes= to have it from the first row on, or to refuse other labels",
+        stacklevel=2,
+    )
+    return race, more

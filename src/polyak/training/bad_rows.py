@@ -1,4 +1,4 @@
-"""Where a row stands that cannot be learned from, and what could be done about it."""
+"""The message for a row that cannot be learned from: its place, and what to do."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def name_row(error: RowError, batch: Batch, rows_before: int, job: Job) -> str:
-    """Say of which file and line a row is that cannot be learned from.
+    """Return the message for a row that cannot be learned from, with its file and line.
 
-    The error counts rows from the batch's first, before which there were so many.
+    The error counts rows from the first of the batch, which ``rows_before`` rows preceded.
     """
     of_label = error.what.startswith(" has the label")
     place = f"row {rows_before + error.row + 1}"

@@ -1,4 +1,4 @@
-"""What a table's schema says to the learner, before the first row."""
+"""The classes of a table's target by its schema, before the first row is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CLASSES = 100
 
 
 def classes_of(schema: Schema, loss: Loss) -> NDArray[Any] | None:
-    """Give the classes that a table's target has by its schema, if that tells.
+    """Return the classes of a table's target, if its schema names them.
 
     Raises
     ------

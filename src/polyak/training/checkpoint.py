@@ -13,11 +13,12 @@ import glob
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
+from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,
     NewerFormatError,
@@ -35,7 +36,6 @@ from polyak.storage.feature_names import FeatureNames
 from polyak.storage.locks import FolderLock
 from polyak.storage.records import read
 from polyak.storage.shapes import real, whole
-from polyak.training.sound import check_checkpoint
 
 KIND = "checkpoint"
 FORMAT = 1
@@ -63,7 +63,7 @@ class Checkpoint:
     data : str
         The stream's fingerprint.
     options : dict
-        Whatever changes the result; a run goes on only with the same.
+        The settings that change the result; a run goes on only with the same.
     position : dict or None
         Where the stream goes on, or None at the beginning of a pass.
     passes_done : int
@@ -90,16 +90,16 @@ class CheckpointFolder:
         self.previous = os.path.join(self.folder, PREVIOUS)
 
     def files(self) -> list[str]:
-        """Name the files that are kept there."""
+        """Return the files that are kept there."""
         return [self.newest, self.previous, FolderLock(self.folder).path]
 
     def has_any(self) -> bool:
-        """Tell whether there is a checkpoint."""
+        """Whether there is a checkpoint."""
         return os.path.exists(self.newest) or os.path.exists(self.previous)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Have the folder for oneself; OSError says why it cannot be had, or not be written."""
+        """Lock the folder; raise OSError if another run has it, or it cannot be written."""
         lock = FolderLock(self.folder)
         with writing(self.folder):
             if os.path.exists(self.folder) and not os.path.isdir(self.folder):
@@ -195,36 +195,41 @@ def _checkpoint(
     path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
 ) -> Checkpoint:
     try:
-        check_checkpoint(page, arrays)
-        if page["data"] != data:
+        stored = StoredState(page, arrays)
+        if stored.field("data") != data:
             raise ModelFileError(
                 f"{path} is a checkpoint of other data; remove it, or name another folder"
             )
-        for name in {**page["options"], **options}:
+        for name in {**stored.field("options"), **options}:
             then, now = page["options"].get(name), options.get(name)
             if then != now:
                 raise ModelFileError(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
-        told = page["learner"]["recipe"] | {"n_features": page["learner"]["n_features"]}
-        for name, value in told.items():
-            if options.get(name, value) != value:
-                raise ValueError(f"its learner has {name} = {value}, its run {options[name]}")
-        learner = Learner.from_state(page["learner"], arrays)
+        learner = Learner.from_state(stored.field("learner"), arrays)
+        for name, value in (asdict(learner.recipe) | {"n_features": learner.n_features}).items():
+            now = options.get(name, value)
+            stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")
+        stored.require(learner.rows_seen > 0, "learner", "has learned no rows")
+        position = stored.field("position")
+        stored.require(isinstance(position, dict | None), "position", f"cannot be {position!r}")
         if learner.race is not None:
             learner.model()  # what cannot be had of it now could not be had in the end
         return Checkpoint(
             learner,
             page["data"],
             page["options"],
-            page["position"],
-            int(page["passes_done"]),
+            position,
+            stored.whole("passes_done"),
             read(RunCounts, page["counts"], "counts"),
             FeatureNames.from_arrays(arrays),
         )
     except ModelFileError:
         raise
     except Exception as error:
-        # The checksum was right, so someone wrote this on purpose, and anything may be wrong.
-        raise ModelFileError(f"{path} is not a valid checkpoint: {error}") from error
+        # The checksum was right, so another program wrote this, and anything may be wrong.
+        what = str(error).partition("\n")[0]
+        if "corrupt checkpoint" not in what:
+            what = f"corrupt checkpoint: {type(error).__name__}: {what}"
+        raise ModelFileError(f"{path}: {what}") from error

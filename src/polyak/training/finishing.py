@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class DataInfo:
     """What is known about the data of a model, however and wherever it was read.
 
     Attributes
@@ -26,10 +26,10 @@ class Known:
     labels : array or None
         What the classes are called, where the learner only counted them.
     names : int
-        Of how many hashed features the model keeps the names.
+        The number of hashed features whose names the model keeps.
     passes, bad_lines, rows_without_target : int
     engine : Engine or None
-        Who learned together, where several workers did.
+        The engine, where several workers learned together.
     """
 
     features: FeatureMap = field(default_factory=FeatureMap)
@@ -41,7 +41,7 @@ class Known:
     engine: Engine | None = None
 
 
-def finished(learner: Learner, known: Known) -> LinearModel:
+def finished(learner: Learner, info: DataInfo) -> LinearModel:
     """Make the model of a learner, with what is known about its data.
 
     Examples
@@ -52,20 +52,20 @@ def finished(learner: Learner, known: Known) -> LinearModel:
     >>> X = np.random.default_rng(0).normal(size=(2000, 3))
     >>> learner = Learner(Recipe())
     >>> learner.learn(X, np.where(X[:, 0] > 0, 1, -1))
-    >>> finished(learner, Known(features=FeatureMap.numbered(1))).features.first_id
+    >>> finished(learner, DataInfo(features=FeatureMap.numbered(1))).features.first_id
     1
     """
     model = learner.model()
     assert model.report is not None
     return replace(
         model,
-        classes=model.classes if known.labels is None else known.labels,
-        features=known.features.of_the_heaviest(model.weights, known.names),
+        classes=model.classes if info.labels is None else info.labels,
+        features=info.features.of_the_heaviest(model.weights, info.names),
         report=replace(
             model.report,
-            passes=known.passes,
-            bad_lines=known.bad_lines,
-            rows_without_target=known.rows_without_target,
-            engine=known.engine,
+            passes=info.passes,
+            bad_lines=info.bad_lines,
+            rows_without_target=info.rows_without_target,
+            engine=info.engine,
         ),
     )

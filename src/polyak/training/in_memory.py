@@ -1,4 +1,4 @@
-"""Learning rows that are all in memory: in random order, and as many times as it pays.
+"""Learning rows that are all in memory: in random order, and in as few passes as pay.
 
 One pass is enough where rows are many, or where block Newton steps run: they are at the optimum of
 the rows then, and the best penalty is found by leaving each row out in turn. Where neither is so,
@@ -28,16 +28,16 @@ Finish = Callable[[Learner], None]
 """Has a learner learn the rows that it kept back to calibrate on."""
 
 FEW_ROWS = 30_000
-"""From so many rows on, one pass will do."""
+"""From this many rows on, one pass is enough."""
 MANY_VALUES = 10_000_000
-"""Nor are rows of so many values few."""
+"""Rows with this many values are not few either."""
 ROWS_TO_ORDER = 250_000
-"""From so many rows on, NumPy takes a hundredth of a second or more to put them in an order."""
+"""From this many rows on, NumPy takes a hundredth of a second or more to put them in an order."""
 MOST_PASSES = 30
 LEAST_GAIN = 1e-3
 """A pass that lowers the loss by a smaller share than this is the last."""
 FOLDS, ROWS_TO_FOLD = 5, 2000
-"""Of at most so many rows a tenth is too few to judge by: then each is held back once."""
+"""Of at most this many rows a tenth is too few to judge by: then each is held back once."""
 SCORES_TO_FOLD = 50_000
 """Unless rows times classes are more than this: folds cost five times as much as holding back."""
 
@@ -50,14 +50,14 @@ class Data(NamedTuple):
     weights: NDArray[np.float64] | None = None
 
     def present(self) -> Order | None:
-        """Give the rows that are there; None if all are."""
+        """Return the places of rows with non-zero weight; None if all have one."""
         if self.weights is None or self.weights.all():
             return None
         return np.flatnonzero(self.weights)
 
 
 def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:
-    """Say how many passes to make; None where the rows themselves will tell."""
+    """Return the number of passes to make; None where the rows are to decide."""
     many = rows >= FEW_ROWS or getattr(X, "nnz", getattr(X, "size", 0)) > MANY_VALUES
     return 1 if recipe.recipe == "paper" or recipe.intervals or many else None
 
@@ -72,7 +72,7 @@ def learn_in_memory(
     passes: int | None,
     shuffle: bool,
 ) -> tuple[Learner, int]:
-    """Learn all rows, in so many passes or as many as help, each in an order of its own.
+    """Learn all rows in a number of passes, or as long as passes help, each in its own order.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def learn_in_memory(
 
 
 def _shuffled(rng: np.random.RandomState, rows: Any, present: Order | None) -> Order:
-    """Give the rows that are there in a random order.
+    """Return the places of rows with non-zero weight in a random order.
 
     Many dense ones, which cost little beside it, get it from the core in a third of the time.
     """
@@ -117,7 +117,7 @@ def _shuffled(rng: np.random.RandomState, rows: Any, present: Order | None) -> O
 
 
 def held_back(rows: int) -> int:
-    """Say how many rows to hold back: a tenth, but enough to judge by if that is not.
+    """Return the number of rows to hold back: a tenth, or more if that is too few to judge by.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _learn_while_it_helps(
 
 
 def _is_at_its_optimum(learner: Learner) -> bool:
-    """Tell whether further passes are of no use: in the end it is not averaged SGD that leads."""
+    """Whether further passes are of no use, since another lane than averaged SGD leads."""
     race = learner.race
     if race is None or race.can_compare(learner.rows_seen):
         return True
@@ -193,7 +193,7 @@ def _keep_leader(learner: Learner) -> None:
 
 
 def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
-    """Say how many passes a new learner should make, by holding every row back once."""
+    """Return the number of passes for a new learner, found by holding every row back once."""
     folds = [order[begin::FOLDS] for begin in range(min(FOLDS, len(order)))]
     rest = [np.setdiff1d(order, fold, assume_unique=True) for fold in folds]
     learners = [copy.deepcopy(new) for _ in folds]
@@ -213,7 +213,7 @@ def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
 
 
 def _loss(learner: Learner, data: Data, held: Order) -> float:
-    """Give the loss of rows that were held back."""
+    """Return the loss of rows that were held back."""
     evaluation = Evaluation(learner.model())
     weights = None if data.weights is None else data.weights[held]
     evaluation.add(take_rows(as_rows(data.rows), held), data.targets[held], weights)

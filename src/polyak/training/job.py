@@ -1,4 +1,4 @@
-"""What there is to learn, from what and how; how far that has come, and what came of it."""
+"""A training job: data and settings; its progress, and its outcome."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Job:
             raise ValueError(f"{pipe} can be read once only; passes needs files")
 
     def options(self) -> dict[str, Any]:
-        """Give all that changes what is learned from the same data."""
+        """Return all settings that change what is learned from the same data."""
         classes = None if self.classes is None else labels_to_json(self.classes)
         of_run = {"classes": classes, "passes": self.passes or 1, "order": self.order}
         return asdict(self.recipe) | of_run | self.reading.what_counts()

@@ -30,7 +30,7 @@ from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
 from polyak.training.checking import ProgressiveCheck
 from polyak.training.far_features import naming_far_features
-from polyak.training.finishing import Known, finished
+from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
 from polyak.training.job import Job, Outcome, Progress
 
@@ -50,7 +50,7 @@ class LoadedRows:
 
     data: Data
     stream: Stream
-    known: Known
+    known: DataInfo
     plain: PlainNumbers | None = None
 
 
@@ -112,9 +112,9 @@ def _read(job: Job, stream: Stream) -> LoadedRows | None:
     return LoadedRows(data, stream, known)
 
 
-def _known(job: Job, stream: Stream) -> Known:
+def _known(job: Job, stream: Stream) -> DataInfo:
     first_id = stream.position.get("base")
-    return Known(
+    return DataInfo(
         features=FeatureMap.of(stream.schema, stream.hashing, first_id, stream.names()),
         names=job.reading.columns.names_to_keep,
         bad_lines=stream.bad_lines,

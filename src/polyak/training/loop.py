@@ -26,7 +26,7 @@ from polyak.storage.feature_names import FeatureNames
 from polyak.training.bad_rows import name_row
 from polyak.training.beginning import classes_of
 from polyak.training.far_features import naming_far_features
-from polyak.training.finishing import Known, finished
+from polyak.training.finishing import DataInfo, finished
 from polyak.training.interrupts import Interrupts
 from polyak.training.job import Job, Outcome, Progress
 
@@ -289,7 +289,7 @@ class TrainingLoop:
         if not self._learner.rows_seen:
             return None
         names = self._known_names()
-        known = Known(
+        known = DataInfo(
             features=FeatureMap.of(self._schema, self._hashing, self._first_id, names),
             names=self._job.reading.columns.names_to_keep,
             passes=max(1, self._passes_done),

@@ -29,14 +29,14 @@ class PlainNumbers:
 
     @classmethod
     def of(cls, schema: Schema) -> PlainNumbers | None:
-        """Give that of a table's schema; None if there are other columns than of numbers."""
+        """Return that of a table's schema; None if any column is not of numbers."""
         if schema.is_hashed or any(c.kind not in ("number", "boolean") for c in schema.columns):
             return None
         columns = tuple(replace(column, offset=0.0, scale=1.0) for column in schema.columns)
         return cls(replace(schema, columns=columns))
 
     def matrix(self, rows: SparseRows) -> NDArray[np.float64] | None:
-        """Give the table as a matrix; None if a value is missing.
+        """Return the table as a matrix; None if a value is missing.
 
         Examples
         --------

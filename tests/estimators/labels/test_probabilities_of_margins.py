@@ -12,9 +12,9 @@ from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, LinearModel
 from polyak.learn import calibration
-from polyak.learn.calibration import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.learn.score_histogram import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
 from polyak.losses.softmax import softmax
 
 MARGINS = ("hinge", "squared_hinge", "modified_huber")

@@ -15,6 +15,7 @@ from polyak.learn.learner import Learner
 from polyak.learn.race.history import SUMS, RaceHistory
 from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport
 
@@ -151,23 +152,6 @@ def banks(learner: Learner) -> list[list[int]]:
     return [lane.numbers for lane in learner.race.lanes]
 
 
-def test_one_bank_for_many_models_becomes_two(monkeypatch):
-    """As in checkpoints of before there were two."""
-    X, y = data("ten")
-    whole, first = learner_of("ten"), learner_of("ten")
-    whole.learn(X, y)
-    with monkeypatch.context() as patched:
-        patched.setattr("polyak.learn.race.entering.MANY_MODELS", 1000)
-        first.learn(X[:1500], y[:1500])
-    page, arrays = first.state()
-    again = Learner.from_state(page, arrays)
-    assert len(banks(again)) > len(banks(first))
-    assert sorted(again.race.running) == sorted(first.race.running)
-    again.learn(X[1500:], y[1500:])
-    assert banks(again) == banks(whole)
-    np.testing.assert_allclose(again.model().weights, whole.model().weights, rtol=1e-3, atol=1e-5)
-
-
 def test_the_eighth_class_brings_a_second_bank():
     """So that it can be merged with races that knew eight from the start."""
     X, y = data("ten")
@@ -236,18 +220,21 @@ def test_what_is_learned_again_is_not_scored():
 
 def test_what_is_set_is_kept():
     rows = np.random.default_rng(0).normal(size=(100, 3))
+    sample = Sample(rows, rows)
     settings = {"alpha": 0.5, "eta0": 0.25, "decay": 0.125, "power_t": 0.6, "precondition": 0.25}
-    only, _ = Recipe(recipe="auto", **settings, average=7, step="explicit").candidates(rows)
+    recipe = Recipe(recipe="auto", **settings, average=7, step="explicit")
+    (only,) = plan_race(recipe, sample)
     assert (only.alpha, only.precondition, only.step) == (0.5, 0.25, "explicit")
     assert (only.schedule.gamma0, only.schedule.a, only.schedule.c) == (0.25, 0.125, 0.6)
     assert only.averaging.start == 7
-    *some, _ = Recipe(recipe="auto", eta0=0.25, loss="squared_hinge").candidates(rows)
+    some = plan_race(Recipe(recipe="auto", eta0=0.25, loss="squared_hinge"), sample)
     assert {one.schedule.gamma0 for one in some} == {0.25}
     assert len({one.alpha for one in some}) > 1
     with pytest.raises(ValueError, match=r"alpha = 10\.0 and eta0 = 1\.0"):
-        Recipe(
-            recipe="auto", alpha=10.0, eta0=1.0, step="explicit", loss="squared_hinge"
-        ).candidates(rows)
+        plan_race(
+            Recipe(recipe="auto", alpha=10.0, eta0=1.0, step="explicit", loss="squared_hinge"),
+            sample,
+        )
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "hinge", "squared_error"])

@@ -28,7 +28,7 @@ from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import Engine
 from polyak.training.beginning import classes_of
-from polyak.training.finishing import Known
+from polyak.training.finishing import DataInfo
 
 ROWS_A_CHAIN = 1000
 """The least number of rows that is worth a chain."""
@@ -47,10 +47,10 @@ class Result:
     rounds: int
     bytes_read: int
 
-    def known(self, names: Mapping[int, str] | None = None) -> Known:
+    def known(self, names: Mapping[int, str] | None = None) -> DataInfo:
         """Return what the model stores about the data, with the names of its columns if given."""
         how, run_counts = self.how, self.run_counts
-        return Known(
+        return DataInfo(
             features=FeatureMap.of(
                 how.schema, how.hashing, self.first_id, names or run_counts.names
             ),

@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank import checks
 from polyak.learn.bank.merging import SUMS, merged_state
-from polyak.learn.bank.settings import Step, each_model, how_to_step
+from polyak.learn.bank.settings import (
+    Step,
+    as_array,
+    check_choices,
+    check_together,
+    core_targets,
+    each_model,
+    how_to_step,
+)
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows, core_arrays, core_rows
@@ -28,7 +35,7 @@ class Bank:
     """K linear models, learned side by side: each row is read once and serves them all.
 
     All models share loss, rows and clock; each may have its own penalty, learning rate, target and
-    random row weights: these are one for all, or a sequence with one entry a model.
+    random row weights: these are one for all, or a sequence with one entry per model.
 
     Parameters
     ----------
@@ -67,7 +74,7 @@ class Bank:
         Models with a number of 0 or more see each row with a random weight, 0 or 2 with equal
         chance, that depends on (seed, row, number) alone.
     group : int
-        So many consecutive models are the classes of one classifier, whose confusion is counted.
+        The number of consecutive models that are the classes of one classifier.
     softmax : bool
         The classes of a group are learned together, and scored by the odds of a softmax.
     seed : int
@@ -112,8 +119,8 @@ class Bank:
         stepping = how_to_step(step, precondition, adagrad, capped, l1_ratio, positive)
         own = each_model(alpha, schedule, outputs, replicas, step)
         self.alpha, self.outputs, self.replicas = own.alpha, own.outputs, own.replicas
-        checks.check_choices(dtype, n_features, group)
-        checks.check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
+        check_choices(dtype, n_features, group)
+        check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
         self.loss, self.dtype = get_loss(loss), np.dtype(dtype)
         self.one_vs_rest, self.softmax = one_vs_rest, softmax
         self._settings: dict[str, Any] = {
@@ -143,6 +150,11 @@ class Bank:
     def proximal(self) -> bool:
         """Whether its steps are proximal."""
         return bool(self._settings["proximal"])
+
+    @property
+    def has_squares(self) -> bool:
+        """Whether a preconditioner keeps sums of squares of the features."""
+        return bool(self._settings["precondition"] != 0.0)
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -192,8 +204,8 @@ class Bank:
         """
         noted = _NO_STOPS if stops is None else stops
         progressive = {name: self.field(name) for name in SUMS} if again else {}
-        given = (*core_rows(X), *checks.targets(y, classes=self.one_vs_rest))
-        weights, which = checks.array(sample_weight, np.float64), checks.array(order, np.int64)
+        given = (*core_rows(X), *core_targets(y, classes=self.one_vs_rest))
+        weights, which = as_array(sample_weight, np.float64), as_array(order, np.int64)
         try:
             notes = self._core.learn(*given, weights, which, scores, limits, noted)
         except ArithmeticError as error:
@@ -213,8 +225,8 @@ class Bank:
         Gives the rows as something that only the core can make, and that neither this bank nor
         another looks through again. Rows that a parser of polyak's made are that already.
         """
-        targets = None if self.one_vs_rest else checks.array(y, np.float64)
-        return self._core.check(*core_rows(X), targets, checks.array(sample_weight, np.float64))
+        targets = None if self.one_vs_rest else as_array(y, np.float64)
+        return self._core.check(*core_rows(X), targets, as_array(sample_weight, np.float64))
 
     def reset_progressive_sums(self) -> None:
         """Set the progressive sums of all models to zero."""
@@ -232,21 +244,21 @@ class Bank:
 
     @property
     def clock(self) -> int:
-        """How many rows of non-zero weight were learned."""
+        """The number of rows of non-zero weight that were learned."""
         return int(self._core.clock)
 
     @property
     def n_features(self) -> int:
-        """How many features the bank holds now."""
+        """The number of features the bank holds now."""
         return int(self._core.features)
 
     @property
     def coef(self) -> NDArray[Any]:
-        """The averaged weights, a row a model; the iterate's, where averaging has not begun."""
+        """The averaged weights, a row per model; the iterate's, where averaging has not begun."""
         return self.coef_of(slice(0, len(self)))
 
     def coef_of(self, models: slice, *, last: bool = False) -> NDArray[Any]:
-        """Give the averaged weights of some models that follow each other, or their iterates'."""
+        """Return the averaged weights of some models that follow each other, or their iterates'."""
         return self._whole(self._core.weights(last, models.start, models.stop)).T
 
     @property
@@ -309,7 +321,7 @@ class Bank:
         )
 
     def select(self, models: Sequence[int] | NDArray[np.int64]) -> Bank:
-        """Give a bank of only these models, each as it stands."""
+        """Return a bank of only these models, each as it stands."""
         keep = np.arange(len(self))[list(models)]
         chosen = Bank.__new__(Bank)
         chosen.__dict__.update(self.__dict__)
@@ -322,7 +334,7 @@ class Bank:
     def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:
         """Become what this bank and others learned together, each from rows of its own.
 
-        Averages and iterates are averaged, each counting as many times as its bank saw rows;
+        Averages and iterates are averaged, each weighted by the rows its bank saw;
         clocks, sums of squares and progressive sums add up. Learning goes on as after that many
         rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
         what that one knew counts once; see `polyak.learn.bank.merging`.

@@ -13,7 +13,7 @@ With N_k the rows that bank k learned since the base, of N in all, and s_k = N_k
   exactly the iterates that went into any of them;
 * the clock, and all that is a sum over rows, grow by what each bank added.
 
-What banks of proximal steps know adds up: see `polyak.learn.bank.proximal`.
+What banks of proximal steps know adds up: see `polyak.learn.bank.merging`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank.proximal import added_up
 
 Floats = NDArray[np.float64]
 
@@ -45,17 +44,17 @@ class Learned(Protocol):
         """Whether its steps are proximal."""
 
     def __len__(self) -> int:
-        """Say how many models it has."""
+        """Return the number of models."""
 
     @property
     def clock(self) -> int:
-        """How many rows it has learned."""
+        """The number of rows learned."""
 
     def field(self, name: str) -> Floats:
-        """Give one of the numbers each model keeps."""
+        """Return one of the numbers each model keeps."""
 
     def state(self) -> dict[str, Any]:
-        """Give all that it knows."""
+        """Return all that learning changes."""
 
 
 def merged_state(
@@ -69,19 +68,19 @@ def merged_state(
     shares = rows / rows.sum()
     clock = clock_then + round(rows.sum())
     plan = _Averages(banks, base, shares, clock)
-    everyone = list(banks)
+    all_banks = list(banks)
     if base is not None:  # it counts in the average only, and there it may count less than nothing
-        everyone, shares = [*everyone, base], np.append(shares, 0.0)
-    states = [bank.state() for bank in everyone]
+        all_banks, shares = [*all_banks, base], np.append(shares, 0.0)
+    states = [bank.state() for bank in all_banks]
 
     def mean(name: str) -> Any:
-        return sum(share * bank.field(name) for share, bank in zip(shares, everyone, strict=True))
+        return sum(share * bank.field(name) for share, bank in zip(shares, all_banks, strict=True))
 
     def added(parts: list[NDArray[Any]]) -> NDArray[Any]:
         return _added(parts, last_is_base=base is not None)
 
     state = {
-        "lines": _lines(everyone, states, shares, plan),
+        "lines": _lines(all_banks, states, shares, plan),
         "squares": added([state["squares"] for state in states]),
         "models": states[0]["models"],
         "clock": clock,
@@ -95,27 +94,27 @@ def merged_state(
         "unit": plan.unit,
         "bias": mean("bias"),
         "bias_sum": plan.total
-        * sum(part * _mean_bias(bank) for part, bank in zip(plan.parts, everyone, strict=True)),
+        * sum(part * _mean_bias(bank) for part, bank in zip(plan.parts, all_banks, strict=True)),
         "running_iterate": mean("running_iterate"),
         "running_average": mean("running_average"),
     }
     for name in SUMS:
-        fields[name] = added([bank.field(name) for bank in everyone])
+        fields[name] = added([bank.field(name) for bank in all_banks])
     return state, fields
 
 
 def _merged_proximal(
     banks: Sequence[Learned], base: Learned | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    everyone, last_is_base = [*banks, *([] if base is None else [base])], base is not None
-    state, fields = added_up(everyone, [bank.state() for bank in everyone], last_is_base)
+    all_banks, last_is_base = [*banks, *([] if base is None else [base])], base is not None
+    state, fields = added_up(all_banks, [bank.state() for bank in all_banks], last_is_base)
     for name in ("total", *SUMS):
-        fields[name] = _added([bank.field(name) for bank in everyone], last_is_base)
+        fields[name] = _added([bank.field(name) for bank in all_banks], last_is_base)
     return state, fields
 
 
 class _Averages:
-    """How much each bank's average counts in the merged one, and how heavy that is.
+    """The share of each bank's average in the merged one, and the weight of that.
 
     Learned k averaged since the base what it has less what the base had,
     ``(W_k A_k - W_0 A_0) / (W_k - W_0)``, where A is an average and W the weight of its rows. So
@@ -176,7 +175,7 @@ def _mean_bias(bank: Learned) -> Floats:
 
 
 def _average_of(bank: Learned) -> tuple[Floats, Floats]:
-    """Say how an average follows from iterate and sum: with nothing added up, it is the iterate."""
+    """Return the factors of iterate and sum in an average; with no sum, it is the iterate."""
     total = bank.field("total")
     there = total > 0
     return np.where(there, 0.0, 1.0), np.where(there, 1.0 / np.where(there, total, 1.0), 0.0)
@@ -217,3 +216,44 @@ def _added(parts: list[NDArray[Any]], last_is_base: bool) -> NDArray[Any]:
     for part in wide:
         total += part - base
     return total
+
+
+class Fields(Protocol):
+    """What is asked of a bank here."""
+
+    def field(self, name: str) -> Floats:
+        """Return one of the numbers each model keeps."""
+
+
+def added_up(
+    banks: Sequence[Fields], states: list[dict[str, Any]], last_is_base: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Add up what each bank has beyond the base, which may be the last, and the base itself."""
+    signs = [1.0] * len(banks)
+    if last_is_base:
+        signs[-1] = -(len(banks) - 2.0)
+    features, models = max(len(state["lines"]) for state in states), len(banks[0].field("bias"))
+    z, h, squares = np.zeros((features, models)), np.zeros((features, models)), np.zeros(features)
+    pulls, held = np.zeros(models), np.zeros(models)
+    for sign, bank, state in zip(signs, banks, states, strict=True):
+        lines, own = state["lines"].astype(np.float64), state["squares"]
+        b, eta, has = bank.field("decay"), bank.field("gamma0"), slice(len(lines))
+        q = own[:, None] ** 0.25
+        z[has] += sign * lines[:, :models]
+        h[has] += sign * q * (b * q + lines[:, models:]) / eta
+        squares[has] = np.maximum(squares[has], own)
+        intercept = (b + np.sqrt(bank.field("running_iterate"))) / eta
+        pulls += sign * intercept * bank.field("bias")
+        held += sign * intercept
+    b, eta, q = banks[0].field("decay"), banks[0].field("gamma0"), squares[:, None] ** 0.25
+    root = np.divide(h * eta, q, out=np.zeros_like(h), where=q > 0) - b * q
+    clocks = np.array([state["clock"] for state in states], np.float64)
+    state = states[0] | {
+        "lines": np.hstack([z, np.maximum(root, 0.0)]).astype(states[0]["lines"].dtype),
+        "squares": squares,
+        "clock": round(float(np.dot(signs, clocks))),
+    }
+    return state, {
+        "bias": pulls / held,
+        "running_iterate": np.square(np.maximum(held * eta - b, 0.0)),
+    }

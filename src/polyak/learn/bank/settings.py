@@ -1,4 +1,4 @@
-"""What the models of a bank have of their own, and how they step: checked, for the core."""
+"""The settings and arguments of a bank, validated and in the form the core takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 
 Floats = NDArray[np.float64]
@@ -15,7 +16,7 @@ Step = Literal["explicit", "implicit", "proximal"]
 
 
 class Models(NamedTuple):
-    """What each model has of its own, an entry a model, and the power that all share."""
+    """The settings of each model, and the power that all share."""
 
     alpha: Floats
     gamma0: Floats
@@ -32,7 +33,7 @@ def each_model(
     replicas: ArrayLike,
     step: Step,
 ) -> Models:
-    """Give every model its own of what is one for all, or a sequence with an entry a model."""
+    """Return settings per model, from one value for all or a sequence with an entry per model."""
     schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
     both = [s.gamma0 for s in schedules], [s.a for s in schedules]
     columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
@@ -50,7 +51,7 @@ def how_to_step(
     l1_ratio: float,
     positive: bool,
 ) -> dict[str, Any]:
-    """Give the settings of the core that say how a model steps."""
+    """Return the settings of the core for the steps of a model."""
     if step not in get_args(Step):
         raise ValueError(f"a step is {', '.join(get_args(Step))}, not {step!r}")
     if not (np.isfinite(precondition) and precondition >= 0):
@@ -86,3 +87,46 @@ def _shared_power(schedules: Sequence[Polynomial]) -> float:
     if len(powers) != 1:
         raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")
     return powers.pop()
+
+
+WEIGHT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def class_numbers(y: ArrayLike) -> NDArray[np.int64]:
+    """Return targets as the numbers of classes, all of them whole."""
+    classes = np.asarray(y)
+    if classes.dtype.kind == "f":
+        wrong = np.flatnonzero(classes != np.round(classes))  # NaN differs from itself
+        wrong = wrong if len(wrong) else np.flatnonzero(np.isinf(classes))
+        if len(wrong):
+            row = int(wrong[0])
+            raise ValueError(f"row {row} has the class {classes[row]}, which is no whole number")
+    return np.ascontiguousarray(classes, dtype=np.int64)
+
+
+def core_targets(
+    y: ArrayLike, *, classes: bool
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Return targets as the core takes them: as numbers, or else as the numbers of classes."""
+    return (None, class_numbers(y)) if classes else (as_array(y, np.float64), None)
+
+
+def check_choices(dtype: Any, n_features: int | None, group: int) -> None:
+    """Refuse settings of a bank that there are not."""
+    if np.dtype(dtype) not in WEIGHT_TYPES:
+        raise ValueError(f"weights are float32 or float64, not {np.dtype(dtype)}")
+    if n_features is not None and n_features < 0:
+        raise ValueError(f"n_features must be at least zero, not {n_features}")
+    if group < 1:
+        raise ValueError(f"a group has at least one model, not {group}")
+
+
+def check_together(loss: str, averaging: Averaging, *, softmax: bool, one_vs_rest: bool) -> None:
+    """Refuse to learn classes together by anything but the logistic loss, or with the detector."""
+    if softmax and not (loss == "log_loss" and one_vs_rest and averaging.first_start >= 0):
+        raise ValueError("classes are learned together with log_loss, averaged from a row on")
+
+
+def as_array(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
+    """Return values as the core takes them, if there are any."""
+    return None if values is None else np.ascontiguousarray(values, dtype)

@@ -1,29 +1,131 @@
-"""A class that comes up late, where classes are learned together: what is known, with one more.
+"""A class first seen when Newton steps are under way: their state with one output more.
 
-The new class has had a small probability in all rows so far, at the expense of all others alike.
-What is known stands in the coordinates of `polyak.learn.newton.softmax`, which change with the
-number of classes, so it goes by way of the weights of the classes themselves.
+The rows that are still held are negative rows of the new class. Of the rows that were forgotten,
+the curvature and the slope at the constant that its models begin with remain: the other classes'
+Hessians show how features vary together, so the new Hessian is their sum, scaled to the number of
+those rows.
+
+Where classes are learned together, the new class has had a small probability in all rows so far, at
+the expense of all others alike. That state is in the coordinates of
+`polyak.learn.newton.softmax`, which depend on the number of classes, so it goes by way of the
+weights of the classes themselves.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.block.curvature import curvature, value_and_slope
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.softmax import basis, of_classes
 
 Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+
+class Output(Protocol):
+    """The new class: see `polyak.learn.race.lanes.protocol.NewOutput`."""
+
+    @property
+    def place(self) -> int:
+        """Its place among the classes."""
+
+    @property
+    def constant(self) -> float:
+        """The score that its models begin with."""
+
+    @property
+    def recipe(self) -> Any:
+        """The recipe of the race."""
+
+    def inserted(self, array: NDArray[Any], new: Any = 0.0) -> NDArray[Any]:
+        """Insert a column for the new class."""
+
+
+def mirrored_arrays(arrays: Arrays, share: float, *, together: bool) -> Arrays:
+    """Return the arrays of a lane of two classes, one model for both, with a model for each.
+
+    The first class's is the mirror image of the second's. Learned ``together``, a softmax of two is
+    the logistic curve: the weights of the one model are the difference of the two classes'.
+    """
+    found = {name: _both(a) for name, a in arrays.items() if name.startswith("earlier.")}
+    found["held.targets"] = _both(arrays["held.targets"])
+    totals = np.repeat(arrays["totals"], 2, axis=1)
+    totals[[SUMS.index(name) for name in ("loss", "loss_squared", "rated")]] *= share
+    totals[SUMS.index("confusion")] = totals[SUMS.index("error")]
+    found |= {"totals": totals, "lately": 2.0 * share * arrays["lately"]}
+    if together:
+        apart = basis(2)[1] - basis(2)[0]
+        found["weights"] = arrays["weights"] / apart
+        found["gradients"] = arrays["gradients"] * apart
+        found["hessians"] = arrays["hessians"] * apart**2
+        return arrays | found
+    for name in ("weights", "gradients"):
+        found[name] = _both(arrays[name])
+    for name in ("hessians", "spreads"):
+        found[name] = np.concatenate([arrays[name]] * 2)
+    return arrays | found
+
+
+def _both(array: NDArray[Any]) -> NDArray[Any]:
+    pairs = np.stack([-array, array], axis=-1)
+    return pairs.reshape(*array.shape[:-1], -1)
+
+
+def with_output(arrays: Arrays, clock: int, new: Output, *, together: bool) -> Arrays:
+    """Return the arrays of a lane that has learned ``clock`` rows, none of the new class."""
+    intercept, forgotten = new.recipe.fit_intercept, clock - len(arrays["held.targets"])
+    rows = arrays["totals"][:, :: arrays["held.targets"].shape[1]].copy()
+    rows[1:] = 0.0  # all sums but that of the rows' weights
+    found = {
+        "held.targets": new.inserted(arrays["held.targets"], -1.0),
+        "totals": new.inserted(arrays["totals"], rows),
+    }
+    if together:
+        chance = 1.0 / (1.0 + math.exp(-new.constant))
+        known = Information.from_state(arrays, exact=False, together=True)
+        how = (new.place, chance, forgotten)
+        more = with_one_class_more(known, *how, fit_intercept=intercept)
+        return arrays | found | more.state()
+    weights, hessians = arrays["weights"], arrays["hessians"]
+    constant, negative = np.full(1, new.constant), -np.ones(1)
+    first = np.zeros(weights.shape[:2])
+    slope, gram = np.zeros(1), np.zeros(hessians.shape[1:])
+    summed: Floats = hessians.sum(axis=0)
+    if intercept:
+        first[0] = new.constant
+        if summed[0, 0] > 0:
+            gram = forgotten * summed / summed[0, 0]
+            slope = value_and_slope(new.recipe.loss, constant, negative)[1]
+    gradient = slope * (gram[0] if len(gram) else np.zeros(0))
+    gradients = np.repeat(gradient[:, None], weights.shape[1], axis=1)
+    curved = curvature(new.recipe.loss, constant, negative) * gram
+    found |= {
+        "weights": new.inserted(weights, first),
+        "gradients": new.inserted(arrays["gradients"], gradients),
+        "hessians": np.insert(hessians, new.place, curved, axis=0),
+    }
+    for name, array in arrays.items():
+        if name.startswith("earlier."):
+            found[name] = new.inserted(array)
+    if len(arrays["spreads"]):
+        spread = slope * slope * gram
+        found["spreads"] = np.insert(arrays["spreads"], new.place, spread, axis=0)
+    return arrays | found
 
 
 def with_one_class_more(
     known: Information, place: int, chance: float, rows: float, *, fit_intercept: bool
 ) -> Information:
-    """Give what would be known had a class been there that no row was of.
+    """Return the information there would be had there been a class without any row.
 
-    ``chance`` is its probability in all ``rows`` that are summed up by what is known.
+    ``chance`` is its probability in all ``rows`` that the information sums up.
     """
     before, after = basis(known.outputs_each + 1), basis(known.outputs_each + 2)
     columns, classes = len(known), len(before)

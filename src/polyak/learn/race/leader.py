@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.lanes.lane import Lane
+from polyak.learn.race.lanes.protocol import Lane
 from polyak.learn.recipes import AnyCandidate
 
 Floats = NDArray[np.float64]
@@ -21,17 +21,20 @@ class Leader(NamedTuple):
     candidate: AnyCandidate
     lane: Lane
     place: int
+    n_features: int
 
     def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
-        """Give its weights, a row an output, and intercepts."""
-        return self.lane.weights(self.place, last=last)
+        """Return its weights, a row per output, and intercepts."""
+        coef, intercept = self.lane.weights(self.place, last=last)
+        missing = max(self.n_features - coef.shape[1], 0)
+        return np.pad(coef, ((0, 0), (0, missing))) if missing else coef, intercept
 
     def replicas(self) -> NDArray[np.floating] | None:
-        """Give its replicas, where there are any."""
+        """Return its replicas, where there are any."""
         return self.lane.replicas(self.place)
 
     def average_start(self) -> Floats:
-        """Say at which row its averages began, for each output."""
+        """Return the row at which its averages began, for each output."""
         return self.lane.average_start(self.place)
 
     @property
@@ -46,7 +49,7 @@ class Leader(NamedTuple):
         return self.softmax or (counts is not None and counts.losses.size > 0)
 
     def sigmoids(self) -> Floats | None:
-        """Give the curves from its scores to probabilities, where a loss needs any."""
+        """Return the curves from its scores to probabilities, where a loss needs any."""
         counts = self.lane.histogram(self.place)
         if counts is None or counts.sampled:
             return None
@@ -66,6 +69,6 @@ class Leader(NamedTuple):
         return counts.reliability((float(slope), float(offset)))
 
     def roc_auc(self) -> float:
-        """Say how well its scores of later rows rank two classes; not a number where unknown."""
+        """Return the area under the ROC curve of its scores of later rows; NaN where unknown."""
         counts = self.lane.histogram(self.place)
         return math.nan if counts is None else counts.roc_auc()

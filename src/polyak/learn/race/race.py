@@ -1,10 +1,10 @@
-"""Who runs: the lanes of a race, how they learn, and who leads."""
+"""The race: lanes of candidates that learn the same rows, their elimination, and the leader."""
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,43 +12,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DivergenceError
-from polyak.learn.centring import rows_at_a_time
-from polyak.learn.given import Given, Once
 from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import sums_left_out
-from polyak.learn.race.drifting import most_moving, moving_candidates, moving_leader
-from polyak.learn.race.dropping import (
+from polyak.learn.race.elimination import (
     best_and_slower,
-    most_after,
-    nobody_left,
-    require_room,
-    reserve_of,
-    widest_for,
-)
-from polyak.learn.race.entering import lanes_of
-from polyak.learn.race.going_back import before
-from polyak.learn.race.history import RATED, SUMS, RaceHistory, measure
-from polyak.learn.race.lanes.constant import ConstantLane
-from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.race.lanes.newton import NewtonRacer
-from polyak.learn.race.lanes.sgd import SgdLane
-from polyak.learn.race.leader import Leader
-from polyak.learn.race.milestones import (
     is_doubling,
     milestones_between,
+    most_after,
+    most_moving,
+    moving_candidates,
+    moving_leader,
     next_doubling,
     next_milestone,
+    require_room,
+    widest_for,
 )
-from polyak.learn.recipes import AnyCandidate, Candidate, ConstantCandidate, Recipe
+from polyak.learn.race.history import LOSS, RATED, SQUARES, SUMS, RaceHistory, measure
+from polyak.learn.race.lanes import lane_numbers, lane_of
+from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
+from polyak.learn.race.leader import Leader
+from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
+from polyak.learn.stored_state import StoredState
+from polyak.learn.training_rows import SharedRows, TrainingRows
+from polyak.losses import get_loss
 from polyak.processors import processors
-from polyak.rows.sparse import Rows, check_rows, row_widths
+from polyak.rows.sparse import Rows, bytes_of, check_rows, row_widths
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
 """A candidate is clearly worse than another by this many standard errors, or this many times."""
+SMALL_COPY = 0.25
+"""Lanes are copied before a batch where their weights take at most this share of its bytes."""
 NO_OPTIMUM = (
     "without a penalty there is no finite optimum, since a combination of features separates "
     f"classes or groups: the weights are those of a penalty of {UNPENALISED:g} rows; to predict, "
@@ -61,90 +58,131 @@ ONLY_CONSTANT = (
 
 
 class Race:
-    """Lanes of candidates, what each of them has achieved so far, and which of them leads.
+    """Lanes of candidates, the losses of each so far, and which of them leads.
 
-    The constant, which costs nothing, never drops out; all others are contenders.
+    The baseline, which costs nothing, is never eliminated; all others are contenders.
+
+    Attributes
+    ----------
+    candidates : list
+    lanes : list of Lane
+        Those that are still running.
+    scored : int
+        The number of rows that were scored; rows learned again were not.
+    is_part : bool
+        A part of a larger race eliminates no candidate, since other parts might keep it, and uses
+        one thread, since the other parts have the other processors.
+    threads : int or None
+        The number of threads that learn; None for the number of processors.
+    left_out : dict
+        The sums of candidates over rows they were fitted without, where all rows were at hand.
     """
 
     def __init__(self, candidates: list[AnyCandidate], recipe: Recipe, problem: Problem) -> None:
         self.candidates = candidates
         self.problem, self.recipe = problem, recipe
-        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-        self.models_each = problem.outputs * (1 + averaged.replicas)
         self.moving = moving_candidates(candidates)
-        self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
-        self.lanes = lanes_of(candidates, recipe, problem)
-        self.scored = 0  # how many rows were scored; those learned again were not
-        # A part of a larger race lets nobody drop out, since the others might keep him; and leaves
-        # the other processors to the others.
+        groups = lane_numbers(candidates, recipe, problem)
+        self.lanes = [lane_of(numbers, candidates, recipe, problem) for numbers in groups]
+        self.scored = 0
         self.is_part = False
-        self.threads: int | None = None  # how many learn; as many as there are processors if None
-        # Where the weights themselves are asked for, the constant is only to compare with.
-        self.constant_may_win = not recipe.for_inference
+        self.threads: int | None = None
         self.history = RaceHistory(len(candidates))
-        # The sums of candidates over rows they were fitted without, where all rows were at hand.
         self.left_out: dict[int, Floats] = {}
         self._best_penalty = -1  # the candidate that these sums prefer to all but the constant
+        self.constant = next((lane.numbers[0] for lane in self.lanes if lane.is_baseline), None)
+        self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
+
+    @property
+    def models_each(self) -> int:
+        """The number of models of a candidate of averaged SGD, with its replicas."""
+        outputs, known = self.problem.outputs, self.problem.n_features
+        return outputs * (1 + self.recipe.for_averaged_sgd(outputs, known).replicas)
+
+    @property
+    def constant_may_win(self) -> bool:
+        """Whether the constant may be the model: not where weights themselves are asked for."""
+        return not self.recipe.for_inference
 
     @property
     def clock(self) -> int:
-        """How many rows of non-zero weight were learned."""
+        """The number of rows of non-zero weight that were learned."""
         return self.lanes[0].clock
 
     @property
     def running(self) -> list[int]:
-        """The numbers of the candidates that have not dropped out."""
+        """The numbers of the candidates that were not eliminated."""
         return [number for lane in self.lanes for number in lane.numbers]
 
     @property
     def contenders(self) -> list[int]:
-        """The numbers of those that may drop out: not the constant, nor who does not rest."""
+        """The numbers of the candidates that may be eliminated by the others."""
         free = self.moving | {self.constant}
         return [number for number in self.running if number not in free]
 
     @property
-    def constant(self) -> int | None:
-        """The number of the constant, if it is a candidate."""
-        known = (n for n, c in enumerate(self.candidates) if isinstance(c, ConstantCandidate))
-        return next(known, None)
-
-    @property
     def running_sgd(self) -> list[int]:
-        """The numbers of those among them that are averaged SGD."""
+        """The numbers of those among them that are averaged SGD, whose weights are widest."""
         return [n for n in self.contenders if isinstance(self.candidates[n], Candidate)]
 
     @property
     def running_moving(self) -> list[int]:
-        """The numbers of those that do not rest; see `polyak.learn.race.drifting`."""
+        """The numbers of the running candidates with a constant rate, for streams that drift."""
         return [number for number in self.running if number in self.moving]
 
-    def warm_up(self, rows: Rows, shifted: Rows) -> None:
-        """Show everybody the first rows; ``shifted`` are the same about averaged SGD's centre."""
+    @property
+    def baselines(self) -> list[Lane]:
+        """The lane of the constant, if it is a candidate."""
+        return [lane for lane in self.lanes if lane.is_baseline]
+
+    def warm_up(self, rows: Rows) -> None:
+        """Let every lane see the first rows before it learns any."""
         for lane in self.lanes:
-            lane.warm_up(shifted if isinstance(lane, SgdLane) else rows)
+            lane.warm_up(rows)
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool = False) -> None:
+    def learn(self, given: TrainingRows, *, again: bool = False) -> None:
         """Let every candidate learn the rows, all of them of non-zero weight.
 
-        ``again`` says that they were learned before: then nothing is scored, and nobody drops out.
-        After an error the race is as it was before, as far as `polyak.learn.race.going_back` says.
+        Rows that were learned before (``again``) are not scored, and no candidate is eliminated.
+        After an error the race is as it was before, unless a copy of its weights was not worth it:
+        see `_is_worth_a_copy`.
         """
-        kept = before(self, given.rows)
+        before = (self.lanes, self.scored, len(self.history.milestones))
+        kept: list[tuple[StoredState, int]] = []
+        if self._is_worth_a_copy(given.rows):
+            kept = [(StoredState(*lane.state()), lane.clock) for lane in self.lanes]
         self.left_out = {}
         try:
             for some in self._that_fit(given):
                 self._learn_all(some, again)
         except BaseException:
-            if kept is not None:
-                kept.put_back(self)
+            if kept:
+                self.lanes, self.scored, milestones = before
+                self.history.forget(milestones)
+                for lane, state in zip(self.lanes, kept, strict=True):
+                    lane.set_state(*state)
             raise
 
-    def _that_fit(self, given: Given) -> Iterator[Given]:
-        """Give what can be learned at once: all, unless rows come that are too wide for everybody.
+    def _is_worth_a_copy(self, rows: Rows) -> bool:
+        """Whether to keep a copy to go back to if learning a batch fails halfway.
 
-        Then some candidates drop out, at the first such row, not at the batch it came in.
+        Rows are validated before any is learned. What can still fail is weights that overflow,
+        memory, and an interrupt. So there is a copy where weights can be expected to overflow,
+        which takes explicit steps of a length that the user set and nothing caps; and anywhere else
+        where it is small beside the batch, as when a file is learned. Otherwise a race whose
+        weights overflowed stays as it is, and its model says so.
+        """
+        averaged = [c for c in self.candidates if isinstance(c, Candidate)]
+        uncapped = any(c.step == "explicit" and not c.capped for c in averaged)
+        size = sum(lane.nbytes for lane in self.lanes)
+        return bool(uncapped or size <= SMALL_COPY * bytes_of(rows))
+
+    def _that_fit(self, given: TrainingRows) -> Iterator[TrainingRows]:
+        """Yield the rows that can be learned at once: all, unless some are too wide for all lanes.
+
+        Then some candidates are eliminated, at the first such row, not at the batch it came in.
         """
         rows, targets, weights, order, _ = given
         widths = np.array([rows.shape[1]])  # as declared; it may be that no row is so wide
@@ -154,7 +192,7 @@ class Race:
         if widths.max(initial=0) <= self._widest():
             yield given
             return
-        # All rows are good, or none is learned; to make room for them all at once is too much.
+        # All rows are valid, or none is learned; to make room for them all at once is too much.
         self.lanes[0].check(np.empty((len(rows), 0)), targets, weights)
         widest = np.maximum.accumulate(widths)
         require_room(int(widest[-1]), len(self.running_sgd), self.models_each)
@@ -166,7 +204,7 @@ class Race:
             begin = end
 
     def _keep_what_fits(self, keep: int) -> None:
-        """Let averaged SGD have only so many candidates; its weights alone are as wide as rows."""
+        """Keep at most ``keep`` candidates of averaged SGD, whose weights are as wide as rows."""
         averaged = sorted(self.running_sgd)
         if keep < ROOM_FOR_MOVING:
             self.drop_all_but(set(self.running) - self.moving)
@@ -180,88 +218,79 @@ class Race:
         least = ROOM_FOR_MOVING if self.running_moving else 0
         return widest_for(max(len(self.running_sgd), least), self.models_each)
 
-    def _learn_all(self, given: Given, again: bool) -> None:
+    def _learn_all(self, given: TrainingRows, again: bool) -> None:
         total, done, checked = given.total, 0, given
-        # All rows are good and every lane has room for them, or none is learned. A single lane
-        # that learns all at once sees to that by itself, while it learns.
-        busy, _ = self._by_cost()
-        sees_to_it = len(busy) == 1 and isinstance(busy[0], SgdLane) and not self.problem.centre
-        if not sees_to_it or (not again and total > self._most_rows()):
+        busy = [lane for lane in self.lanes if not lane.is_baseline]
+        # All rows are valid and every lane has room for them, or none is learned. A single lane
+        # that learns them all at once may see to that itself.
+        alone = len(busy) == 1 and busy[0].checks_while_learning
+        if not alone or total > self._most_rows(given.rows, again):
             for lane in self.lanes:
                 checked = checked._replace(rows=lane.check(*checked[:3]))
-        most = rows_at_a_time(given.rows) if self.problem.centre else sys.maxsize
         while done < total:
-            take = min(total - done, most, sys.maxsize if again else self._most_rows())
-            some = given.part(done, done + take), checked.part(done, done + take)
-            milestones = [] if again else self._milestones_within(take)
-            sums = self._learn_slice(*some, again=again, milestones=milestones)
-            done += take
+            end = done + min(total - done, self._most_rows(given.rows, again))
+            milestones = [] if again else self._milestones_within(end - done)
+            shared = SharedRows(given.part(done, end), checked.part(done, end), self._threads)
+            sums = self._learn_slice(shared, again=again, milestones=milestones)
             if not again:
-                self.scored += take
+                self.scored += end - done
                 if milestones:
                     self.history.add(milestones, self._of_all(sums))
-                self.drop_who_left()
+                self.drop_lanes_that_left()
                 self._drop_at_doubling()
+            done = end
 
-    def _most_rows(self) -> int:
-        """How many rows until somebody may have to drop out, or as many as memory has room for."""
-        most = min(lane.most_rows() for lane in self.lanes)
-        if max(len(self.contenders), len(self.running_moving)) > 1 and not self.is_part:
+    @property
+    def _threads(self) -> int:
+        return 1 if self.is_part else self.threads or processors()
+
+    def _most_rows(self, rows: Rows, again: bool) -> int:
+        """Return the rows until a candidate may be eliminated, or that memory has room for."""
+        most = min(lane.most_rows(rows, again=again) for lane in self.lanes)
+        several = max(len(self.contenders), len(self.running_moving)) > 1
+        if several and not (again or self.is_part):
             most = min(most, next_doubling(self.scored) - self.scored)
         return most
 
     def _milestones_within(self, rows: int) -> list[int]:
-        """Give those among the next rows; where one is overdue, as after a merge, their end."""
+        """Return those among the next rows; where one is overdue, as after a merge, their end."""
         end = self.scored + rows
         found = milestones_between(self.scored, end)
         return found if found or next_milestone(self.history.milestones[-1]) > end else [end]
 
     def _learn_slice(
-        self, given: Given, checked: Given, *, again: bool, milestones: list[int]
+        self, shared: SharedRows, *, again: bool, milestones: list[int]
     ) -> list[Floats]:
         """Let every lane learn, and return the sums of its intervals.
 
-        The constant is the first to learn: it sets the limits by which rows count for the others.
+        The baseline learns first: it sets the limits by which rows count for the others.
         """
         stops = np.array(milestones, dtype=np.int64) - self.scored
-        busy, free = self._by_cost()
-        of_free = [lane.learn(given, again=again, stops=stops) for lane in free]
-        if free and not again:
-            limits = free[0].limits
-            given, checked = given._replace(limits=limits), checked._replace(limits=limits)
-        threads = 1 if self.is_part else self.threads or processors()
-        centre, centred = self.problem.centre, Once()
-
-        def shifted(helpers: int = 1) -> Given:
-            return given.taken(centre.shifted(given.rows, given.order, helpers))
 
         def drive(lane: Lane) -> Floats:
-            own = checked if isinstance(lane, SgdLane) else given
-            if isinstance(lane, SgdLane) and centre:  # by the first of them, beside the others
-                own = centred.get(shifted)
-            if isinstance(lane, NewtonRacer):
-                lane.newton.threads = threads
-            return lane.learn(own, again=again, stops=stops)
+            return lane.learn(own[id(lane)], again=again, stops=stops, threads=shared.threads)
 
-        if centre and all(isinstance(lane, SgdLane) for lane in busy):  # who would wait can help
-            centred.get(lambda: shifted(threads))
-        if len(busy) == 1 or self.is_part:
-            return [drive(lane) for lane in busy] + of_free
-        # Lanes share nothing but the rows, so the number of threads leaves no trace. The last takes
-        # longest, so it is the first to begin.
-        done = on_threads(drive, busy[::-1], threads)[::-1]
-        return done + of_free
+        own, sums = {}, {}
+        for lane in self.baselines:
+            own[id(lane)] = lane.rows_for(shared)
+            sums[id(lane)] = drive(lane)
+            if lane.limits is not None and not again:
+                shared = shared.with_limits(lane.limits)
+        # Lanes share nothing but the rows, so the number of threads does not change the result. The
+        # last lane takes longest, so it begins first.
+        busy = [lane for lane in self.lanes[::-1] if not lane.is_baseline]
+        own |= {id(lane): lane.rows_for(shared) for lane in busy}
+        alone = len(busy) == 1 or shared.threads == 1
+        found = [drive(lane) for lane in busy] if alone else on_threads(drive, busy, shared.threads)
+        sums |= {id(lane): one for lane, one in zip(busy, found, strict=True)}
+        return [sums[id(lane)] for lane in self.lanes]
 
-    def _by_cost(self) -> tuple[list[Lane], list[ConstantLane]]:
-        """Return the lanes that take time, and after them the constant's, which is the last."""
-        free = [lane for lane in self.lanes if isinstance(lane, ConstantLane)]
-        return self.lanes[: len(self.lanes) - len(free)], free
-
-    def drop_who_left(self) -> None:
-        """Go on without the lanes that cannot, if need be with the constant alone."""
-        staying = [lane for lane in self.lanes if not lane.has_left]
-        if all(isinstance(lane, ConstantLane) for lane in staying) and self.contenders:
-            error = nobody_left(self.lanes, self.recipe)
+    def drop_lanes_that_left(self) -> None:
+        """Go on without the lanes that cannot, if need be with the baseline alone."""
+        staying = [lane for lane in self.lanes if lane.left is None]
+        if all(lane.is_baseline for lane in staying) and self.contenders:
+            overflow = DivergenceError("the weights overflowed")
+            error = next((lane.left for lane in self.lanes if lane.left is not None), overflow)
             is_choice = self.recipe.alpha == "auto" and self.constant_may_win and staying
             if not is_choice or not isinstance(error, DivergenceError):
                 raise error
@@ -280,7 +309,7 @@ class Race:
             self.drop_all_but(set(self.running) - set(behind))
 
     def settle(self) -> None:
-        """Drop candidates that are behind after a merge.
+        """Eliminate candidates that are behind after a merge.
 
         It is what happens at every doubling while one learner learns all rows.
         """
@@ -290,7 +319,7 @@ class Race:
 
     def _keep_best(self, keep: int, since: float) -> None:
         best = self._in_order(since, self.contenders)
-        stay = [lane.stays for lane in self.lanes]
+        stay = [lane.numbers if lane.is_baseline else lane.stays for lane in self.lanes]
         chosen = self.moving.union(best_and_slower(best, keep, self.candidates), *stay)
         if any(lane.may_leave for lane in self.lanes):
             # Averaged SGD may have to go on alone, so its candidates race as if it did.
@@ -302,16 +331,62 @@ class Race:
         self.drop_all_but(chosen)
 
     def _in_order(self, since: float, numbers: list[int]) -> list[int]:
+        """Return candidates by their loss since row ``since``, the lowest first."""
         if len(numbers) < 2:
             return numbers
-        losses, last = self.history.rated(since, self.sums()), reserve_of(self.lanes)
+        losses, last = self.history.rated(since, self.sums()), self._reserve()
         return sorted(numbers, key=lambda number: (number in last, losses[number], number))
+
+    def _reserve(self) -> set[int]:
+        """Return the candidates that win only if the lane at the optimum has to leave."""
+        if not any(lane.is_optimum for lane in self.lanes):
+            return set()
+        behind = [lane for lane in self.lanes if not (lane.is_optimum or lane.is_baseline)]
+        return {number for lane in behind for number in lane.numbers}
 
     def drop_all_but(self, chosen: set[int]) -> None:
         """Go on with only these candidates."""
         left = [[p for p, n in enumerate(lane.numbers) if n in chosen] for lane in self.lanes]
         pairs = zip(self.lanes, left, strict=True)
         self.lanes = [lane.select(places) for lane, places in pairs if places]
+
+    def add_output(self, place: int, recipe: Recipe) -> bool:
+        """Add a class, not seen before, at this place among the classes: see `NewOutput`.
+
+        Returns whether any contender could go on with it. If not, the race is of no more use.
+        """
+        before, rows = self.problem, float(self.clock)
+        mirrors = not (before.one_vs_rest or before.has_labels)
+        if before.has_labels:
+            recipe = replace(recipe, multi_class="ovr")
+        grown = replace(
+            before, outputs=before.outputs + 1 + mirrors, one_vs_rest=not before.has_labels
+        )
+        replicas = {
+            recipe.for_averaged_sgd(p.outputs, p.n_features).replicas for p in (before, grown)
+        }
+        if len(replicas) > 1:
+            return False
+        constant = get_loss(recipe.loss).best_constant(np.zeros(1), np.full(1, rows))[0]
+        new = NewOutput(place, rows, float(constant) * recipe.fit_intercept, mirrors, recipe, grown)
+        lanes = [lane.add_output(new) for lane in self.lanes]
+        for lane in lanes:
+            for number, candidate in zip(lane.numbers, lane.candidates, strict=True):
+                self.candidates[number] = candidate
+        if mirrors:  # sums of losses are of all outputs together
+            for interval in self.history.intervals:
+                interval[:, [LOSS, SQUARES, RATED]] *= 2.0 * new.share
+        self.problem, self.recipe = grown, recipe
+        self.lanes = []
+        for numbers in lane_numbers(self.candidates, recipe, grown):
+            for lane in lanes:
+                if places := [p for p, number in enumerate(lane.numbers) if number in numbers]:
+                    self.lanes.append(lane.select(places))
+        contending = [lane for lane in self.lanes if not lane.is_baseline]
+        if all(lane.left is not None for lane in contending):
+            return False
+        self.drop_lanes_that_left()
+        return True
 
     # -- what came out -------------------------------------------------------------------------
 
@@ -323,8 +398,7 @@ class Race:
         at hand, or that since half of the rows. Once rows were learned again, losses no longer tell
         how the contenders compare with the constant, which learns nothing from that.
         """
-        newton = (lane for lane in self.lanes if isinstance(lane, NewtonRacer))
-        asked_for = (number for lane in newton for number in lane.stays)
+        asked_for = (number for lane in self.lanes for number in lane.stays)
         best = next(asked_for, None if contender else self._best_left_out())
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
@@ -337,9 +411,8 @@ class Race:
         if best == self.constant and self.recipe.alpha != "auto":
             best = self._asked_for_or_constant(best)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
-        if isinstance(lane, ConstantLane):
-            lane.n_features = self.lanes[0].n_features
-        return Leader(best, self.candidates[best], lane, lane.numbers.index(best))
+        width = self.lanes[0].n_features if lane.is_baseline else lane.n_features
+        return Leader(best, self.candidates[best], lane, lane.numbers.index(best), width)
 
     def _asked_for_or_constant(self, constant: int) -> int:
         """Return the best candidate with the given penalty, unless it is clearly worse.
@@ -360,26 +433,25 @@ class Race:
         return self._in_order(self.scored / 2, self.contenders)[0]
 
     def can_compare(self, rows: int) -> bool:
-        """Tell whether `compare` would tell anything, if these were all rows."""
-        lanes = [lane.newton for lane in self.lanes if isinstance(lane, NewtonRacer)]
-        return bool(lanes) and self.clock <= self.scored and lanes[0].can_leave_out(rows)
+        """Whether `compare` would tell anything, if these were all rows."""
+        return self.clock <= self.scored and any(lane.can_leave_out(rows) for lane in self.lanes)
 
     def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
-        """Find out who leads by leaving each of the rows, all that were learned, out in turn.
+        """Choose the leader by leaving each of the rows, all that were learned, out in turn.
 
-        Where rows are few that tells far more than what they lost one after the other. It is for
-        block Newton steps and the constant: averaged SGD is on its way to where they are, and only
-        where it is clearly better than they are nothing is found out. Where the weights themselves
-        are asked for there is no choice, and they are made exact first.
+        Where rows are few that tells far more than their progressive losses. It is for the lanes
+        that can do it and for the baseline: averaged SGD is on its way to where they are, and
+        leads only where it is clearly better. Where the weights themselves are asked for there is
+        no choice, and they are made exact first.
         """
         has_optimum = self._converge(rows, targets, weights)
         if not (has_optimum and self.can_compare(len(rows))):
             return
-        newton = next(lane for lane in self.lanes if isinstance(lane, NewtonRacer))
-        constant = next(lane for lane in self.lanes if isinstance(lane, ConstantLane))
+        lane: Any = next(lane for lane in self.lanes if lane.can_leave_out(len(rows)))
+        baseline: Any = self.baselines[0]
         threads = self.threads or processors()
         with np.errstate(all="ignore"):
-            found = sums_left_out(newton, constant, rows, targets, weights, threads)
+            found = sums_left_out(lane, baseline, rows, targets, weights, threads)
             if not self._averaged_is_better(*found):
                 self.left_out, self._best_penalty = found
 
@@ -414,12 +486,11 @@ class Race:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
         has_optimum = True
         for lane in self.lanes:
-            if lane.stays and isinstance(lane, NewtonRacer) and self.clock == self.scored:
-                with np.errstate(all="ignore"):
-                    is_finite = lane.newton.converge(rows, targets, weights)
-                if not is_finite:
-                    has_optimum = False
-                    warnings.warn(NO_OPTIMUM, stacklevel=2)
+            if not lane.stays or self.clock > self.scored:
+                continue
+            if not lane.converge(rows, targets, weights):
+                has_optimum = False
+                warnings.warn(NO_OPTIMUM, stacklevel=2)
         return has_optimum
 
     def sums(self) -> Floats:
@@ -436,13 +507,13 @@ class Race:
         whole = np.zeros((len(sums[0]), len(self.candidates), SUMS))
         for lane, of_lane in zip(self.lanes, sums, strict=True):
             for stop, own in enumerate(of_lane):
-                if not (lane.has_left and np.isnan(own).any()):
+                if lane.left is None or not np.isnan(own).any():
                     whole[stop, lane.numbers] = own
         return whole
 
     @property
     def _losses_per_row(self) -> int:
-        """How many losses a row has: of classes that are learned together, its own."""
+        """The number of losses of a row: one where classes are learned together."""
         together = self.problem.one_vs_rest and self.recipe.takes_softmax
         return 1 if together else self.problem.outputs
 

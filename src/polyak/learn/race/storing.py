@@ -7,120 +7,88 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyak.learn.averaging import Averaging
-from polyak.learn.centring import NOTHING, Centre
-from polyak.learn.race.entering import lanes_of
+from polyak.learn.centring import Centre
 from polyak.learn.race.history import SUMS, RaceHistory
-from polyak.learn.race.lanes.constant import ConstantLane
-from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.race.lanes.newton import NewtonRacer
-from polyak.learn.race.lanes.sgd import SgdLane
+from polyak.learn.race.lanes import CANDIDATES, lane_of
+from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.race.race import Race
-from polyak.learn.recipes import (
-    AlphaCandidate,
-    AnyCandidate,
-    Candidate,
-    ConstantCandidate,
-    NewtonCandidate,
-    Recipe,
-)
+from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import Polynomial
+from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.losses import get_loss
-
-Page = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
-
-_NAMES: dict[type, str] = {NewtonRacer: "newton", ConstantLane: "constant"}
-"""What the lanes are stored as that there is at most one of."""
 
 
 def race_state(race: Race) -> tuple[Page, Arrays]:
-    """Read out the candidates and all they have learned: what JSON holds, and arrays."""
-    banks = [lane.state() for lane in race.lanes if isinstance(lane, SgdLane)]
+    """Return the candidates and all they have learned as a JSON-serialisable dict and arrays."""
+    lanes = [lane.state() for lane in race.lanes]
+    centre = race.problem.centre
     page: Page = {
-        "candidates": [asdict(candidate) for candidate in race.candidates],
-        "running": race.running,
+        "candidates": [
+            {"kind": type(candidate).__name__} | asdict(candidate) for candidate in race.candidates
+        ],
         "outputs": race.problem.outputs,
         "one_vs_rest": race.problem.one_vs_rest,
+        "dtype": np.dtype(race.problem.dtype).name,
         "clock": race.clock,
         "scored": race.scored,
-        "looked": [lane["looked"] for lane, _ in banks],
-        "marks": list(race.history.milestones),
-        "histograms": [lane["histogram"] for lane, _ in banks],
+        "milestones": list(race.history.milestones),
+        "lanes": [
+            own | {"numbers": lane.numbers}
+            for lane, (own, _) in zip(race.lanes, lanes, strict=True)
+        ],
     }
-    centre = race.problem.centre
     intervals = np.array(race.history.intervals).reshape(-1, len(race.candidates), SUMS)
-    arrays: Arrays = {"history": intervals}
-    if centre:
-        arrays |= {"centre.features": centre.features, "centre.means": centre.means}
-    for number, (_, of_lane) in enumerate(banks):
-        arrays |= {f"bank{number}.{name}": array for name, array in of_lane.items()}
-    for lane in race.lanes:
-        name = _NAMES.get(type(lane))
-        if name is not None:
-            page[name], of_lane = lane.state()
-            arrays |= {f"{name}.{key}": array for key, array in of_lane.items()}
-    if "newton" in page:
-        page["newton"]["dtype"] = np.dtype(race.problem.dtype).name
+    arrays: Arrays = {
+        "history": intervals,
+        "centre.features": centre.features,
+        "centre.means": centre.means,
+    }
+    for number, (_, own) in enumerate(lanes):
+        arrays |= {f"lane{number}.{name}": array for name, array in own.items()}
     return page, arrays
 
 
-def race_from_state(page: Page, arrays: Arrays, recipe: Recipe, n_features: int | None) -> Race:
-    """Undo ``race_state``: the race goes on as if it had never stopped."""
+def race_from_state(stored: StoredState, recipe: Recipe, n_features: int | None) -> Race:
+    """Return the race that `race_state` was of: it goes on as if it had never stopped."""
+    dtype = stored.field("dtype")
+    stored.require(dtype in FLOATS, "dtype", f"cannot be {dtype!r}")
     problem = Problem(
-        outputs=page["outputs"],
-        one_vs_rest=page["one_vs_rest"],
+        outputs=stored.whole("outputs", least=1),
+        one_vs_rest=stored.flag("one_vs_rest"),
         classifies=get_loss(recipe.loss).classifies,
         n_features=n_features,
         width=0,
-        dtype=np.dtype(page["newton"]["dtype"])
-        if "newton" in page
-        else arrays["bank0.lines"].dtype,
-        centre=Centre(arrays["centre.features"], arrays["centre.means"])
-        if "centre.features" in arrays
-        else NOTHING,
+        dtype=np.dtype(dtype),
+        centre=Centre.from_state(stored.part("centre"), n_features),
     )
-    race = Race([_candidate(fields) for fields in page["candidates"]], recipe, problem)
-    race.drop_all_but(set(page["running"]))
-    as_now = race.lanes
-    if sum(isinstance(lane, SgdLane) for lane in as_now) != len(page["looked"]):
-        # Candidates had fewer models, or it was stored before those of many had two banks.
-        race.lanes = lanes_of(race.candidates, recipe, problem, halves=False)
-        race.drop_all_but(set(page["running"]))
-    race.scored = page["scored"]
-    race.history = RaceHistory.of(len(race.candidates), page["marks"], list(arrays["history"]))
-    for number, lane in enumerate(race.lanes):
-        name = _NAMES.get(type(lane))
-        if name is not None:
-            lane.set_state(page[name], _of(f"{name}.", arrays), page["clock"])
-            continue
-        lane.set_state(
-            {"looked": page["looked"][number], "histogram": page["histograms"][number]},
-            _of(f"bank{number}.", arrays),
-            page["clock"],
-        )
-    race.lanes = [_with(lane.numbers, race.lanes) for lane in as_now]
+    candidates = [_candidate(stored, fields) for fields in stored.field("candidates")]
+    race = Race(candidates, recipe, problem)
+    clock = stored.whole("clock")
+    race.scored = stored.whole("scored", most=clock)
+    race.history = _history(stored, len(candidates), race.scored)
+    race.lanes = []
+    numbers = [number for own in stored.field("lanes") for number in own["numbers"]]
+    known = len(set(numbers)) == len(numbers) and set(numbers) <= set(range(len(candidates)))
+    stored.require(known and bool(numbers), "lanes", "have numbers of no candidates")
+    for place, own in enumerate(stored.field("lanes")):
+        lane = lane_of(own["numbers"], candidates, recipe, problem)
+        lane.set_state(stored.part(f"lane{place}", own), clock)
+        race.lanes.append(lane)
     return race
 
 
-def _with(numbers: list[int], lanes: list[Lane]) -> Lane:
-    """Give the lane that has these candidates, without the others."""
-    lane = next(lane for lane in lanes if set(numbers) <= set(lane.numbers))
-    return lane.select([lane.numbers.index(number) for number in numbers])
-
-
-def _of(prefix: str, arrays: Arrays) -> Arrays:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
+def _history(stored: StoredState, candidates: int, scored: int) -> RaceHistory:
+    milestones = stored.field("milestones")
+    rise = milestones[:1] == [0] and all(np.diff(milestones) >= 0) and milestones[-1] <= scored
+    stored.require(rise, "milestones", f"must rise from 0 to at most {scored} rows")
+    intervals = stored.array("history", (len(milestones) - 1, candidates, SUMS))
+    return RaceHistory.of(candidates, milestones, list(intervals))
 
 
 def merge_races(race: Race, others: list[Race], base: Race | None = None) -> None:
-    """Let a race become what it and others learned together, each from rows of its own.
+    """Make a race what it and others learned together, each from rows of its own.
 
     Candidates correspond by their numbers, whatever rates each race's first rows gave them. Only
     those that are still in every race go on. Where all went on from the same race, ``base``, what
@@ -128,7 +96,7 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     """
     takes_newton = [_takes_newton_steps(one) for one in (race, *others)]
     if len(set(takes_newton)) == 1 and any(other.entered != race.entered for other in others):
-        raise ValueError("only races of as many candidates can be merged")
+        raise ValueError("only races with the same number of candidates can be merged")
     common = set(race.running).intersection(*(other.running for other in others))
     if not all(takes_newton):  # the first rows of some had too many features for it
         for one in (race, *others):
@@ -149,12 +117,12 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
         theirs = [other.lanes[number] for other in others]
         lane.merge(theirs, None if base is None else base.lanes[number])
         lane.start_interval()
-    race.drop_who_left()
+    race.drop_lanes_that_left()
     race.scored, race.history = scored, history
 
 
 def _alike(one: Race, other: Race, number: int) -> bool:
-    """Tell whether the candidates of this number learn in the same way."""
+    """Whether the candidates of this number learn in the same way."""
     mine, theirs = one.candidates[number], other.candidates[number]
     if not (isinstance(mine, Candidate) and isinstance(theirs, Candidate)):
         return False
@@ -194,13 +162,13 @@ def _takes_newton_steps(race: Race) -> bool:
     return any(isinstance(candidate, NewtonCandidate) for candidate in race.candidates)
 
 
-def _candidate(fields: dict[str, Any]) -> AnyCandidate:
-    if "penalty" in fields:
-        return AlphaCandidate(**fields) if "of_mean" in fields else NewtonCandidate(**fields)
-    if "constant" in fields:
-        return ConstantCandidate(**fields)
-    nested = {
-        "schedule": Polynomial(**fields["schedule"]),
-        "averaging": Averaging(**fields["averaging"]),
-    }
-    return Candidate(**fields | nested)
+def _candidate(stored: StoredState, fields: dict[str, Any]) -> AnyCandidate:
+    kind = CANDIDATES.get(fields["kind"])
+    stored.require(kind is not None, "candidates", f"cannot be of kind {fields['kind']!r}")
+    assert kind is not None
+    nested = {"schedule": Polynomial, "averaging": Averaging}
+    own = {name: value for name, value in fields.items() if name != "kind"}
+    found: AnyCandidate = kind(
+        **{name: nested[name](**value) if name in nested else value for name, value in own.items()}
+    )
+    return found

@@ -4,16 +4,8 @@ from polyak.learn.recipes.candidates import (
     AlphaCandidate,
     AnyCandidate,
     Candidate,
-    ConstantCandidate,
     NewtonCandidate,
 )
 from polyak.learn.recipes.recipe import Recipe
 
-__all__ = [
-    "AlphaCandidate",
-    "AnyCandidate",
-    "Candidate",
-    "ConstantCandidate",
-    "NewtonCandidate",
-    "Recipe",
-]
+__all__ = ["AlphaCandidate", "AnyCandidate", "Candidate", "NewtonCandidate", "Recipe"]

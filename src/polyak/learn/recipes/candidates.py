@@ -1,13 +1,14 @@
-"""Candidates: the ways to learn that race with each other, and how many there is room for."""
+"""Candidates: the ways to learn that race with each other, and the number there is room for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank.settings import Step
 from polyak.learn.schedules import Polynomial
+from polyak.model.training_report import AveragingReport, Rate
 
 MOST_BYTES = 1 << 26
 """How much memory the weights of all candidates of a race may take, unless they are few."""
@@ -21,14 +22,26 @@ PEAK_BYTES_PER_FEATURE = 40
 """The same with the preconditioner's sums, while a bank is copied to drop some of its candidates.
 Four candidates of 2^25 features take 5.4 GB at most."""
 FEWEST_CANDIDATES = 4
-"""So many may run however wide the rows are."""
+"""The number of candidates that may run however wide the rows are."""
 ROOM_FOR_MOVING = 12
-"""Candidates that do not rest run as long as memory has room for so many others."""
+"""Candidates of constant rates run where memory has room for this many others."""
+
+
+class AnyCandidate(Protocol):
+    """A way to learn: a frozen dataclass of numbers, words and flags."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its `polyak.model.training_report.CandidateReport`.
+
+        ``softmax`` says whether averaged SGD learns several classes together.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One complete way to learn, ready to run."""
+    """Averaged SGD with all its settings."""
 
     alpha: float
     schedule: Polynomial
@@ -41,14 +54,20 @@ class Candidate:
 
     @property
     def never_rests(self) -> bool:
-        """Whether its rate does not fall and nothing is averaged."""
+        """Whether its rate is constant and nothing is averaged, for streams that drift."""
         return self.schedule.a == 0.0 and self.averaging.start is None
 
-    def shares_bank_with(self, other: Candidate) -> bool:
-        """Tell whether the two differ only in what the models of one bank may differ in."""
-        return self._of_the_bank() == other._of_the_bank()
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        rate, averaging = self.schedule, self.averaging
+        return {name: getattr(self, name) for name in self.__slots__} | {
+            "softmax": softmax or None,
+            "schedule": Rate(gamma0=rate.gamma0, a=rate.a, c=rate.c),
+            "averaging": AveragingReport(start=averaging.start, power=averaging.power),
+        }
 
-    def _of_the_bank(self) -> tuple[Any, ...]:
+    def of_the_bank(self) -> tuple[Any, ...]:
+        """Return the settings that all models of a bank share."""
         apart = (self.averaging, self.step, self.precondition, self.adagrad)
         return (*apart, self.capped, self.schedule.c)
 
@@ -63,6 +82,10 @@ class NewtonCandidate:
     penalty: float
     softmax: bool = False
 
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        return {"penalty": self.penalty, "softmax": self.softmax or None}
+
 
 @dataclass(frozen=True, slots=True)
 class AlphaCandidate(NewtonCandidate):
@@ -70,18 +93,10 @@ class AlphaCandidate(NewtonCandidate):
 
     of_mean: bool = True
 
-
-@dataclass(frozen=True, slots=True)
-class ConstantCandidate:
-    """The best constant so far, so that no model is worse; see `polyak.learn.race.lanes.constant`.
-
-    Its one field tells it from the others where candidates are stored.
-    """
-
-    constant: bool = True
-
-
-AnyCandidate = Candidate | NewtonCandidate | ConstantCandidate
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        found = NewtonCandidate.settings(self, softmax=softmax)
+        return found | {"alpha": self.penalty}
 
 
 def most_candidates(width: int, models_each: int) -> int:

@@ -2,27 +2,30 @@
 
 It is the best constant under the loss for all rows so far: their mean, or what the shares of the
 classes make it. It changes only at milestones, of which there are eight to every doubling, so that
-all rows between are scored by the same number. Then a count of each class says what they all lose:
-it costs next to nothing, and is as honest as any other progressive loss.
+all rows between are scored by the same number. Then a count of each class gives the loss of all:
+it costs next to nothing, and is a progressive loss like any other.
 
-Its losses also say how rows count where candidates are compared: see
+Its losses also determine how rows count where candidates are compared: see
 `polyak.learn.race.row_limits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.given import Given
 from polyak.learn.race.history import SUMS
-from polyak.learn.race.lanes.lane import Lane, Problem
+from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
 from polyak.learn.race.row_limits import FEWEST, LEAST, largest_size, row_limits
+from polyak.learn.recipes import AnyCandidate, Recipe
+from polyak.learn.score_histogram import ScoreHistogram
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
@@ -32,31 +35,35 @@ Floats = NDArray[np.float64]
 ROWS_AT_A_TIME = 1 << 14
 
 
+@dataclass(frozen=True, slots=True)
+class ConstantCandidate:
+    """The best constant so far, so that no model is worse."""
+
+    constant: bool = True
+
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        return {"constant": True}
+
+
 class ConstantLane(Lane):
     """A single candidate, whose weights are zero.
 
-    Without an intercept the constant is zero. Of classes that are learned ``together`` only the
-    row's own loses: what counts is its probability.
+    Without an intercept the constant is zero. Where classes are learned ``together``, a row
+    has one loss: that of the probability of its own class.
     """
 
+    kinds = (ConstantCandidate,)
     clock = 0
     n_features = 0
 
     def __init__(
-        self,
-        number: int,
-        loss: str,
-        problem: Problem,
-        *,
-        fit_intercept: bool,
-        together: bool = False,
+        self, number: int, candidate: ConstantCandidate, recipe: Recipe, problem: Problem
     ) -> None:
-        self.numbers = [number]
-        self.together = together
-        self.loss = loss
-        self.problem = problem
-        self.fit_intercept = fit_intercept
-        self.n_features = problem.n_features or 0
+        self.numbers, self.candidates = [number], [candidate]
+        self.recipe, self.problem = recipe, problem
+        self.loss, self.fit_intercept = recipe.loss, recipe.fit_intercept
+        self.together = problem.one_vs_rest and recipe.takes_softmax
         self.rows = 0  # scored; those learned again were not
         # Weights of the classes; of labels the negative rows of each, then the positive; or the sum
         # of all weights, then of all targets.
@@ -69,6 +76,22 @@ class ConstantLane(Lane):
         self.usual: Floats = np.array([np.inf, np.inf])
         self.limits: Floats = np.empty((0, 2))  # of the rows learned last
 
+    @classmethod
+    def entering(cls, recipe: Recipe) -> list[AnyCandidate]:
+        """Return the constant, which enters every race but that of the paper's one candidate."""
+        return [] if recipe.recipe == "paper" else [ConstantCandidate()]
+
+    @classmethod
+    def of(
+        cls,
+        numbers: list[int],
+        candidates: Mapping[int, Any] | Sequence[Any],
+        recipe: Recipe,
+        problem: Problem,
+    ) -> Self:
+        """Make the lane of the one candidate there is."""
+        return cls(numbers[0], candidates[numbers[0]], recipe, problem)
+
     @property
     def _kinds(self) -> int:
         if not self.problem.classifies:
@@ -79,19 +102,21 @@ class ConstantLane(Lane):
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take: there are none."""
+        """The memory that its weights take: there are none."""
         return 0
 
     @property
-    def stays(self) -> list[int]:
-        """Who must not drop out: the constant costs nothing."""
-        return self.numbers
+    def is_baseline(self) -> bool:
+        """Whether it is what all others must beat."""
+        return True
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
-        """Leave it to others to refuse rows."""
+        """Return the rows: other lanes refuse what cannot be learned from."""
         return rows
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
         """Count rows and return the sums of each interval that ends at one of the stops."""
         targets, weights, order = given.targets, given.weights, given.order
         n = given.total
@@ -124,53 +149,67 @@ class ConstantLane(Lane):
         self.constant = self._best()
         self.usual = self._usual()
 
-    def select(self, places: Sequence[int]) -> ConstantLane:
-        """Give the lane itself: there is nobody to leave out."""
+    def select(self, places: Sequence[int]) -> Self:
+        """Return the lane itself: there are no other candidates to leave out."""
         return self
 
-    def merge(self, others: Sequence[ConstantLane], base: ConstantLane | None) -> None:
+    def merge(self, others: Sequence[Self], base: Self | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
-        everyone = [self, *others]
-        then = base or ConstantLane(
-            self.numbers[0],
-            self.loss,
-            self.problem,
-            fit_intercept=self.fit_intercept,
-            together=self.together,
-        )
-        self.seen = then.seen + sum(one.seen - then.seen for one in everyone)
-        self.rows = then.rows + sum(one.rows - then.rows for one in everyone)
-        self.clock = then.clock + sum(one.clock - then.clock for one in everyone)
+        parts = [self, *others]
+        then = base or self._empty(self.recipe, self.problem)
+        self.seen = then.seen + sum(one.seen - then.seen for one in parts)
+        self.rows = then.rows + sum(one.rows - then.rows for one in parts)
+        self.clock = then.clock + sum(one.clock - then.clock for one in parts)
         if self.sample is not None:
             self.sample.join([one.sample for one in others if one.sample is not None])
         self.start_interval()
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out what learning changes: what JSON holds, and arrays."""
+    def _empty(self, recipe: Recipe, problem: Problem) -> Self:
+        return type(self)(self.numbers[0], self.candidates[0], recipe, problem)
+
+    def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a class more, which no row has had so far."""
+        grown = self._empty(new.recipe, new.problem)
+        grown.rows, grown.clock = self.rows, self.clock
+        grown.since, grown.usual = self.since.copy(), self.usual.copy()
+        constant = self.constant
+        if new.mirrors:  # the rows of each class are counted already
+            grown.usual[0] *= 2.0 * new.share
+            constant = mirrored(constant)
+        grown.constant = new.inserted(constant, new.constant)
+        for name in ("seen", "then"):
+            counts: Floats = getattr(self, name)
+            sides = counts.reshape(-1, new.before)[:, 0]  # of labels, the negative rows too
+            rows = np.array([sides.sum(), 0.0]) if len(sides) > 1 else 0.0
+            setattr(grown, name, new.inserted(counts, rows))
+        return grown
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         arrays = {name: getattr(self, name).copy() for name in ARRAYS}
-        page = {"rows": self.rows}
+        page: Page = {"rows": self.rows}
         if self.sample is not None:
             arrays["sample"] = self.sample.table.copy()
             page |= {"sampled": self.sample.rows, "every": self.sample.every}
         return page, arrays
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
-        """Go on from what ``state`` gave."""
-        self.rows, self.clock = page["rows"], clock
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        """Go on from what `state` returned."""
+        self.rows, self.clock = stored.whole("rows", most=clock), clock
         for name in ARRAYS:
-            setattr(self, name, arrays[name].copy())
+            setattr(self, name, stored.array(name, getattr(self, name).shape))
         if self.sample is not None:
-            self.sample.table = arrays["sample"].copy()
-            self.sample.rows, self.sample.every = page["sampled"], page["every"]
+            self.sample.table = stored.array("sample", (None, 1 + self.problem.outputs))
+            self.sample.rows = stored.whole("sampled")
+            self.sample.every = stored.whole("every", least=1)
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give weights, all zero, and the constant of all rows so far."""
-        width = max(self.n_features, self.problem.n_features or 0)
-        coef = np.zeros((self.problem.outputs, width), self.problem.dtype)
+        """Return weights of no features, and the constant of all rows so far."""
+        coef = np.zeros((self.problem.outputs, self.n_features), self.problem.dtype)
         return coef, self._best()
 
     def average_start(self, place: int) -> Floats:
-        """Say that nothing is averaged."""
+        """Return NaN: nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)
 
     def histogram(self, place: int) -> ScoreHistogram | None:
@@ -320,7 +359,7 @@ class ConstantLane(Lane):
         return loss.value(self.constant, 1.0), loss.value(self.constant, -1.0)
 
     def _sides(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Give the positive and the negative rows of each output."""
+        """Return the positive and the negative rows of each output."""
         outputs = self.problem.outputs
         if self.problem.has_labels:
             return counts[outputs:], counts[:outputs]
@@ -328,7 +367,7 @@ class ConstantLane(Lane):
         return positive, counts.sum() - positive
 
     def _best(self) -> Floats:
-        """Give the constant with the lowest loss on all rows so far, one for each output."""
+        """Return the constant with the lowest loss on all rows so far, one for each output."""
         if not self.fit_intercept:
             return np.zeros(self.problem.outputs)
         if self.sample is None:

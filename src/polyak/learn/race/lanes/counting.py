@@ -1,18 +1,15 @@
-"""What every lane does with its scores of rows not yet learned: it counts them, if anybody asks."""
+"""What lanes do with their scores of rows not yet learned: sums of losses, and histograms."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.given import Given
-from polyak.learn.race.lanes.lane import Problem
+from polyak.learn.race.lanes.protocol import Problem
+from polyak.learn.score_histogram import ScoreHistogram
+from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 
 def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
@@ -28,9 +25,9 @@ def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
 
 
 def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogram | None:
-    """Make what counts the scores of a lane's candidates, where there are classes.
+    """Return a histogram for the scores of a lane's candidates, where there are classes.
 
-    The scores of log_loss are the odds' logarithm as they stand: a sample shows how true.
+    The scores of log_loss are log-odds as they stand: a sample shows how well calibrated.
     """
     if not problem.classifies:
         return None
@@ -41,19 +38,19 @@ def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogra
 
 
 def room_for_scores(counts: ScoreHistogram | None, rows: int, models: int) -> Floats | None:
-    """Give room for the scores of the next rows, if any of them is to be counted."""
+    """Return an array for the scores of the next rows, if any of them is to be counted."""
     return np.empty((rows, models)) if counts is not None and counts.wants(rows) else None
 
 
 def count_scores(
     counts: ScoreHistogram | None,
     scores: Floats | None,
-    given: Given,
+    given: TrainingRows,
     classes: int | None,
 ) -> None:
     """Count scores, which have a column for every output of every candidate, or skip the rows.
 
-    With so many classes, targets are their numbers.
+    With ``classes``, targets are class numbers.
     """
     if counts is None:
         return
@@ -65,23 +62,3 @@ def count_scores(
     positive = own > 0 if classes is None else own == np.arange(classes)
     every = np.tile(positive, (1, scores.shape[1] // positive.shape[1]))
     counts.add(scores, every, None if given.weights is None else given.weights[chosen])
-
-
-def with_histogram(
-    counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays
-) -> tuple[dict[str, Any], Arrays]:
-    """Add the counts to what is read out of a lane."""
-    if counts is None:
-        return page | {"histogram": None}, arrays
-    own = {"rows": counts.rows, "mark": counts.mark}
-    softmax = {"softmax": counts.losses.copy()} if counts.losses.size else {}
-    return page | {"histogram": own}, arrays | {"histogram": counts.counts.copy()} | softmax
-
-
-def set_histogram(counts: ScoreHistogram | None, page: dict[str, Any], arrays: Arrays) -> None:
-    """Go on from what ``with_histogram`` added."""
-    if counts is not None:
-        counts.counts[:] = arrays["histogram"]
-        if counts.losses.size and "softmax" in arrays:  # which older checkpoints do not have
-            counts.losses[:] = arrays["softmax"]
-        counts.rows, counts.mark = page["histogram"]["rows"], page["histogram"]["mark"]

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows, score_rows
+from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
-from polyak.learn.calibration import ScoreHistogram
 from polyak.learn.doubts import sandwich_doubt
-from polyak.learn.given import Given
-from polyak.learn.newton.sparse.asking import sparsity_of
+from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
     candidate_sums,
     count_scores,
     histogram_for,
     room_for_scores,
-    set_histogram,
-    with_histogram,
 )
-from polyak.learn.race.lanes.lane import Problem
-from polyak.learn.recipes import NewtonCandidate, Recipe
+from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
+from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
+from polyak.learn.score_histogram import ScoreHistogram
+from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
 from polyak.rows.sparse import Rows, core_arrays, take_rows
 from polyak.storage.sandwich import Sandwich
@@ -38,73 +39,90 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
-"""How many progressive scores to hold at a time, so that memory stays bounded."""
+"""The number of progressive scores held at a time, so that memory stays bounded."""
 EARLY, LATE = 16_000, 64_000
-"""Before so many rows, averaged SGD may be ahead by chance, or since there were few rows a feature;
-in the end it will not be."""
+"""Before this many rows averaged SGD may be ahead by chance, or because there were few rows per
+feature; in the end it will not be."""
 
 
-class NewtonRacer:
+class NewtonRacer(Lane):
     """A `polyak.learn.newton.solver.NewtonSolver` as the race knows lanes.
 
     Rows that were learned before it does not learn again: once each, they have led it to its
     optimum.
     """
 
+    kinds = (NewtonCandidate, AlphaCandidate)
+
     def __init__(
         self,
         numbers: list[int],
+        candidates: list[NewtonCandidate],
         newton: NewtonSolver,
+        recipe: Recipe,
         problem: Problem,
-        histogram: ScoreHistogram | None,
     ) -> None:
-        self.numbers = numbers
-        self.newton = newton
-        self.problem = problem
-        self.counts = histogram
-        self._not_learned = 0  # rows of the clock that it let go by
-        self._gate: Bank | None = None  # refuses what cannot be learned from, in the core's words
+        self.numbers, self.candidates = numbers, candidates
+        self.newton, self.recipe, self.problem = newton, recipe, problem
+        self.counts = histogram_for(recipe.loss, problem, len(numbers))
+        self._not_learned = 0  # rows of the clock that were only let pass
+        self._gate: Bank | None = None  # refuses what cannot be learned, with the core's message
 
     @classmethod
     def of(
         cls,
         numbers: list[int],
-        candidates: Sequence[NewtonCandidate],
+        candidates: Mapping[int, Any] | Sequence[Any],
         recipe: Recipe,
         problem: Problem,
-    ) -> NewtonRacer:
-        """Make a lane of penalties; it learns nothing before it was shown the first rows."""
+    ) -> Self:
+        """Make a lane of penalties; it learns nothing before `warm_up` or `set_state`."""
         from polyak.learn.newton.solver import NewtonSolver  # only where there is such a lane
 
+        own = [candidates[number] for number in numbers]
         newton = NewtonSolver(
             recipe.loss,
             np.empty((0, 0)),
-            penalties=[one.penalty for one in candidates],
+            penalties=[one.penalty for one in own],
             outputs=problem.outputs,
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
-            softmax=candidates[0].softmax,
+            softmax=own[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=sparsity_of(recipe),
         )
-        counts = histogram_for(recipe.loss, problem, len(candidates))
-        return cls(numbers, newton, problem, counts)
+        return cls(numbers, own, newton, recipe, problem)
 
     @property
     def clock(self) -> int:
-        """How many rows were learned, or let go by."""
+        """The number of rows learned, or only let pass."""
         return self.newton.clock + self._not_learned
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take, and the rows it holds."""
+        """The memory that its weights take, and the rows it holds."""
         return self.newton.nbytes
 
     @property
-    def has_left(self) -> bool:
-        """Whether it cannot go on: there are too many features, or numbers too large."""
-        return self.newton.left is not None
+    def left(self) -> Exception | None:
+        """Why it cannot go on: there are too many features, or numbers too large."""
+        if self.newton.left is None:
+            return None
+        from polyak.learn.newton.limits import TOO_MANY
+
+        if self.newton.left == TOO_MANY:
+            return DataError(too_wide(self.recipe, self.newton.widest))
+        return DivergenceError("the weights overflowed")
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether ``alpha`` or the kind of penalty is given, and so what is to be minimised.
+
+        These weights are at its optimum, and others on their way to it; not where features that
+        have no column are left out.
+        """
+        return self.newton.sparsity is not None and not self.newton.closed
 
     @property
     def may_leave(self) -> bool:
@@ -114,7 +132,7 @@ class NewtonRacer:
 
     @property
     def n_features(self) -> int:
-        """How many features there are."""
+        """The number of features there are."""
         known = self.problem.n_features
         return self.newton.n_features if known is None else known
 
@@ -125,7 +143,7 @@ class NewtonRacer:
 
     @property
     def fewest(self) -> int:
-        """How many of its best must stay, since others may be ahead by chance."""
+        """The number of its best candidates that stay, since others may be ahead by chance."""
         from polyak.learn.newton.block.leave_one_out import FEW_ROWS
 
         if self.clock <= FEW_ROWS:  # in the end they may be compared by leaving one row out
@@ -180,13 +198,25 @@ class NewtonRacer:
             )
         return self._gate.check(rows, targets, weights)
 
-    def most_rows(self) -> int:
-        """Say how many rows can be learned at once in bounded memory."""
-        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.newton))
+    def most_rows(self, rows: Rows, *, again: bool) -> int:
+        """Return the number of these rows that can be learned at once in bounded memory."""
+        counts = self.counts is not None and not again
+        return max(1024, MOST_SCORES // len(self.newton)) if counts else sys.maxsize
+
+    def can_leave_out(self, rows: int) -> bool:
+        """Whether leaving each of this many rows out in turn takes little time."""
+        return self.newton.can_leave_out(rows)
+
+    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+        """Make weights exact for all rows, each learned once; return whether they are finite."""
+        with np.errstate(all="ignore"):
+            return self.newton.converge(rows, targets, weights)
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops.
 
         They are NaN after the row at which the lane left.
@@ -194,6 +224,7 @@ class NewtonRacer:
         if again:
             self._not_learned += given.total
             return np.empty((0, len(self.numbers), SUMS))
+        self.newton.threads = threads
         scores = room_for_scores(self.counts, given.total, len(self.newton))
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
@@ -202,7 +233,7 @@ class NewtonRacer:
             )
             assert notes is not None
             sums = self._summed(notes)
-        if self.has_left:
+        if self.newton.left is not None:
             sums[stops > self.newton.clock - before] = np.nan
         else:
             classes = self.newton.outputs if self.newton.one_vs_rest else None
@@ -256,27 +287,29 @@ class NewtonRacer:
         return np.asarray(found[0, 0])
 
     def _summed(self, notes: Floats) -> Floats:
-        """Return each candidate's sums, from those of its models, one an output."""
+        """Return each candidate's sums, from those of its models, one per output."""
         notes = notes.reshape(*notes.shape[:2], len(self.numbers), self.newton.outputs)
         return candidate_sums(notes, one_vs_rest=self.newton.one_vs_rest)
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
-    def select(self, places: Sequence[int]) -> NewtonRacer:
-        """Give a lane of only these candidates, each as it stands."""
+    def select(self, places: Sequence[int]) -> Self:
+        """Return a lane of only these candidates, each as it stands."""
         if len(places) == len(self.numbers):
             return self
-        counts = None if self.counts is None else self.counts.select(self._columns(places))
-        numbers = [self.numbers[place] for place in places]
-        chosen = NewtonRacer(numbers, self.newton.select(places), self.problem, counts)
-        chosen._not_learned, chosen._gate = self._not_learned, self._gate
+        chosen = copy.copy(self)
+        chosen.numbers = [self.numbers[place] for place in places]
+        chosen.candidates = [self.candidates[place] for place in places]
+        chosen.newton = self.newton.select(places)
+        if self.counts is not None:
+            chosen.counts = self.counts.select(self._columns(places))
         return chosen
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
-        everyone = [self, *others]
+        parts = [self, *others]
         then = (0, 0) if base is None else (base.newton.clock, base._not_learned)
-        busy = [one.newton for one in everyone if one.newton.clock > then[0]]
+        busy = [one.newton for one in parts if one.newton.clock > then[0]]
         if base is not None and len(busy) < 2:  # one alone knows all there is to know
             self.newton = copy.deepcopy((busy or [self.newton])[0])
         else:
@@ -284,35 +317,56 @@ class NewtonRacer:
                 self.newton.merge(
                     [other.newton for other in others], None if base is None else base.newton
                 )
-        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in everyone)
+        self._not_learned = then[1] + sum(one._not_learned - then[1] for one in parts)
         if self.counts is not None:
             theirs = [other.counts for other in others if other.counts is not None]
             self.counts.merge(theirs, None if base is None else base.counts)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out what learning changes: what JSON holds, and arrays."""
-        page, arrays = self.newton.state()
-        return with_histogram(self.counts, page, arrays)
+    def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a class more; two classes go on together where a matrix has room."""
+        from polyak.learn.newton.one_class_more import mirrored_arrays, with_output
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
-        """Go on from what ``state`` gave."""
-        self.newton.set_state(page, arrays)
+        page, arrays = self.newton.state()
+        candidates, together = self.candidates, self.softmax
+        if new.mirrors:
+            features = len(arrays["weights"]) - int(new.recipe.fit_intercept)
+            known = new.problem.n_features
+            together = new.recipe.learns_together(features, new.problem.outputs, known)
+            candidates = [replace(one, softmax=together) for one in candidates]
+            arrays = mirrored_arrays(arrays, new.share, together=together)
+        arrays = with_output(arrays, page["clock"], new, together=together)
+        pairs = dict(zip(self.numbers, candidates, strict=True))
+        grown = type(self).of(self.numbers, pairs, new.recipe, new.problem)
+        grown.newton.set_state(page, arrays)
+        grown._not_learned = self._not_learned
+        if self.counts is not None and grown.counts is not None:
+            at = (new.place, new.constant)
+            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        return grown
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
+        page, arrays = self.newton.state()
+        counted = ({}, {}) if self.counts is None else self.counts.state()
+        return page | counted[0], arrays | counted[1]
+
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        """Go on from what `state` returned."""
+        _check_state(stored, self.newton, self.problem.n_features, clock)
+        self.newton.set_state(stored.page, stored.arrays)
         self._not_learned = clock - self.newton.clock
-        set_histogram(self.counts, page, arrays)
+        if self.counts is not None:
+            self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts; there are no others."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
 
-    def replicas(self, place: int) -> NDArray[Any] | None:
-        """Give nothing: there are no replicas."""
-        return None
-
     def sandwich(self) -> tuple[Sandwich, str | None] | None:
-        """Give the weights at the smallest penalty and their covariance, for intervals."""
+        """Return the weights at the smallest penalty and their covariance, for intervals."""
         if not self.newton.intervals:
             return None
         with np.errstate(all="ignore"):
@@ -320,13 +374,65 @@ class NewtonRacer:
         return found, sandwich_doubt(found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
-        """Say that nothing is averaged."""
+        """Return NaN: nothing is averaged."""
         return np.full(self.newton.outputs, np.nan)
 
     def histogram(self, place: int) -> ScoreHistogram | None:
-        """Give the counts of its scores, if they were counted."""
+        """Return the histogram of its scores, if they were counted."""
         return None if self.counts is None else self.counts.select(self._columns([place]))
 
     def _columns(self, places: Sequence[int]) -> NDArray[np.int64]:
         each = np.arange(self.newton.outputs)
         return np.concatenate([place * len(each) + each for place in places])
+
+
+def _check_state(
+    stored: StoredState, newton: NewtonSolver, n_features: int | None, clock: int
+) -> None:
+    """Raise ValueError where state cannot be that of such a lane."""
+    from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
+    from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
+
+    def array(
+        name: str,
+        *shape: int | None,
+        types: str | tuple[str, ...] = "float64",
+        least: float = -np.inf,
+    ) -> NDArray[Any]:
+        return stored.array(name, shape, types, least=least)
+
+    penalties, outputs = len(newton.penalties), newton.outputs
+    rows = stored.whole("clock", most=clock)
+    stored.require(stored.field("left") is None, "left", "is set, but the lane is still there")
+    array("penalties", penalties, least=0.0)
+    array("totals", len(MODEL_SUMS), penalties * outputs)
+    array("lately", penalties)
+    features = array("column.features", None, types="int64", least=0.0)
+    width = len(features)
+    fits = width <= newton.widest and len(np.unique(features)) == width
+    fits = fits and (n_features is None or features.max(initial=-1) < n_features)
+    stored.require(fits, "column.features", "are not features that the rows can have")
+    array("column.centre", width)
+    for name in ("spread", "squares", "varied"):
+        array(f"column.{name}", width, least=0.0)
+    coordinates, first = outputs - int(newton.softmax), int(newton.fit_intercept)
+    known = len(array("weights", None, penalties, coordinates))
+    stored.require(first <= known <= first + width, "weights", f"cannot have {known} rows")
+    array("gradients", known, 1 if newton.exact else penalties, coordinates)
+    matrices, size = (1, coordinates * known) if newton.softmax else (coordinates, known)
+    array("hessians", 1 if newton.exact else matrices, size, size)
+    array("spreads", outputs if newton.intervals else 0, known, known)
+    for number, then in enumerate(stored.field("earlier")):
+        stored.require(0 < then <= rows, "earlier", f"cannot be of row {then}")
+        array(f"earlier.{number}", None, outputs)
+    held = len(array("held.rows", None, first + width, types=FLOATS))
+    array("held.targets", held, outputs)
+    array("held.weights", held, least=0.0)
+    array("held.fresh", held, least=0.0)
+    stored.array("held.limits", (held, 2))
+    block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)
+    stored.require(held < block and held <= rows, "held.rows", f"cannot be {held} rows")
+    stored.whole("_counted", most=held)
+    stored.whole("fitted", most=rows)
+    stored.whole("_learned_again", most=rows)
+    stored.flag("_first_block")

@@ -1,55 +1,66 @@
 """The lane of proximal steps: weights that are exactly zero, where rows are wide.
 
-Its last iterate says which weights are zero. Those that are not still tremble a little with every
-row, so their values are means over the latest milestones.
+Its last iterate has the zeros. The other weights still fluctuate a little with every row, so their
+values are means over the latest milestones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.given import Given
+from polyak.learn.race.elimination import FIRST_DECISION
 from polyak.learn.race.history import SUMS
+from polyak.learn.race.lanes.protocol import NewOutput
 from polyak.learn.race.lanes.sgd import SgdLane
-from polyak.learn.race.milestones import FIRST_DECISION
+from polyak.learn.recipes import AnyCandidate, Candidate
+from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 
 EARLY, LATE = 16_000, 64_000
-"""Before so many rows the smaller rates may be ahead since they tremble less, not since they lead
-further."""
+"""Before this many rows smaller rates may be ahead because they fluctuate less, not because they
+lead further."""
 LATEST = 0.4
-"""How much the latest iterate counts in the mean, beside the mean of those before it."""
+"""The weight of the latest iterate in the mean, beside the mean of those before it."""
 
 
 class ProximalLane(SgdLane):
     """A bank of proximal steps, and beside each weight its mean at the latest milestones.
 
-    There is none before anybody may drop out, nor while rows are learned again or after a merge.
+    There is none before the first elimination, nor while rows are learned again or after a merge.
     """
 
     means: NDArray[Any] | None = None
-    """One row a feature and one for the intercept, which is the first; a column a model."""
+    """A row for the intercept and one per feature; a column per model."""
+
+    @classmethod
+    def takes(cls, candidate: AnyCandidate) -> bool:
+        """Whether its steps are proximal."""
+        return isinstance(candidate, Candidate) and candidate.step == "proximal"
 
     @property
     def fewest(self) -> int:
-        """How many of its best must stay, since it is too early to tell how well they will do."""
+        """The number of its best candidates that stay, since it is too early to compare them."""
         return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops."""
         if again:
             self.means = None
-            return super().learn(given, again=again, stops=stops)
+            return super().learn(given, again=True, stops=stops, threads=threads)
         notes: list[Floats] = []
         done = 0
         for stop in [*stops.tolist(), given.total]:
             if stop > done:
-                super().learn(given.part(done, stop), again=False, stops=stops[:0])
+                some = given.part(done, stop)
+                super().learn(some, again=False, stops=stops[:0], threads=threads)
             done = stop
             if len(notes) < len(stops):
                 self._note()
@@ -64,13 +75,13 @@ class ProximalLane(SgdLane):
         self.means = latest if self.means is None else self._moved(latest)
 
     def _moved(self, latest: NDArray[Any]) -> NDArray[Any]:
-        """Give the means with the latest iterate among them; new features had no weight."""
+        """Return the means with the latest iterate among them; new features had no weight."""
         assert self.means is not None
         before = np.pad(self.means, ((0, len(latest) - len(self.means)), (0, 0)))
         return np.asarray(before + LATEST * (latest - before))
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         if self.means is None or last:
             coef, intercept = super().weights(place, last=last)
             return coef + coef.dtype.type(0), intercept  # which makes a plain zero of minus zero
@@ -83,13 +94,10 @@ class ProximalLane(SgdLane):
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
-    def select(self, places: Sequence[int]) -> ProximalLane:
-        """Give a lane of only these candidates, each as it stands."""
-        if len(places) == len(self.numbers):
-            return self
-        few = super().select(places)
-        chosen = ProximalLane(few.numbers, few.bank, few.outputs, few.counts, few.centre)
-        if self.means is not None:
+    def select(self, places: Sequence[int]) -> Self:
+        """Return a lane of only these candidates, each as it stands."""
+        chosen = super().select(places)
+        if chosen is not self and self.means is not None:
             models = [np.arange(len(self.bank))[self._models(place)] for place in places]
             chosen.means = self.means[:, np.concatenate(models)]
         return chosen
@@ -99,12 +107,27 @@ class ProximalLane(SgdLane):
         super().merge(others, base)
         self.means = None
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out what learning changes: what JSON holds, and arrays."""
-        page, arrays = super().state()
-        return page, arrays if self.means is None else arrays | {"means": self.means.copy()}
+    def _mirrored(
+        self, lines: NDArray[Any], models: Floats, new: NewOutput
+    ) -> tuple[NDArray[Any], Floats]:
+        """Return two models for each; the second half of the lines are square roots, not signed."""
+        lines, models = super()._mirrored(lines, models, new)
+        roots = slice(lines.shape[1] // 2, None)
+        lines[:, roots] = np.abs(lines[:, roots])
+        return lines, models
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
-        """Go on from what ``state`` gave."""
-        super().set_state(page, arrays, clock)
-        self.means = arrays["means"].copy() if "means" in arrays else None
+    def state(self) -> tuple[Page, Arrays]:
+        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
+        page, arrays = super().state()
+        if self.means is not None:
+            arrays["means"] = self.means.copy()
+        return page | {"has_means": self.means is not None}, arrays
+
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        """Go on from what `state` returned."""
+        super().set_state(stored, clock)
+        self.means = None
+        if stored.flag("has_means"):
+            self.means = stored.array("means", (None, len(self.bank)), FLOATS)
+            most = 1 + self.bank.n_features
+            stored.require(0 < len(self.means) <= most, "means", f"has more than {most} rows")

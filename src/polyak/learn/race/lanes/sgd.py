@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import CheckedRows, model_fields
+from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.calibration import ScoreHistogram
-from polyak.learn.centring import Centre
-from polyak.learn.given import Given
+from polyak.learn.centring import Centre, rows_at_a_time
 from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
@@ -22,81 +22,94 @@ from polyak.learn.race.lanes.counting import (
     count_scores,
     histogram_for,
     room_for_scores,
-    set_histogram,
-    with_histogram,
 )
-from polyak.learn.race.lanes.lane import Lane, Problem
-from polyak.learn.recipes import Candidate, Recipe
+from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
+from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
+from polyak.learn.score_histogram import ScoreHistogram
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
 
+MANY_MODELS = 8
+"""Candidates of this many models gain little by sharing a bank with more than a few others."""
 MOST_SCORES = 1 << 22
-"""How many progressive scores to hold at a time, so that memory stays bounded."""
+"""The number of progressive scores held at a time, so that memory stays bounded."""
 BANK_ARRAYS = ("lines", "squares", "models")
 
 
 class SgdLane(Lane):
     """A bank with a model for every output of every candidate, and for each of its replicas.
 
-    It learns rows that somebody has shifted by ``centre``, and gives weights for rows as they come.
+    It learns rows shifted by the centre of the problem; its weights are for rows as they come.
     """
+
+    kinds = (Candidate,)
 
     def __init__(
         self,
         numbers: list[int],
+        candidates: list[Candidate],
         bank: Bank,
-        outputs: int,
+        problem: Problem,
         histogram: ScoreHistogram | None,
-        centre: Centre,
-        begin_at: Floats | None = None,
     ) -> None:
-        self.numbers = numbers
-        self.bank = bank
-        self.centre = centre
-        self.outputs = outputs
-        self.counts = histogram
-        self.begin_at = begin_at
+        self.numbers, self.candidates = numbers, candidates
+        self.bank, self.problem, self.counts = bank, problem, histogram
+        self.centre, self.outputs = problem.centre, problem.outputs
+
+    @classmethod
+    def takes(cls, candidate: AnyCandidate) -> bool:
+        """Whether it is averaged SGD, by explicit or implicit steps."""
+        return isinstance(candidate, Candidate) and candidate.step != "proximal"
+
+    @classmethod
+    def shared_by(cls, candidate: AnyCandidate) -> Hashable:
+        """Return the settings that all models of a bank share."""
+        assert isinstance(candidate, Candidate)
+        return candidate.of_the_bank()
+
+    @classmethod
+    def split(cls, numbers: list[int], recipe: Recipe, problem: Problem) -> list[list[int]]:
+        """Divide candidates of many models between two banks, for two threads in the end."""
+        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+        if problem.outputs * (1 + averaged.replicas) < MANY_MODELS or len(numbers) < 2:
+            return [numbers]
+        return [numbers[::2], numbers[1::2]]
 
     @classmethod
     def of(
         cls,
         numbers: list[int],
-        candidates: Mapping[int, Candidate],
+        candidates: Mapping[int, Any] | Sequence[Any],
         recipe: Recipe,
         problem: Problem,
     ) -> Self:
         """Make a lane of candidates that can share a bank."""
-        bank = _bank_of(
-            [candidates[number] for number in numbers],
-            recipe,
-            outputs=problem.outputs,
-            one_vs_rest=problem.one_vs_rest,
-            n_features=problem.n_features,
-            width=problem.width,
-            dtype=problem.dtype,
-        )
+        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+        own = [candidates[number] for number in numbers]
         counts = histogram_for(recipe.loss, problem, len(numbers))
-        return cls(numbers, bank, problem.outputs, counts, problem.centre, problem.begin_at)
+        return cls(numbers, own, _bank_of(own, averaged, problem), problem, counts)
 
     @property
     def clock(self) -> int:
-        """How many rows were learned."""
+        """The number of rows learned."""
         return self.bank.clock
 
     @property
     def models_each(self) -> int:
-        """How many models a candidate has, its replicas included."""
+        """The number of models of a candidate, its replicas included."""
         return len(self.bank) // len(self.numbers)
 
     @property
     def nbytes(self) -> int:
-        """How much memory its weights take."""
+        """The memory that its weights take."""
         return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
 
     @property
     def n_features(self) -> int:
-        """How many features its models have."""
+        """The number of features of its models."""
         return self.bank.n_features
 
     @property
@@ -104,24 +117,37 @@ class SgdLane(Lane):
         """Whether classes are learned together."""
         return self.bank.softmax
 
+    @property
+    def checks_while_learning(self) -> bool:
+        """Whether the core validates the rows that are learned: not those that are shifted."""
+        return not self.centre
+
     def warm_up(self, rows: Rows) -> None:
-        """See the rows that calibration looks at, about the centre, before any is learned."""
-        self.bank.warm_up(rows)
-        if self.begin_at is not None:
-            constants = self.begin_at[self.bank.outputs]
+        """See the rows that calibration looks at, before any is learned."""
+        self.bank.warm_up(self.centre.shifted(rows))
+        if self.problem.begin_at is not None:
+            constants = self.problem.begin_at[self.bank.outputs]
             self.bank.move_intercepts(lambda _: constants)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
         return self.bank.check(rows, targets, weights)
 
-    def most_rows(self) -> int:
-        """Say how many rows can be learned at once in bounded memory."""
-        return sys.maxsize if self.counts is None else max(1024, MOST_SCORES // len(self.bank))
+    def most_rows(self, rows: Rows, *, again: bool) -> int:
+        """Return the number of these rows that can be learned at once in bounded memory."""
+        most = rows_at_a_time(rows) if self.centre else sys.maxsize
+        counts = self.counts is not None and not again
+        return min(most, max(1024, MOST_SCORES // len(self.bank))) if counts else most
+
+    def rows_for(self, shared: SharedRows) -> TrainingRows:
+        """Return rows about the centre, or as the core validated them."""
+        return shared.shifted(self.centre) if self.centre else shared.checked
 
     # -- learning ------------------------------------------------------------------------------
 
-    def learn(self, given: Given, *, again: bool, stops: NDArray[np.int64]) -> Floats:
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
         counts = None if again else self.counts
@@ -160,14 +186,17 @@ class SgdLane(Lane):
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
-    def select(self, places: Sequence[int]) -> SgdLane:
-        """Give a lane of only these candidates, each as it stands."""
+    def select(self, places: Sequence[int]) -> Self:
+        """Return a lane of only these candidates, each as it stands."""
         if len(places) == len(self.numbers):
             return self
-        bank = self.bank.select(_columns(places, self.models_each))
-        counts = None if self.counts is None else self.counts.select(_columns(places, self.outputs))
-        numbers = [self.numbers[place] for place in places]
-        return SgdLane(numbers, bank, self.outputs, counts, self.centre)
+        chosen = copy.copy(self)
+        chosen.numbers = [self.numbers[place] for place in places]
+        chosen.candidates = [self.candidates[place] for place in places]
+        chosen.bank = self.bank.select(_columns(places, self.models_each))
+        if self.counts is not None:
+            chosen.counts = self.counts.select(_columns(places, self.outputs))
+        return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
         """Become what this lane and others learned together, each from rows of its own."""
@@ -184,29 +213,67 @@ class SgdLane(Lane):
             self.bank.move_intercepts(lambda coef: centre.moved_from(self.centre, coef))
             self.centre = centre
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Read out what learning changes: what JSON holds, and arrays."""
+    def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a model more for every candidate and each of its replicas."""
+        grown = type(self).of(self.numbers, dict(self._pairs()), new.recipe, new.problem)
         state = self.bank.state()
-        arrays = {name: state[name] for name in BANK_ARRAYS}
-        return with_histogram(self.counts, {"looked": state["looked"]}, arrays)
+        if new.mirrors:
+            state["lines"], state["models"] = self._mirrored(state["lines"], state["models"], new)
+        models = state["models"]
+        one = _new_model(models[:, :: new.before], new.constant, self.bank.averaging)
+        if grown.bank.softmax and new.recipe.fit_intercept:
+            _set_level(one, models.reshape(len(models), -1, new.before), new.rows)
+        grown.bank.set_state(
+            state | {"lines": new.inserted(state["lines"]), "models": new.inserted(models, one)}
+        )
+        if self.counts is not None and grown.counts is not None:
+            at = (new.place, new.constant)
+            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        return grown
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]], clock: int) -> None:
-        """Go on from what ``state`` gave."""
-        state = {name: arrays[name] for name in BANK_ARRAYS}
-        self.bank.set_state(state | {"clock": clock, "looked": page["looked"]})
-        set_histogram(self.counts, page, arrays)
+    def _pairs(self) -> zip[tuple[int, Candidate]]:
+        return zip(self.numbers, self.candidates, strict=True)
+
+    def _mirrored(
+        self, lines: NDArray[Any], models: Floats, new: NewOutput
+    ) -> tuple[NDArray[Any], Floats]:
+        """Return the weights and fields of two models for each: its mirror image and itself."""
+        models = np.repeat(models, 2, axis=1)
+        models[[_field("bias"), _field("bias_sum")], ::2] *= -1.0
+        scaled = ("bias", "bias_sum", "loss", "loss_squared", "rated")
+        models[[_field(name) for name in scaled]] *= new.share
+        models[_field("confusion")] = models[_field("error")]
+        return mirrored(lines) * lines.dtype.type(new.share), models
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
+        state = self.bank.state()
+        page, arrays = ({}, {}) if self.counts is None else self.counts.state()
+        arrays |= {name: state[name] for name in BANK_ARRAYS}
+        return page | {"looked": state["looked"]}, arrays
+
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        """Go on from what `state` returned."""
+        models, weights = len(self.bank), self.bank.dtype.name
+        lines = stored.array("lines", (None, 2 * models), weights)
+        squares = stored.array("squares", (len(lines) if self.bank.has_squares else 0,))
+        fields = stored.array("models", (len(model_fields), models))
+        state = {"lines": lines, "squares": squares, "models": fields}
+        self.bank.set_state(state | {"clock": clock, "looked": stored.whole("looked")})
+        if self.counts is not None:
+            self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Give a candidate's weights, a row an output, and its intercepts."""
+        """Return a candidate's weights, a row per output, and its intercepts."""
         models, bank = self._models(place), self.bank
         coef = bank.coef_of(models, last=last)
         intercept = (bank.last_intercept if last else bank.intercept)[models]
         return coef, self.centre.undone(coef, intercept)
 
     def replicas(self, place: int) -> NDArray[Any] | None:
-        """Give its replicas as (replicas, features + 1, outputs), the intercept last."""
+        """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         if self.models_each == self.outputs:
             return None
         first = place * self.models_each
@@ -218,11 +285,11 @@ class SgdLane(Lane):
         return np.ascontiguousarray(whole.transpose(0, 2, 1))
 
     def average_start(self, place: int) -> Floats:
-        """Say at which row its averages began."""
+        """Return the row at which its averages began."""
         return self.bank.average_start[self._models(place)]
 
     def histogram(self, place: int) -> ScoreHistogram | None:
-        """Give the counts of its scores, if they were counted."""
+        """Return the histogram of its scores, if they were counted."""
         return None if self.counts is None else self.counts.select(_columns([place], self.outputs))
 
     def _models(self, place: int) -> slice:
@@ -234,21 +301,9 @@ def _columns(places: Sequence[int], each: int) -> NDArray[np.int64]:
     return np.concatenate([place * each + np.arange(each) for place in places])
 
 
-def _bank_of(
-    candidates: list[Candidate],
-    recipe: Recipe,
-    *,
-    outputs: int,
-    one_vs_rest: bool,
-    n_features: int | None,
-    width: int | None,
-    dtype: Any,
-) -> Bank:
-    """Make a bank of candidates that can share one.
-
-    Each has a model an output and, for intervals, as many again for every replica.
-    """
-    first, sparsity = candidates[0], sparsity_of(recipe)
+def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> Bank:
+    """Make a bank: each candidate has a model per output and, for intervals, per replica."""
+    first, sparsity, outputs = candidates[0], sparsity_of(recipe), problem.outputs
     each = outputs * (1 + recipe.replicas)
     return Bank(
         loss=recipe.loss,
@@ -260,15 +315,50 @@ def _bank_of(
         adagrad=first.adagrad,
         capped=first.capped,
         fit_intercept=recipe.fit_intercept,
-        n_features=n_features,
-        width=width,
-        dtype=dtype,
-        one_vs_rest=one_vs_rest,
+        n_features=problem.n_features,
+        width=problem.width,
+        dtype=problem.dtype,
+        one_vs_rest=problem.one_vs_rest,
         outputs=np.tile(np.arange(outputs), len(candidates) * (1 + recipe.replicas)),
         replicas=np.tile(np.repeat(np.arange(-1, recipe.replicas), outputs), len(candidates)),
         group=outputs,
-        softmax=one_vs_rest and recipe.takes_softmax,
+        softmax=problem.one_vs_rest and recipe.takes_softmax,
         seed=recipe.seed,
         l1_ratio=1.0 if sparsity is None else sparsity.l1_ratio,
         positive=recipe.positive,
     )
+
+
+def _field(name: str) -> int:
+    return model_fields.index(name)
+
+
+def _new_model(sibling: Floats, constant: float, averaging: Averaging) -> Floats:
+    """Return the fields of a model that has stood at a constant as long as its sibling ran.
+
+    Its losses so far count as zero: they were small, and the same for all candidates.
+    """
+    new = sibling.copy()
+    sums = ("loss", "loss_squared", "error", "rated", "capped")
+    none = ("tau", *sums, "running_iterate", "running_average")
+    new[[_field(name) for name in none]] = 0.0
+    new[_field("scale")], new[_field("bias")] = 1.0, constant
+    if averaging.start == "auto":  # negative rows alone would not have let averaging begin
+        new[_field("start")], new[_field("total")], new[_field("unit")] = -1.0, 1.0, 1.0
+    new[_field("bias_sum")] = constant * new[_field("total")]
+    return new
+
+
+def _set_level(new: Floats, models: Floats, rows: float) -> None:
+    """Make the odds of a new model those against all classes it is learned together with.
+
+    Steps on other classes' rows push the odds of a class down by its probability, so that they end
+    at one over the sum of the rates: had the class been there, they would be no lower.
+    """
+    total, rate = new[_field("total")], new[_field("gamma0")]
+    slowed = new[_field("decay")] * rate * rows
+    rates = rate * rows * (1.0 + 0.5 * slowed) ** -0.5  # near enough for a logarithm
+    odds = np.maximum(new[_field("bias")], -np.log1p(rates))
+    averaged = models[_field("bias_sum")] / np.maximum(total, 1e-300)[:, None]
+    new[_field("bias")] = odds + np.logaddexp.reduce(models[_field("bias")], axis=1)
+    new[_field("bias_sum")] = total * (odds + np.logaddexp.reduce(averaged, axis=1))

@@ -1,0 +1,406 @@
+"""The plan of a race: from a recipe and the first rows to the candidates that enter.
+
+There are four cases. Where weights are to be exactly zero, or not negative, the candidates are
+Newton steps and proximal steps. Where features are few, block Newton steps enter, which win on most
+narrow rows, and a few candidates of averaged SGD beside them. Where they are many, averaged SGD
+enters with all its rates, and with rates that follow gradients as AdaGrad's do. Where most are
+rare, as in tables with a column of names, Newton steps on the frequent ones enter as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from polyak.learn.averaging import Averaging, averaging_of
+from polyak.learn.bank.settings import Step
+from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
+from polyak.learn.newton.sparse.asking import OF_AVERAGING, is_sparse, is_unpenalised
+from polyak.learn.recipes.candidates import (
+    ROOM_FOR_MOVING,
+    AlphaCandidate,
+    AnyCandidate,
+    Candidate,
+    NewtonCandidate,
+    most_candidates,
+)
+from polyak.learn.recipes.recipe import Recipe
+from polyak.learn.schedules import (
+    Polynomial,
+    largest_squared_length,
+    mean_squares,
+    squared_length_by,
+)
+from polyak.losses import get_loss
+from polyak.rows.sparse import Rows, SparseRows, row_widths
+
+DEFAULT_ALPHA = 1e-4
+LIGHT_ALPHA = 1e-6
+"""The penalty of averaged SGD where none is given, beside a heavier one."""
+INTERVAL_DECAY = 0.3
+"""The decay a, in units of the curvature, where intervals are asked for.
+
+Their candidates see every feature in units of its own root mean square (p = 1), so the smallest
+eigenvalue of the Hessian, which a should be near, is a fraction of the curvature whatever the
+number of features. With a much smaller a the rate hardly decays, and the average keeps a bias
+that no replica sees.
+"""
+BESIDE_NEWTON = 8
+"""The number of candidates of averaged SGD that race beside block Newton steps."""
+CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
+"""Constant learning rates, times curvature and mean squared norm, for streams that drift: where the
+best rate is in between, either side of it is nearly as good."""
+LEAST = 1e-4
+"""The share of the mean squared norm that every sum of squares begins at (``tau``).
+
+Without it the length of the first step on a feature would not depend on the slope.
+"""
+POWERS_AND_RATES = ((0.5, 1.0), (0.625, 0.5), (0.5, 2.0), (0.625, 1.0), (0.5, 0.5), (0.625, 0.25))
+"""``p`` and ``eta``, the most promising first. The last iterate is the model: such rates average
+by themselves."""
+RATES = (0.4, 0.15, 1.1)
+"""Rates of proximal steps for features of usual size, the most promising first. Where words tell
+topics apart 0.4 is best, where features are few and common 0.15, where they are rare 1."""
+FIRST_HOLD = 0.1
+"""How firmly weights are held at first, in slopes, so that the first row does not move them far."""
+LIGHT = (1e-5, 1e-6, 1e-4, 1e-3)
+"""Penalties of squares, where weights are to be not negative but none need be zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the first rows show of a problem.
+
+    Attributes
+    ----------
+    rows : array or SparseRows
+        The first rows, without those that are far longer than the others.
+    shifted : array or SparseRows
+        The same rows as averaged SGD sees them.
+    outputs : int
+    n_features : int or None
+        The number of features there can be, where that is known.
+    may_drift : bool
+        Rows are learned as they come, so candidates with a constant rate enter too.
+    path : sequence of float
+        The penalties to try where weights are to be zero and ``alpha`` is not given.
+    unit : float
+        The size of scores.
+    """
+
+    rows: Rows
+    shifted: Rows
+    outputs: int = 1
+    n_features: int | None = None
+    may_drift: bool = False
+    path: Sequence[float] = ()
+    unit: float = 1.0
+
+    @property
+    def width(self) -> int:
+        """The number of features of the widest row."""
+        return int(row_widths(self.rows).max(initial=0))
+
+
+def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
+    """Return the candidates that enter a race, those of the baseline apart.
+
+    Examples
+    --------
+    >>> sample = Sample(np.eye(3), np.eye(3))
+    >>> plan_race(Recipe(loss="log_loss", alpha=1e-5, recipe="paper"), sample)
+    [Candidate(alpha=1e-05, schedule=Polynomial(gamma0=0.5, a=1e-05, c=0.75), ...)]
+    >>> len(plan_race(Recipe(recipe="sgd"), sample))
+    54
+    >>> plan_race(Recipe(recipe="auto"), sample)[-1]
+    NewtonCandidate(penalty=1000.0, softmax=False)
+    >>> plan_race(Recipe(recipe="auto", alpha=0.1), sample)[-1]
+    AlphaCandidate(penalty=0.1, softmax=False, of_mean=True)
+    """
+    if recipe.recipe == "paper":
+        return [_paper(recipe, sample.rows)]
+    if is_sparse(recipe):
+        return _sparse(recipe, sample)
+    from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
+
+    averaging = recipe.for_averaged_sgd(sample.outputs, sample.n_features)
+    averaged = _averaged(averaging, sample.shifted)
+    most = most_candidates(sample.width, sample.outputs * (1 + averaging.replicas))
+    features = features_seen(sample.rows)
+    if recipe.takes_newton_steps(features, sample.outputs):
+        newton = _newton(recipe, features, sample.outputs, sample.n_features)
+        return [*averaged[: min(most, BESIDE_NEWTON)], *newton, *_moving(averaging, sample, 1.0)]
+    adaptive = _adaptive(averaging, sample.shifted)
+    # After those that run beside Newton steps: parts of a race may have these or not.
+    first = BESIDE_NEWTON if most >= BESIDE_NEWTON + len(adaptive) else 2
+    averaged = [*averaged[:first], *adaptive, *averaged[first:]][:most]
+    frequent = _frequent(recipe, sample)
+    if not frequent:
+        return [*averaged, *_moving(averaging, sample, 0.5)]
+    newton = _newton(recipe, frequent, sample.outputs, frequent)
+    return [*averaged, *newton, *_moving(averaging, sample, 1.0)]
+
+
+def _frequent(recipe: Recipe, sample: Sample) -> int:
+    """Return the number of features that Newton steps may learn though there are too many."""
+    if recipe.for_inference or not recipe.takes_newton_steps(0, sample.outputs):
+        return 0
+    from polyak.learn.newton.frequent import frequent_features
+
+    found = frequent_features(sample.rows, most_features(recipe.loss, sample.outputs))
+    return 0 if found is None else len(found)
+
+
+# -- block Newton steps --------------------------------------------------------------------------
+
+
+def _newton(
+    recipe: Recipe, features: int, outputs: int, n_features: int | None
+) -> list[AnyCandidate]:
+    """Return Newton steps with the penalty that was asked for, or with those to try."""
+    together = recipe.learns_together(features, outputs, n_features)
+    if is_unpenalised(recipe):
+        return [NewtonCandidate(UNPENALISED, together)]
+    if recipe.alpha != "auto":
+        return [AlphaCandidate(float(recipe.alpha), together)]
+    small = (UNPENALISED,) if recipe.intervals else SMALL_PENALTIES
+    return [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
+
+
+def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
+    """Return Newton steps; proximal steps where features are many, or in reserve if they may be."""
+    from polyak.learn.newton.frequent import features_seen
+
+    most = most_features(recipe.loss, sample.outputs)
+    alphas = [] if recipe.alpha == "auto" else [float(recipe.alpha)]
+    settings = proximal_settings(sample.rows, alphas, sample.path, sample.unit)
+    if features_seen(sample.rows) > most:
+        return [*_proximal(recipe, sample, settings)]
+    # Weights that are only to be not negative have penalties in rows.
+    in_rows = recipe.penalty == "l2" and recipe.alpha == "auto"
+    penalties = alphas or sample.path
+    newton = map(NewtonCandidate, PENALTIES) if in_rows else map(AlphaCandidate, penalties)
+    may_leave = sample.n_features is None or sample.n_features > most
+    reserve = [one for one in settings if one.eta == settings[0].eta] if may_leave else []
+    return [*_proximal(recipe, sample, reserve), *newton]
+
+
+# -- averaged SGD --------------------------------------------------------------------------------
+
+
+def _paper(recipe: Recipe, rows: Rows) -> Candidate:
+    """Return the one candidate of the paper's rules."""
+    loss = get_loss(recipe.loss)
+    alpha = DEFAULT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha)
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
+    schedule = Polynomial(
+        gamma0=1.0 / M if recipe.eta0 == "auto" else float(recipe.eta0),
+        a=alpha if recipe.decay == "auto" else float(recipe.decay),
+        c=loss.power if recipe.power_t == "auto" else float(recipe.power_t),
+    )
+    return Candidate(
+        alpha=alpha,
+        schedule=schedule,
+        averaging=averaging_of(recipe.average) or Averaging("auto"),
+        step="explicit" if recipe.step == "auto" else recipe.step,
+        precondition=0.0 if recipe.precondition == "auto" else float(recipe.precondition),
+        # A learning rate the user set is used as it is, even where it overshoots.
+        capped=recipe.eta0 == "auto",
+        largest_squared_length=M,
+    )
+
+
+def _averaged(recipe: Recipe, rows: Rows) -> list[Candidate]:
+    """Return candidates of falling rates, the most promising first."""
+    loss = get_loss(recipe.loss)
+    curvature = loss.typical_curvature
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
+    step: Step = "implicit" if recipe.step == "auto" else recipe.step
+    weighted = Averaging(0, 1.0 if recipe.intervals else 3.0)
+    means, lengths = mean_squares(rows), {}
+    candidates: dict[Candidate, None] = {}
+    for alpha, rho, g, p in _settings(recipe):
+        if p not in lengths:
+            lengths[p] = squared_length_by(means, p, fit_intercept=recipe.fit_intercept)
+        decay = INTERVAL_DECAY if recipe.intervals else rho * lengths[p]
+        schedule = Polynomial(
+            gamma0=g / (curvature * lengths[p]) if recipe.eta0 == "auto" else float(recipe.eta0),
+            a=decay * curvature if recipe.decay == "auto" else float(recipe.decay),
+            c=loss.power if recipe.power_t == "auto" else float(recipe.power_t),
+        )
+        candidate = Candidate(
+            alpha=alpha,
+            schedule=schedule,
+            averaging=averaging_of(recipe.average) or weighted,
+            step=step,
+            precondition=p,
+            capped=True,
+            largest_squared_length=M,
+        )
+        overshoots = step == "explicit" and alpha * schedule.gamma0 >= 1
+        if not overshoots:
+            candidates[candidate] = None
+    if not candidates:
+        raise ValueError(
+            f"alpha * eta0 must be below 1 for explicit steps, but alpha = {recipe.alpha} and "
+            f"eta0 = {recipe.eta0}: the penalty alone would push the weights past zero"
+        )
+    return list(candidates)
+
+
+def _settings(recipe: Recipe) -> list[tuple[float, float, float, float]]:
+    """Return (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
+
+    The learning rate begins at g / (curvature * mean squared norm) and decays by
+    a = rho * curvature * mean squared norm.
+    """
+    powers = [0.5, 0.25, 1.0] if recipe.precondition == "auto" else [float(recipe.precondition)]
+    if recipe.intervals:  # two candidates will do: each has its replicas
+        alpha = LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha)
+        return [(alpha, 0.0, g, powers[-1]) for g in (2.0, 0.5)]
+    rates = [  # (rho, g)
+        *[(1e-3, 0.5), (1e-4, 2.0), (1e-3, 2.0), (3e-4, 2.0), (1e-4, 0.5), (1e-2, 8.0)],
+        *[(3e-4, 8.0), (1e-2, 2.0), (1e-3, 8.0), (3e-3, 2.0), (1e-4, 8.0), (3e-3, 8.0)],
+        *[(1e-3, 0.125), (1e-2, 0.5)],
+    ]
+    if recipe.alpha != "auto":
+        return [(float(recipe.alpha), rho, g, p) for (rho, g), p in product(rates, powers)]
+    light = [(LIGHT_ALPHA, rho, g, p) for (rho, g), p in product(rates, powers)]
+    heavy = [(1e-4, 1e-3, g, p) for g, p in product((0.5, 2.0, 8.0, 0.125), powers)]
+    return light + heavy
+
+
+def _adaptive(recipe: Recipe, rows: Rows) -> list[Candidate]:
+    """Return candidates whose rates follow gradients, for classes: see `adaptive_rates`."""
+    classifies = get_loss(recipe.loss).classifies
+    if recipe.recipe != "auto" or recipe.intervals or recipe.sets(OF_AVERAGING) or not classifies:
+        return []
+    length = squared_length_by(mean_squares(rows), 0.0, fit_intercept=recipe.fit_intercept)
+    return [
+        _last_iterate(
+            recipe,
+            rows,
+            LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha),
+            rate.schedule,
+            rate.power,
+            adagrad=rate.least,
+        )
+        for rate in adaptive_rates(length)
+    ]
+
+
+def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
+    """Return candidates of constant rates for rows that may drift, if memory has room for them."""
+    short = most_candidates(sample.width, sample.outputs) < ROOM_FOR_MOVING
+    asked = recipe.sets(("alpha", *OF_AVERAGING))
+    if short or recipe.intervals or asked or not sample.may_drift:
+        return []
+    loss = get_loss(recipe.loss)
+    length = squared_length_by(mean_squares(sample.shifted), p, fit_intercept=recipe.fit_intercept)
+    unit = loss.typical_curvature * length
+    rates = [Polynomial(gamma0=g / unit, a=0.0, c=loss.power) for g in CONSTANT_RATES]
+    return [_last_iterate(recipe, sample.shifted, LIGHT_ALPHA, rate, p) for rate in rates]
+
+
+def _proximal(
+    recipe: Recipe, sample: Sample, settings: Sequence[ProximalSettings]
+) -> list[Candidate]:
+    """Return proximal steps, those that memory has room for."""
+    return [
+        _last_iterate(recipe, sample.rows, alpha, Polynomial(eta, hold, 0.5), 0.5, step="proximal")
+        for alpha, eta, hold in settings
+    ][: most_candidates(sample.width, sample.outputs)]
+
+
+def _last_iterate(
+    recipe: Recipe,
+    rows: Rows,
+    alpha: float,
+    schedule: Polynomial,
+    precondition: float,
+    *,
+    step: Step = "implicit",
+    adagrad: float | None = None,
+) -> Candidate:
+    """Return a candidate whose model is the last iterate."""
+    return Candidate(
+        alpha=alpha,
+        schedule=schedule,
+        averaging=Averaging(None),
+        step=step,
+        precondition=precondition,
+        capped=True,
+        largest_squared_length=largest_squared_length(rows, fit_intercept=recipe.fit_intercept),
+        adagrad=adagrad,
+    )
+
+
+class AdaptiveRate(NamedTuple):
+    """A preconditioner's power, the sum that its squares begin at, and the rate over time."""
+
+    power: float
+    least: float
+    schedule: Polynomial
+
+
+def adaptive_rates(length: float) -> list[AdaptiveRate]:
+    """Return AdaGrad's rates to try where rows have this mean squared norm.
+
+    Coordinate ``j`` moves by ``eta / (tau + sum of (slope * x_j)^2) ** p``: a feature that is rare,
+    or that the model is right about, keeps a large rate however late it comes. In a bank that is a
+    preconditioner of mean squares of gradients, and a rate that falls like ``t ** -p``. The units
+    of ``eta`` are such that multiplying all features by a number changes no score.
+
+    Examples
+    --------
+    >>> adaptive_rates(2.0)[0]
+    AdaptiveRate(power=0.5, least=0.0002, schedule=Polynomial(gamma0=0.707..., a=1.414..., c=0.5))
+    """
+    found = []
+    for p, eta in POWERS_AND_RATES:
+        gamma0 = eta * length ** (p - 1.0)
+        found.append(AdaptiveRate(p, LEAST * length, Polynomial(gamma0, 1.0 / gamma0, p)))
+    return found
+
+
+class ProximalSettings(NamedTuple):
+    """The penalty, and eta and b of ``proximal.hpp``: what the models of a bank may differ in."""
+
+    alpha: float
+    eta: float
+    hold: float
+
+
+def proximal_settings(
+    rows: Rows, alphas: Sequence[float], path: Sequence[float], unit: float
+) -> list[ProximalSettings]:
+    """Return the settings to try, the most promising first: later ones may not fit in memory.
+
+    ``alphas`` are those asked for; without any, those of a ``path`` are tried, which falls from one
+    that leaves hardly any weight. Scores are of the size of ``unit``.
+
+    Examples
+    --------
+    >>> found = proximal_settings(np.eye(3), [0.1], [], unit=2.0)
+    >>> found[0], len(found)
+    (ProximalSettings(alpha=0.1, eta=0.8, hold=0.2), 3)
+    >>> [one.alpha for one in proximal_settings(np.eye(3), [], [4.0, 3.0, 2.0, 1.0], unit=1.0)][:4]
+    [2.0, 3.0, 1.0, 4.0]
+    """
+    values = rows.values if isinstance(rows, SparseRows) else np.asarray(rows)
+    if isinstance(rows, SparseRows):
+        values = values[int(rows.indptr[0]) : int(rows.indptr[-1])]
+    squares = np.square(values[values != 0], dtype=np.float64)
+    size = float(np.sqrt(squares.mean())) if squares.any() else 1.0
+    if not alphas:  # those in the middle are the likeliest, and rather small than large
+        middle = (len(path) - 1) * 0.65
+        alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT
+    return [
+        ProximalSettings(alpha, unit * rate / size**0.5, FIRST_HOLD * unit)
+        for rate in RATES
+        for alpha in alphas
+    ]
