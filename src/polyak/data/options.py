@@ -1,4 +1,4 @@
-"""How to read: the choices that a format may look at."""
+"""Options for reading a source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """What a table's columns are for, where their types do not tell.
+    """The roles of a table's columns, where their types do not show them.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Columns:
     weight : str, optional
         The column of the rows' weights.
     exposure : str, optional
-        The column of how long, or over how much, the target was counted: rows are learned as rates,
-        the target divided by it, and weigh as much.
+        The column with the time, or amount, that the target was counted over. Rows are learned as
+        rates, the target divided by it, with it as their weight.
     drop, only : tuples of str
         Columns to leave out, or the only ones to learn from.
     categorical : tuple of str
@@ -46,8 +46,8 @@ class Columns:
     bits : int
         Hashed features share 2^bits slots.
     names : int, optional
-        Of how many hashed features a model keeps the names, those that weigh most: 100,000 if not
-        said. VW text is read faster without, so there it has to be said.
+        How many hashed features keep their name in a model, those with the largest weights; by
+        default 100,000, and none for VW text, which is read faster without.
 
     Examples
     --------
@@ -94,22 +94,22 @@ class ReadOptions:
     Attributes
     ----------
     format : {"svmlight", "vw", "npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
-        Told from the files' names if not given, as `polyak.data.formats.registry` lists them; what
-        has no name of these is svmlight.
+        Inferred from the suffix if not given, else from the first bytes; see
+        `polyak.data.formats.registry`.
         VW text is hashed, as `polyak.data.formats.vw` says. A ``.npz`` holds ``X``, or a sparse
         matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
     y : array or path of a ``.npy`` file, optional
         The targets, where the source has none.
     columns : Columns
-        What a table's columns are for, where their types do not tell.
+        The roles of a table's columns, where their types do not show them.
     schema : Schema, optional
         Read a table as the one that this is the schema of, which a model keeps; ``columns`` then
         does not count.
     hashing : Hashing, optional
         Hash the names of VW text as a model does that keeps this; ``columns`` then does not count.
     dialect : Dialect
-        How a table's text is written, as far as that cannot be told from its first rows; what is
-        not said here counts as the schema says.
+        How a table's text is written, where its first rows do not show it; what is not given here
+        is as in the schema.
     member : str, optional
         Which file in a zip archive to read, where there are several.
     targets : bool

@@ -1,10 +1,9 @@
-"""Files read piece by piece in a random order, the rows of many pieces mixed with each other.
+"""Files read piece by piece in random order, with the rows of many pieces mixed.
 
 The pieces are dealt out into *windows*: every window has pieces from all over the files, each from
 another stretch of them, so that whatever the files are sorted by, every window has some of all. The
-rows of a window are shuffled in memory. Both follow from the files and the seed alone; and since
-windows have nothing to do with each other, reading goes on from any batch by reading its window
-once more.
+rows of a window are shuffled in memory. Both depend on the files and the seed alone. Windows are
+independent of each other, so that reading resumes at any batch by reading its window again.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from polyak.errors import DataError
 from polyak.rows.batch import Batch
 
 WINDOW_BYTES = 3 << 20
-"""How much text a window has, or about as much of other files."""
+"""Bytes of text in a window; other files have windows of about the same size."""
 TABLE_WINDOW_BYTES = 1 << 23
-"""The same of tables, of which every piece costs more."""
+"""The same for tables, where every piece costs more."""
 TABLE_BATCHES = 2
-"""In how many batches the rows of a window of a table come; of other text, in one."""
+"""Batches that the rows of a table's window come in; those of other text come in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What a source can be read in.
+    """The pieces that a source is read in.
 
     Attributes
     ----------
     every : sequence of pieces
-        All of them. A large file has a hundred thousand, so they may be made when asked for.
+        All of them. A large file has a hundred thousand, so they may be made on demand.
     borders : array of int
         Where in it each unit begins, and the last ends. Pieces of one unit are best read in their
         order; units in any.
@@ -49,8 +48,8 @@ class Pieces:
     strata : int
         From how many stretches of the source, at most, a window has pieces.
     head : list of pieces
-        What to read first: small pieces from all over the source, since the first rows tell which
-        classes there are and how fast to learn.
+        Pieces to read first: small ones from all over the source, since the first rows determine
+        the classes and the learning rates.
     """
 
     every: Sequence[Any]
@@ -88,7 +87,7 @@ class Window(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """A batch of a window, where the reading stands behind it, and whether it is the last."""
+    """A batch of a window, the cursor behind it, and whether it is the window's last."""
 
     batch: Batch
     cursor: Cursor
@@ -112,8 +111,8 @@ class InPieces(Protocol):
 def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
     """Return a reader of the same rows in random order, and the size of the shuffle buffer.
 
-    What cannot be read in pieces, nor says how many of its rows fit into a window, such as a pipe,
-    comes as it is.
+    A source that can neither be read in pieces nor estimate how many rows fit into a window, such
+    as a pipe, keeps its order.
     """
     if isinstance(reader, InPieces) and reader.can_read_pieces():
         return RandomOrder(reader), 0
@@ -125,7 +124,7 @@ class Windows(Sequence[Window]):
     """Pieces dealt out into windows, from one of them on.
 
     Units come from every stretch of the source in a random order, and each stretch is spread evenly
-    over the windows. Kept are numbers of pieces alone.
+    over the windows. Only the numbers of pieces are kept.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Work done ahead of its consumer by a few threads, and handed over in order."""
+"""Work done ahead of its consumer by threads, with results in order."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ Result = TypeVar("Result")
 def ordered_map(
     function: Callable[[Item], Result], items: Iterator[Item], threads: int, ahead: int = 0
 ) -> Generator[Result]:
-    """Yield ``function(item)`` for each item, worked out ahead by ``threads`` threads.
+    """Yield ``function(item)`` for each item, computed ahead by ``threads`` threads.
 
-    Without any thread, each is worked out when it is asked for.
+    Without threads, each result is computed when it is asked for.
 
-    Whichever thread is free takes the next item, one at a time, so while one reads the others
-    work; results come in the order of the items, and at most ``ahead`` are waiting, or as many as
-    ``threads + 2`` if that is not said.
-    An exception comes out at its own place in the order. Closing the generator ends the threads.
-    Where the system has no more threads to give, those there are go on.
+    A free thread takes the next item, one at a time, so that one thread reads while the others
+    compute. Results come in the order of the items, and at most ``ahead`` of them wait (0:
+    ``threads + 2``). An exception is raised at its place in the order. Closing the generator ends
+    the threads. If the system cannot start all threads, the others do the work.
 
     Examples
     --------
@@ -60,7 +59,7 @@ class _Team(Generic[Item, Result]):
             thread = threading.Thread(target=self._work, name="polyak-reader", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system has no more
+            except RuntimeError:  # the system cannot start more
                 break
             self._threads.append(thread)
 
@@ -70,7 +69,7 @@ class _Team(Generic[Item, Result]):
 
     def results(self) -> Generator[Result]:
         while True:
-            if self._process != os.getpid():  # where there are none of the threads
+            if self._process != os.getpid():  # a fork has none of the threads
                 raise RuntimeError(
                     "what was opened before a fork cannot be read after it: open it anew"
                 )
@@ -89,11 +88,11 @@ class _Team(Generic[Item, Result]):
 
     def stop(self) -> None:
         if self._process != os.getpid():
-            return  # a thread that is no more may hold the lock
+            return  # a thread that the fork does not have may hold the lock
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        # A thread that waits for a pipe cannot be woken: it is left to end with the process.
+        # A thread that waits for a pipe cannot be woken; it ends with the process.
         deadline = time.monotonic() + 1.0
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))

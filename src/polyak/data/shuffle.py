@@ -1,4 +1,4 @@
-"""Rows in random order, as far as a buffer reaches."""
+"""Shuffling within a buffer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from polyak.rows.sparse import Rows, SparseRows
 if TYPE_CHECKING:
     from polyak.data.position import Cursor, Position
 
-TOLD = ("base", "without_target")
-"""What a position tells of a source besides where it is."""
+KEPT = ("base", "without_target")
+"""Entries of a position about the source, which shuffling keeps."""
 
 WithCursor = Generator[tuple[Batch, "Cursor"]]
 
@@ -26,9 +26,9 @@ def shuffled(source: WithCursor, size: int, seed: int, start: Position | None) -
     """Shuffle a stream within a buffer of ``size`` rows.
 
     When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
-    to wait as to leave each time, and the order depends on the rows and the seed only, not on how
-    the rows came in batches. To go on from a position, everything is read and shuffled again and
-    what was delivered is dropped.
+    to wait as to leave each time, and the order depends on the rows and the seed only, not on the
+    batches. To resume at a position, all rows are read and shuffled again, and those delivered
+    before are dropped.
     """
     kind = {"shuffle_buffer": size, "seed": seed}
     done = 0
@@ -48,8 +48,8 @@ def _shuffled(source: WithCursor, size: int, kind: dict[str, int], done: int) ->
             rows += len(batch)
             here = max(rows, done)
             rest = part_of(batch, skipped, len(batch))
-            told = {name: cursor.position[name] for name in TOLD if name in cursor.position}
-            yield rest, cursor._replace(position={**told, **kind, "rows": here}, rows=here)
+            kept = {name: cursor.position[name] for name in KEPT if name in cursor.position}
+            yield rest, cursor._replace(position={**kept, **kind, "rows": here}, rows=here)
     finally:
         source.close()
 

@@ -53,7 +53,12 @@ def real(least: float = -math.inf) -> Shape:
     def check(value: Any, name: str) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         fits = number and abs(value) <= sys.float_info.max and value >= least
-        _demand(fits, value, name, "a number that can be")
+        _demand(
+            fits,
+            value,
+            name,
+            "a finite number" if least == -math.inf else f"a finite number from {least:g} on",
+        )
 
     return check
 

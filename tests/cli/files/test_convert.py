@@ -55,7 +55,7 @@ def test_a_model_of_numbers_and_text_of_names(tmp_path: Path, model_file: Path) 
 
 
 def test_wrong_usage(tmp_path: Path, source: Path) -> None:
-    assert "rows.csv is to be written as what?" in fails("convert", source, "rows.csv", code=2)
+    assert "cannot infer the format of rows.csv" in fails("convert", source, "rows.csv", code=2)
     assert "is the source itself" in fails("convert", source, source, code=2)
     assert "there is no folder" in fails("convert", source, tmp_path / "no" / "rows.npz")
     assert "cannot be read" in fails("convert", tmp_path / "nothing.svm", tmp_path / "rows.npz")

@@ -18,12 +18,12 @@ from polyak.data.sources.files import File, Pipe, reason
 from polyak.errors import DataError
 
 SMALLEST, LARGEST = 1 << 13, 1 << 17
-"""How many bytes a piece has: reading a smaller one would take longer than parsing it, and of
-larger ones too few would be mixed with each other in as much memory."""
+"""Limits on the bytes of a piece: reading a smaller one would take longer than parsing it, and too
+few larger ones would fit into a window."""
 PIECES = 1 << 12
-"""How many pieces small files are cut into, so that there are enough to mix."""
+"""Number of pieces that small files are cut into, so that there are enough to mix."""
 HEAD_PIECES, HEAD_BYTES = 1 << 8, 1 << 14
-"""How many pieces are read first where pieces are large, and how many bytes these have."""
+"""Number of pieces that are read first where pieces are large, and their bytes."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -36,12 +36,12 @@ class LinePiece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """About how many bytes it has."""
+        """The approximate number of bytes."""
         return self.end - self.begin
 
 
 class ManyPieces(Sequence[LinePiece]):
-    """Pieces kept as three numbers each: a piece of its own takes ten times as much memory."""
+    """Pieces stored as three numbers each, in a tenth of the memory of `LinePiece` objects."""
 
     def __init__(self, numbers: ArrayLike) -> None:
         self.numbers = np.asarray(numbers, np.int64).reshape(-1, 3)
@@ -59,7 +59,7 @@ class LinesOfPieces(NamedTuple):
     Attributes
     ----------
     text : array of bytes
-        In which they are, among others; every line ends with a newline.
+        The text that contains them; every line ends with a newline.
     places : array of two numbers a line
         Where each begins and ends there.
     firsts : array of int
@@ -71,12 +71,12 @@ class LinesOfPieces(NamedTuple):
     firsts: NDArray[np.int64]
 
     def without_text(self) -> LinesOfPieces:
-        """Keep what it takes to say which line is which."""
+        """Return what is needed to number the lines."""
         return LinesOfPieces(_NO_TEXT, _NO_PLACES, self.firsts)
 
 
 def together(some: Sequence[ManyPieces]) -> ManyPieces:
-    """Have the pieces of several files behind each other."""
+    """Concatenate the pieces of several files."""
     return ManyPieces(
         np.concatenate([np.empty((0, 3), np.int64), *(pieces.numbers for pieces in some)])
     )
@@ -93,7 +93,7 @@ def are_plain(files: Sequence[File | Pipe]) -> bool:
 
 def has_quotes(path: str, begin: int) -> bool:
     """Whether there is a quotation mark in a file, from a byte on."""
-    block = bytearray(1 << 18)  # small enough to be looked through where it was read to
+    block = bytearray(1 << 18)  # fits into the cache
     with open(path, "rb", buffering=0) as file:
         file.seek(begin)
         while count := file.readinto(block):

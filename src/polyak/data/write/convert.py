@@ -26,14 +26,14 @@ def format_of(path: str) -> str:
     >>> format_of("rows.csv")
     Traceback (most recent call last):
     ...
-    ValueError: rows.csv is to be written as what? its name must end with .svm, ... or .pq; ...
+    ValueError: cannot infer the format of rows.csv: its name must end with .svm, ... or .pq; ...
     """
     compression = compression_of_name(path)
     format = format_named(path)
     packs_itself = compression is not None and format != "svmlight"
     if format not in WRITTEN or packs_itself or compression == "zip":
         raise ValueError(
-            f"{path} is to be written as what? its name must end with {suffixes_of(WRITTEN)}; "
+            f"cannot infer the format of {path}: its name must end with {suffixes_of(WRITTEN)}; "
             "text may be compressed, as in .svm.gz"
         )
     return format
