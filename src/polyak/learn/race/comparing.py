@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,17 @@ simulated tables of dummies and of dense columns, 60 to 2,000 rows: the first ga
 loss at 200 and 500 rows, the others change by less than 1% on average."""
 
 
+class LeftOut(NamedTuple):
+    """What candidates lose on rows that they were fitted without."""
+
+    sums: dict[int, Floats]
+    """The sums of each candidate, by its number."""
+    best: int
+    """The best candidate but for the constant."""
+    has_absurd_rows: bool
+    """Whether targets or weights of some rows are out of proportion, and count in part."""
+
+
 def sums_left_out(
     newton: NewtonRacer,
     constant: ConstantLane,
@@ -35,12 +46,12 @@ def sums_left_out(
     targets: NDArray[Any],
     weights: Floats | None,
     threads: int,
-) -> tuple[dict[int, Floats], int]:
-    """Return sums over rows that weights were fitted without, by candidate, and the best penalty.
+) -> LeftOut:
+    """Compare the constant and the penalties around the best one on rows left out in turn.
 
-    The rows are all that were learned. The sums are those of the constant and of the penalties
-    around the best one. Among equally good penalties the heaviest is the best: it is the safest
-    where rows tell nothing, as of a level without a positive row, whose weight has no lower bound.
+    The rows are all that were learned. Among equally good penalties the heaviest is the best: it is
+    the safest where rows tell nothing, as of a level without a positive row, whose weight has no
+    lower bound.
 
     Leaving a row out by one Newton step is wrong where classes are nearly separated, or weights
     hardly penalised: if the constant seems better than all penalties, or the weights themselves are
@@ -77,7 +88,8 @@ def sums_left_out(
         refitted = newton.fold_scores(rows, targets, weights, best, FOLDS)
         known[best] = newton.sums_of(refitted, targets, weights, limits)
     sums = {newton.numbers[place]: own for place, own in known.items()}
-    return sums | {constant.numbers[0]: alone}, newton.numbers[best]
+    absurd = bool((limits[:, 1] < 1.0).any())
+    return LeftOut(sums | {constant.numbers[0]: alone}, newton.numbers[best], absurd)
 
 
 def _rated_std_err(losses: Floats, limits: Floats, weights: Floats | None) -> float:

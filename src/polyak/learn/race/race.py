@@ -441,8 +441,8 @@ class Race:
 
         Where rows are few that tells far more than their progressive losses. It is for the lanes
         that can do it and for the baseline: averaged SGD is on its way to where they are, and
-        leads only where it is clearly better. Where the weights themselves are asked for there is
-        no choice, and they are made exact first.
+        leads only where rows are absurd and it is clearly better. Where the weights themselves are
+        asked for there is no choice, and they are made exact first.
         """
         has_optimum = self._converge(rows, targets, weights)
         if not (has_optimum and self.can_compare(len(rows))):
@@ -452,8 +452,8 @@ class Race:
         threads = self.threads or processors()
         with np.errstate(all="ignore"):
             found = sums_left_out(lane, baseline, rows, targets, weights, threads)
-            if not self._averaged_is_better(*found):
-                self.left_out, self._best_penalty = found
+            if not (found.has_absurd_rows and self._averaged_is_better(found.sums, found.best)):
+                self.left_out, self._best_penalty = found.sums, found.best
 
     def _best_left_out(self) -> int | None:
         """Return the best candidate on rows left out, if that is known."""
