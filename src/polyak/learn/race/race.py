@@ -403,7 +403,9 @@ class Race:
         if best == self.constant and self.recipe.alpha != "auto":
             best = self._asked_for_or_constant(best)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
-        width = self.lanes[0].n_features if lane.is_baseline else lane.n_features
+        width = lane.n_features
+        if lane.is_baseline:  # which has no weights of its own
+            width = max(self.lanes[0].n_features, self.problem.n_features or 0)
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best), width)
 
     def _asked_for_or_constant(self, constant: int) -> int:
