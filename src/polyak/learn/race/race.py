@@ -276,7 +276,7 @@ class Race:
         # last lane takes longest, so it begins first.
         busy = [lane for lane in self.lanes[::-1] if not lane.is_baseline]
         own |= {id(lane): lane.rows_for(shared) for lane in busy}
-        alone = len(busy) == 1 or shared.threads == 1
+        alone = len(busy) == 1 or self.is_part
         found = [drive(lane) for lane in busy] if alone else on_threads(drive, busy, shared.threads)
         sums |= {id(lane): one for lane, one in zip(busy, found, strict=True)}
         return [sums[id(lane)] for lane in self.lanes]
