@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 
 from polyak import ASGDClassifier
 from polyak.data.options import ReadOptions
-from polyak.learn import late_classes
+from polyak.learn import targets
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
@@ -176,7 +176,7 @@ def test_many_labels_are_learned_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     sets = sets_array([tuple(LABELS[row > 0].astype(float)) for row in Y])
     models = []
     for most in (1 << 22, 900):
-        monkeypatch.setattr(late_classes, "MOST_TRUTHS", most)
+        monkeypatch.setattr(targets, "MOST_TRUTHS", most)
         learner = Learner(Recipe(), classes=LABELS.astype(float))
         learner.learn(X, sets, order=np.arange(3000)[::-1])
         models.append(learner.model())
