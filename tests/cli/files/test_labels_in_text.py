@@ -14,7 +14,6 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 
 from polyak import ASGDClassifier
 from polyak.data.options import ReadOptions
-from polyak.learn import late_classes
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
@@ -182,7 +181,7 @@ def test_many_labels_are_learned_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     sets = sets_array([tuple(LABELS[row > 0].astype(float)) for row in Y])
     models = []
     for most in (1 << 22, 900):
-        monkeypatch.setattr(late_classes, "MOST_TRUTHS", most)
+        monkeypatch.setattr(targets, "MOST_TRUTHS", most)
         learner = Learner(
             Recipe(loss="squared_hinge", recipe="paper"), classes=LABELS.astype(float)
         )

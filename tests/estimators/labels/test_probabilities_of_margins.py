@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, LinearModel
-from polyak.learn import calibration
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.score_histogram import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
@@ -123,7 +122,7 @@ def test_of_many_classes_some_rows_tell_the_scale(monkeypatch: pytest.MonkeyPatc
     some = counted(1)
     for parts in (7, 500):
         np.testing.assert_array_equal(counted(parts).losses, some.losses)
-    monkeypatch.setattr(calibration, "MANY_CLASSES", 256)
+    monkeypatch.setattr(score_histogram, "MANY_CLASSES", 256)
     every = counted(1)
     assert every.losses[0, 0, 0, 0] == pytest.approx(some.losses[0, 0, 0, 0], rel=0.05)
     assert not np.array_equal(every.losses, some.losses)

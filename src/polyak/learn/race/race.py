@@ -280,7 +280,7 @@ class Race:
         # last lane takes longest, so it begins first.
         busy = [lane for lane in self.lanes[::-1] if not lane.is_baseline]
         own |= {id(lane): lane.rows_for(shared) for lane in busy}
-        alone = len(busy) == 1 or shared.threads == 1
+        alone = len(busy) == 1 or self.is_part
         found = [drive(lane) for lane in busy] if alone else on_threads(drive, busy, shared.threads)
         sums |= {id(lane): one for lane, one in zip(busy, found, strict=True)}
         return [sums[id(lane)] for lane in self.lanes]
@@ -411,7 +411,9 @@ class Race:
         if best == self.constant and self.recipe.alpha != "auto":
             best = self._asked_for_or_constant(best)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
-        width = self.lanes[0].n_features if lane.is_baseline else lane.n_features
+        width = lane.n_features
+        if lane.is_baseline:  # which has no weights of its own
+            width = max(self.lanes[0].n_features, self.problem.n_features or 0)
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best), width)
 
     def _asked_for_or_constant(self, constant: int) -> int:
