@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 
 from polyak import ASGDClassifier
 from polyak.data.options import ReadOptions
+from polyak.learn import targets
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel

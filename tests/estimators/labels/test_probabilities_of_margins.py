@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, LinearModel
+from polyak.learn import score_histogram
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.score_histogram import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
