@@ -117,25 +117,28 @@ fuzz-loaders: $(VENV)/.installed-fuzz
 FUZZ_BUILD = clang++ -std=c++17 -I$(CURDIR)/core -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) $< core/text/decimal.cpp -o $@
+	$(FUZZ_BUILD) $< -o $@
 
-# All builds of the kernels for a machine, as objects: $(call compile_kernels,compiler,builds) in the
-# folder $@-kernels. The scalar build is the one that the others are compared with.
+# Builds of the kernels as objects in the folder $@-kernels: $(call compile_kernels,compiler,builds),
+# or of some sources: $(call compile_kernels,compiler,builds,sources). The scalar build is the one
+# that the others are compared with.
 KERNEL_SOURCES := $(addprefix $(CURDIR)/core/,kernels/kernel_table.cpp learn/row_kernels.cpp \
   learn/newton/block_kernels.cpp learn/newton/softmax_fit.cpp text/simd/parse4.cpp)
 FLAGS_scalar := -DPOLYAK_SCALAR -O1
 FLAGS_avx2 := -mavx2 -mfma -mbmi
 compile_kernels = $(foreach build,$(2),mkdir -p $@-kernels/$(build) && (cd $@-kernels/$(build) && \
-  $(1) -c -DPOLYAK_KERNELS=$(build) $(FLAGS_$(build)) $(KERNEL_SOURCES)) &&) true
+  $(1) -c -DPOLYAK_KERNELS=$(build) $(FLAGS_$(build)) $(or $(3),$(KERNEL_SOURCES))) &&) true
 BUILDS := portable scalar
 HAS := -DPOLYAK_HAS_SCALAR
 ifeq ($(shell uname -m),x86_64)
 BUILDS += avx2
 HAS += -DPOLYAK_HAS_AVX2
 endif
+# The sanitizers watch the parser's kernels alone: with all of them the build takes two minutes.
 build/fuzz-svmlight: fuzz/svmlight.cpp $(CORE_FILES)
-	$(call compile_kernels,$(FUZZ_BUILD),$(BUILDS))
-	$(FUZZ_BUILD) $(HAS) $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+	$(call compile_kernels,clang++ -std=c++17 -I$(CURDIR)/core -O1,$(BUILDS))
+	$(call compile_kernels,$(FUZZ_BUILD),$(BUILDS),$(CURDIR)/core/text/simd/parse4.cpp)
+	$(FUZZ_BUILD) $(HAS) $< $@-kernels/*/*.o -o $@
 
 # Compares 64-bit ARM, under qemu, with this x86-64 machine: the svmlight parser must give the same
 # bits, and on each of them the kernels must read and learn with SIMD what they do without it. `make
@@ -150,13 +153,13 @@ neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	qemu-aarch64 build/learns-the-same-on-arm
 build/same-here: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,g++ $(NEON_BUILD),$(BUILDS))
-	g++ $(NEON_BUILD) $(HAS) $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+	g++ $(NEON_BUILD) $(HAS) $< $@-kernels/*/*.o -o $@
 build/same-on-arm: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $@-kernels/*/*.o -o $@
 build/learns-the-same-on-arm: fuzz/learns_the_same.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/decimal.cpp $@-kernels/*/*.o -o $@
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $@-kernels/*/*.o -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan .venv-tsan build dist

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+
+#include "text/digits.hpp"
+#include "vendor/fast_float/fast_float.h"
 
 namespace polyak {
 
@@ -35,6 +39,15 @@ inline double over_power_of_ten(int32_t w, unsigned n) {
 // Reads [sign][digits][.digits][e[sign]digits] and returns where it ends, or null if there is no
 // number. The number is infinite if the text is too large. As digits.hpp requires, the text is
 // padded; a character that cannot be part of the number, such as a newline, must follow it.
-const char *read_number(const char *p, double &number);
+inline const char *read_number(const char *p, double &number) {
+  const bool minus = *p == '-';
+  if (minus || *p == '+') ++p;
+  if (!is_digit(*p) && *p != '.') return nullptr;  // no second sign, no nan, no inf
+  constexpr ptrdiff_t far_behind = ptrdiff_t{1} << 40;
+  const auto read = fast_float::from_chars(p, p + far_behind, number);
+  if (read.ec == std::errc::invalid_argument) return nullptr;
+  if (minus) number = -number;
+  return read.ptr;
+}
 
 }  // namespace polyak

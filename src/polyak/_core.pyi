@@ -163,7 +163,7 @@ def logistic_loss(
     targets: Floats,
     weights: Floats | None,
     scores: Floats,
-    move: Floats | None,
+    step: Floats | None,
     threads: int,
 ) -> tuple[Floats, Floats, Floats]: ...
 def logistic_curvature(scores: Floats) -> Floats: ...

@@ -37,6 +37,29 @@ def test_every_width_of_index_and_value(values, indices, indptr, weights, kernel
     assert distance(got.coef, want.coef) < (1e-5 if weights == np.float32 else 1e-14)
 
 
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_rows_of_other_types_are_converted_in_parts(storage, shuffled, kernels):
+    big, y = problem("squared_hinge", 3000, 40)  # several parts of 16,384 values
+    order = np.random.default_rng(0).permutation(3000) if shuffled else None
+    native = stored(big.astype(np.float32), storage)
+    other = stored(big.astype(np.float32).astype(np.float64), storage)
+    if storage == "sparse":
+        other = SparseRows(other.indptr, other.indices.astype(np.int64), other.data, 40)
+    banks = [make_bank(n_features=40, dtype=np.float32) for _ in range(2)]
+    for bank, rows in zip(banks, (native, other), strict=True):
+        bank.learn(rows, y, order=order)
+    assert same_bits(*banks)
+    assert np.array_equal(banks[0].decision_function(native), banks[0].decision_function(other))
+
+
+def test_a_bad_value_among_converted_rows_is_named_by_its_row():
+    big, y = problem("squared_hinge", 3000, 40)
+    big[2500, 3] = np.nan
+    with pytest.raises(ValueError, match="row 2500 has the value nan"):
+        make_bank(dtype=np.float32).learn(big.astype(np.float64), y)
+
+
 @pytest.mark.parametrize("kind", [csr_array, csr_matrix, csc_array, coo_array])
 def test_every_sparse_matrix_of_scipy(kind):
     assert same_bits(learned(kind(X)), learned(csr_array(X)))

