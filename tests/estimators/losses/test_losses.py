@@ -167,8 +167,8 @@ def test_a_model_and_a_pickle_know_the_parameter(loss, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"loss": "quantile", "quantile": [0.5, 0.2]}, "must rise"),
-        ({"loss": "quantile", "quantile": [0.5, 1.2]}, "between 0 and 1, unlike 1.2"),
+        ({"loss": "quantile", "quantile": [0.5, 0.2]}, "in increasing order"),
+        ({"loss": "quantile", "quantile": [0.5, 1.2]}, "between 0 and 1, not 1.2"),
         ({"loss": "huber", "epsilon": 0}, "epsilon of huber must be above zero"),
         ({"loss": "hubert"}, "'loss' parameter"),
     ],
