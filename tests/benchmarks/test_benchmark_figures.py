@@ -44,6 +44,7 @@ def test_points_are_read_from_the_results(record):
     assert figures._nonzeros(record) == [(70, pytest.approx(3e6))]
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn(record, tmp_path, monkeypatch, capsys):
     source = tmp_path / "latest.json"
     source.write_text(json.dumps({"scenarios": record}))

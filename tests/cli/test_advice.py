@@ -121,6 +121,7 @@ def said_by(*words: Any) -> tuple[int, str]:
     raise AssertionError(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_advice_can_be_pasted(name: str, tmp_path: Path) -> None:
     case = CASES[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from distributed import Client
@@ -17,6 +18,7 @@ from polyak.learn.recipes import Recipe
 ALPHA, FEATURES = 0.003, 3000
 
 
+@pytest.mark.slow
 def test_two_workers_find_nearly_what_one_pass_does(client: Client, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = sparse.random(12_000, FEATURES, 0.01, "csr", random_state=0)

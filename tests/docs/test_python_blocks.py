@@ -12,6 +12,7 @@ def python_blocks(name):
     return [block for block in blocks(ROOT / name) if block.language in ("python", "py")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if python_blocks(name)])
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 def test_python_blocks_run(name, tmp_path, monkeypatch):

@@ -109,6 +109,7 @@ def test_clone_is_unfitted():
     check_is_fitted(fitted)
 
 
+@pytest.mark.slow
 def test_grid_search_and_cross_validation():
     X, y = problem(ASGDClassifier(), classes=3)
     search = GridSearchCV(

@@ -58,6 +58,7 @@ def test_a_rare_class_counts_in_full(rows):
     assert not worse
 
 
+@pytest.mark.slow
 def test_wide_rows_do_not_lead_to_the_lightest_penalty():
     rng = np.random.default_rng(0)
     basis = rng.normal(size=(40, 1024)) / np.arange(1, 41)[:, None]

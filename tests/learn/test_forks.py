@@ -71,6 +71,7 @@ def test_os_fork() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_multiprocessing() -> None:
     assert "fork" in multiprocessing.get_all_start_methods()
     run("""
@@ -81,6 +82,7 @@ def test_multiprocessing() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_joblib() -> None:
     run("""
         from joblib import Parallel, delayed
@@ -99,6 +101,7 @@ def svmlight(path: Path, rows: int = 20_000) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_after_reading_a_file(tmp_path: Path) -> None:
     run(
         """
@@ -115,6 +118,7 @@ def test_after_reading_a_file(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_in_the_middle_of_a_file(tmp_path: Path) -> None:
     """What another process reads on is not read twice; who tries is told, and both can end."""
     run(
@@ -150,6 +154,7 @@ def _compressed(path: Path) -> Path:
     return packed
 
 
+@pytest.mark.slow
 def test_a_model_that_was_being_learned() -> None:
     """What another thread was in the middle of cannot be used, and says so; all else can."""
     run("""
@@ -184,6 +189,7 @@ def test_a_model_that_was_being_learned() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_many_forks_while_others_learn() -> None:
     run("""
         warnings.simplefilter("ignore")  # newer Pythons warn of what is tested here

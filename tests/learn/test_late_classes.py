@@ -151,6 +151,7 @@ def test_classes_that_were_given_stay_as_they_are() -> None:
         learner.learn(X, y)
 
 
+@pytest.mark.slow
 def test_newton_steps_leave_where_their_matrices_find_no_more_room() -> None:
     rng = np.random.default_rng(9)
     X = (rng.random(size=(4000, 800)) < 0.01).astype(float)

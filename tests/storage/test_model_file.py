@@ -318,6 +318,7 @@ def fuzz(tmp_path: Path, count: int) -> None:
             loaded.scores(dense_as_sparse(np.ones((2, loaded.n_features))))
 
 
+@pytest.mark.slow
 def test_fuzz(tmp_path: Path) -> None:
     fuzz(tmp_path, 1000)
 

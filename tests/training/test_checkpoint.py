@@ -244,6 +244,7 @@ def fuzz(tmp_path: Path, count: int) -> None:
         (tmp_path / NEWEST).unlink()
 
 
+@pytest.mark.slow
 def test_fuzz(tmp_path: Path) -> None:
     fuzz(tmp_path, 400)
 

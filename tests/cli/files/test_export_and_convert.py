@@ -64,6 +64,7 @@ def cells() -> list[Any]:
     return [pytest.param(*cell, marks=() if cell in quick else pytest.mark.slow) for cell in every]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "target", "end"), cells())
 def test_the_exported_model_says_what_predict_says(
     form: str, target: str, end: str, tmp_path: Path

@@ -154,6 +154,7 @@ def every_format_by_every_way() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("whole", "way", "compression"), every_format_by_every_way(), indirect=["whole"]
 )
@@ -175,6 +176,7 @@ def test_killed_and_fed_again(whole: Path, tmp_path: Path, way: Any, compression
     assert (tmp_path / "model").read_bytes() == (whole / "model").read_bytes()
 
 
+@pytest.mark.slow
 def test_bash_hands_a_pipe_over(tmp_path: Path) -> None:
     """As in ``polyak train <(command)``."""
     rows = tmp_path / "rows"

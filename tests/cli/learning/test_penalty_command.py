@@ -70,6 +70,7 @@ def test_what_it_cannot_do_is_said_in_a_sentence(table: Path, tmp_path: Path) ->
     assert "between 0 and 1" in fails(*how, "--l1-ratio", 3, code=2)
 
 
+@pytest.mark.slow
 def test_other_programs_get_only_the_features_kept(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 12))

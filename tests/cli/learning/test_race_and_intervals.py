@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from commands import fails, polyak, rows_of_text, write
 
 from polyak.model.intervals import weight_interval
@@ -72,6 +73,7 @@ def test_intervals_are_shown(train_file: Path, tmp_path: Path) -> None:
     assert first.split()[0] == "intercept"
 
 
+@pytest.mark.slow
 def test_intervals_of_several_classes(tmp_path: Path) -> None:
     source = write(tmp_path / "three.svm", rows_of_text(2000, labels=(1, 2, 5)))
     polyak("train", source, "-q", "--model", tmp_path / "m", "--intervals")

@@ -188,6 +188,7 @@ def test_a_column_that_is_not_there(tables: Path, tmp_path: Path) -> None:
     assert "--keep needs a table" in said
 
 
+@pytest.mark.slow
 def test_an_exported_table_model_predicts_the_columns(tmp_path: Path) -> None:
     import onnxruntime
     import skops.io

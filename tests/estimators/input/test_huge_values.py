@@ -43,6 +43,7 @@ def test_what_can_be_squared_is_learned(dtype):
         assert model.score((X * scale).astype(dtype), labels) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-160, 1e-200, 1e-310])
 @pytest.mark.parametrize(
     "settings", [{}, {"intervals": True}, {"recipe": "sgd"}, {"penalty": "l1"}]

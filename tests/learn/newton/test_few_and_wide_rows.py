@@ -46,6 +46,7 @@ def test_sixty_rows_of_two_classes(loss):
     assert np.mean(ours) > np.mean(batch) - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_seven_hundred_features(form):
     rng = np.random.default_rng(2)

@@ -116,6 +116,7 @@ def test_two_numbers_beside_a_name():
     assert found.score(frame[held], y[held]) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [600, 2000])
 def test_a_column_of_names_does_no_harm(rows):
     """One that is new in every row, and one of a few hundred; as good as the usual pipeline."""

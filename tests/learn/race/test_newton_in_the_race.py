@@ -158,6 +158,7 @@ def growing(rows=6000, seed=0):
     return X, y
 
 
+@pytest.mark.slow
 def test_too_many_features_are_left_to_averaged_sgd():
     X, y = growing()
     whole = learned("log_loss", X, y, [])
