@@ -1,7 +1,8 @@
 """A process that has imported what commands need, and becomes each of them in a child of its own.
 
 To start Python and import NumPy and pyarrow takes half the time of a command on a small file, and
-the tests run thousands. Whoever tests how a command starts, or what it imports, starts it afresh.
+the tests run thousands. A test of how a command starts, or of its imports, starts a new
+process.
 """
 
 from __future__ import annotations

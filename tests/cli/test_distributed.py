@@ -44,7 +44,8 @@ def test_train_and_predict(source: Path, tmp_path: Path) -> None:
     first = model.read_bytes()
     figures = json.loads(polyak(*arguments, "--json").stdout)
     assert figures["rows"] == 20_000
-    assert model.read_bytes() == first  # the same data on as many workers: the same file
+    # The same data on the same number of workers yields the same file.
+    assert model.read_bytes() == first
 
 
 def test_several_labels(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def readable_checkpoints(folder: Path) -> int:
 
 
 def survives(tmp_path: Path, kind: str, kills: int, rows: int, longest: float) -> int:
-    """Kill a run so many times, let it end, and compare with one never killed."""
+    """Kill a run ``kills`` times, let it finish, and compare with one never killed."""
     source = make_source(tmp_path, kind, rows)
     options = (str(source), *KINDS[kind])
     polyak("train", *AS_IS, *options, "-q", "--model", tmp_path / "whole")
@@ -191,7 +191,7 @@ class TestInterrupted:
         [0, 20, 80, 300],
     )
     def test_as_it_begins(self, tmp_path: Path, model_file: Path, command: str, delay: int) -> None:
-        """So many milliseconds after Python begins to import what polyak imports."""
+        """Killed ``delay`` milliseconds after Python begins to import polyak's dependencies."""
         words = {
             "train": ["-", "--format", "csv", "--target", "y", "-m", str(tmp_path / "m")],
             "predict": [str(model_file), "-", "-o", str(tmp_path / "m")],

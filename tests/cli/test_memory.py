@@ -39,7 +39,7 @@ def megabyte() -> bytes:
 def peak(
     megabyte: bytes, times: int, model: Path, recipe: str, *more: str, head: bytes = b""
 ) -> float:
-    """Learn so many megabytes from a pipe; give the most memory it took, in MB."""
+    """Train on ``times`` copies of ``megabyte`` from a pipe; return the peak memory in MB."""
     command = [sys.executable, "-c", TRAIN, "train", "-", "-q", "--recipe", recipe, *more]
     run = subprocess.Popen(
         [*command, "--model", str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -248,7 +248,7 @@ def test_rows_of_no_numbers_at_all():
 
 
 def test_scores_that_could_not_be_returned():
-    """Room of another type would be filled in a copy, and nobody would see it."""
+    """An array of another dtype or layout would be copied, and the caller's never filled."""
     X, y = problem("squared_hinge", 20, WIDTH)
     for room in (np.empty((20, 1), np.float32), np.empty((20, 4))[:, ::4], np.empty((20, 2))):
         with pytest.raises((ValueError, TypeError)):

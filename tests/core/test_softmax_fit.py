@@ -20,7 +20,7 @@ def some_rows(rows, columns, classes, seed=0):
 
 
 def of_losses(Z, own, W, weights=None):
-    """Give the sum of the losses, its gradient and its Hessian, worked out plainly."""
+    """Return the sum of the losses, its gradient and its Hessian, from their definitions."""
     weights = np.ones(len(Z)) if weights is None else weights
     chance = softmax(Z @ W.T)
     value = -weights @ np.log(chance[np.arange(len(Z)), own])
@@ -31,7 +31,7 @@ def of_losses(Z, own, W, weights=None):
 
 
 def to_gain(Z, own, shrink, W, weights=None):
-    """Say what another Newton step would gain, and what is lost now."""
+    """Return the predicted decrease of another Newton step, and the current loss."""
     value, gradient, hessian = of_losses(Z, own, W, weights)
     slope = (gradient + shrink * W).ravel()
     whole = hessian + np.diag(np.tile(shrink, len(W)))

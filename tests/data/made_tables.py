@@ -70,7 +70,7 @@ def read_all(source: Any, **options: Any) -> tuple[SparseRows, Any, Any]:
 
 
 def features(rows: SparseRows, row: int, schema: Any) -> dict[Any, float]:
-    """Give the features of one row: plain ones by name, hashed ones by their slot."""
+    """Return the features of one row: plain ones by name, hashed ones by their bucket."""
     part = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
     names = schema.feature_names
     return {

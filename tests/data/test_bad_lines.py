@@ -43,7 +43,10 @@ BAD = {
 
 
 def table(folder: Path, format: str, every: int) -> tuple[Path, list[int]]:
-    """Write a table with a bad line after every so many rows, but for the first 1000."""
+    """Write a table with a bad line after every ``every`` rows beyond the first 1000.
+
+    Returns its path and the numbers of the bad lines.
+    """
     good = csv_row if format == "csv" else json_row
     lines = ["a,b,c,y"] if format == "csv" else []
     bad = []

@@ -142,7 +142,7 @@ def test_nobody_writes_to_what_is_believed(text):
 
 
 def test_what_is_believed_is_what_the_core_holds(text):
-    """Whatever arrays somebody puts beside them, and whatever he says of their type."""
+    """Arrays passed beside checked rows, and a changed dtype of their views, are ignored."""
     batch = batches(text)[0]
     rows, n = batch.rows, len(batch)
     rows.indices.dtype = np.int16  # of this view of them, and of no other
@@ -177,7 +177,7 @@ def test_nobody_but_the_core_makes_them(text):
 
 @pytest.mark.parametrize("rising", [True, False])
 def test_arrays_that_were_checked_and_then_changed(rising):
-    """Of arrays that are somebody else's, no index is followed that nobody has looked at."""
+    """The indices of arrays that the caller can still change are validated again before use."""
     n = 1000
     indices = np.tile(np.array([0, 1, 2] if rising else [2, 0, 1]), n)
     indptr, values = np.arange(0, 3 * n + 1, 3), np.ones(3 * n)

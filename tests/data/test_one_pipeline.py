@@ -1,5 +1,5 @@
 """Text is cut, checked and parsed in one way, wherever its bytes come from; and its memory is
-reused only when nobody looks at it any more."""
+reused only when nothing refers to it any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to read is said once, by one object, whoever reads."""
+"""One object, `ReadOptions`, holds all options of reading, for every reader."""
 
 from __future__ import annotations
 

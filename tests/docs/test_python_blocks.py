@@ -27,7 +27,7 @@ def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for block in python_blocks(name):
-        # As many empty lines before, so that a traceback names the line of the page.
+        # Prepend empty lines, so that line numbers in a traceback are those of the page.
         code = compile("\n" * block.line + block.text, str(ROOT / name), "exec")
         exec(code, namespace)
 

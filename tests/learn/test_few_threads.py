@@ -24,7 +24,7 @@ ROOM = {"any": None, "two": (1 << 30, 3 << 30), "none": (1 << 46, -1)}
 
 
 def polyak(*arguments: object, threads: str) -> None:
-    """Run the command where there is room for so many threads."""
+    """Run the command with memory limits that leave room for ``threads`` threads."""
 
     def limit() -> None:
         if (room := ROOM[threads]) is not None:

@@ -48,7 +48,7 @@ def same_banks(some: Bank, others: Bank, rtol: float) -> None:
 
 class TestBanks:
     def parts(self, averaging: Averaging, begin: int) -> tuple[Bank, list[Bank]]:
-        """Give a base that learned some rows, and four that went on from it, one with none."""
+        """Return a base after ``begin`` rows, and four copies trained further, one with no rows."""
         base = bank(averaging, precondition=0.5)
         base.warm_up(rows(50, 7)[0])
         if begin:
@@ -192,7 +192,8 @@ class TestLearners:
         base, (a, b, c) = self.parts(kind)
         assert a.race is not None
         assert base.race is not None
-        assert a.race.running == base.race.running  # nobody drops out of a part
+        # No candidate is eliminated within a part.
+        assert a.race.running == base.race.running
         other = Learner.from_state(*copy.deepcopy(b.state()))
         other.merge([c], base)
         right = Learner.from_state(*copy.deepcopy(a.state()))

@@ -24,7 +24,7 @@ WORDS = ("red", "green", "blue", "old", "new", "big", "small", "round")
 EARLY = "antique"
 """A word that only the first row has: a run that goes on later never sees it again."""
 FAR_ROW, FAR_ID = ROWS - 500, 90_000
-"""Long after the first rows of a file of so many, one has a feature far beyond theirs."""
+"""Row ``FAR_ROW``, long after the first rows, has the feature ``FAR_ID``, far beyond theirs."""
 
 Row = dict[str, Any]
 
@@ -124,7 +124,7 @@ PACKED = {
 
 
 def matrix_and_targets(some: tuple[Row, ...]) -> tuple[sparse.csr_matrix, Any]:
-    """Give the rows as arrays."""
+    """Return the rows as a sparse matrix, and their targets."""
     places = [
         (n, j - 1, value)
         for n, features in enumerate(_numbered(some))

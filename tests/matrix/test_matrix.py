@@ -51,12 +51,12 @@ def reference(
 
 
 def is_promised(source: Source, way: str) -> bool:
-    """Tell whether the way leads to the same file: rows made of a table forget its columns."""
+    """Whether the way yields the same file: conversion to rows loses the columns of a table."""
     return way != ("converted-npz" if source.is_table else "converted-parquet")
 
 
 def keeps_names(source: Source, way: str) -> bool:
-    """Tell whether there are names to be remembered: converted rows have numbers instead."""
+    """Whether feature names are kept: converted rows have indices instead."""
     return source.has_names and (source.is_table or not way.startswith("converted"))
 
 

@@ -110,7 +110,7 @@ def scores(model: Path, source: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Give what learns from a source of a suffix, once: its path, options, and the model."""
+    """Return a cached function that trains on a source: its path, options and model."""
     known: dict[tuple[str, str], tuple[Path, list[str], Path]] = {}
 
     def learn(suffix: str, task: str = "two") -> tuple[Path, list[str], Path]:

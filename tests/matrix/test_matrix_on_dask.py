@@ -27,7 +27,7 @@ ROWS, PARTS = 21_000, 3
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[list[str]]:
-    """Start two clusters, of as many threads, and give their addresses."""
+    """Start two clusters with two threads each and yield their addresses."""
     quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 10}),

@@ -122,7 +122,7 @@ def at_random(seed: str, longest: float = 0.3) -> Callable[[], float]:
 
 
 def converted(to: str) -> Callable[..., bytes]:
-    """Give the way through a converted file."""
+    """Return a way that converts the source to format ``to`` and trains on the result."""
 
     def way(source: Source, path: Path, folder: Path, *names: str) -> bytes:
         between, model = folder / f"converted.{to}", folder / "model"

@@ -46,7 +46,7 @@ def mutants(data: bytes, count: int) -> Iterator[bytes]:
 
 
 def means_the_same(data: bytes, original: bytes, kind: str) -> bool:
-    """Tell if two files say the same: a blank more, or a digit beyond what a number holds."""
+    """Whether two files have equal contents, apart from whitespace and excess digits."""
     (page, arrays), (page_then, arrays_then) = (
         unpack(file, "it", kind, NEWEST) for file in (data, original)
     )

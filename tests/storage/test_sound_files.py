@@ -85,7 +85,7 @@ NEWTON = ["newton, three classes", "newton, numbers"]
 
 
 def changes(value: Any) -> Iterator[Any]:
-    """Give copies of a page with one value changed, or one entry gone; of lists, at the ends."""
+    """Yield copies of a page with one entry changed or removed; of lists, the first or last."""
     if isinstance(value, dict):
         keys: list[Any] = list(value)
     else:
@@ -120,7 +120,7 @@ def other_arrays(arrays: Arrays) -> Iterator[Arrays]:
 
 
 def contents(data: bytes, kind: str, version: int) -> Iterator[tuple[Page, Arrays]]:
-    """Give every change of a file, to be sealed again as it was."""
+    """Yield every change of a file's page or arrays, with its kind and format version unchanged."""
     page, arrays = unpack(data, "it", kind, version)
     sealed = {"kind": kind, "format": version}
     for changed in changes({key: page[key] for key in page if key not in sealed}):

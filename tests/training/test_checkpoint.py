@@ -232,7 +232,7 @@ def fuzz(tmp_path: Path, count: int) -> None:
             with contextlib.suppress(ModelFileError):
                 CheckpointFolder(tmp_path).load("data", OPTIONS)
                 assert means_the_same(data, whole, KIND)
-        # Changed on purpose, with the right checksum: a learner that harms nobody, or refused.
+        # A change with a valid checksum must be refused, or yield a learner that does not crash.
         for page, arrays in rewritten(whole, KIND, count // 4):
             write_file(tmp_path / NEWEST, page, arrays)
             with contextlib.suppress(ModelFileError):

@@ -134,7 +134,7 @@ def test_a_row_that_cannot_be_learned_is_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["_bytes", "learn_in_memory"])
 def test_ctrl_c_ends_it_at_once(name, monkeypatch, tmp_path):
-    """While rows are read and while they are learned: nobody waits for a model of some of them."""
+    """While rows are read or learned; a model of only some of the rows is of no use."""
     table("iris").to_csv(tmp_path / "t.csv", index=False)
     work = job(tmp_path / "t.csv", "log_loss", checkpoint=str(tmp_path / "checkpoints"))
     whole = train(work).model

@@ -93,7 +93,7 @@ def run(source: Path, model: Path, checkpoints: Path | None) -> None:
 
 
 def written(path: Path) -> int:
-    """Say when a file was written; 0 while there is none, as when the next takes its place."""
+    """Return the modification time of a file; 0 while it does not exist, as during a rename."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def written(path: Path) -> int:
 
 
 def survives(tmp_path: Path, rows: int, kills: int) -> int:
-    """Kill a run so many times, let it end, and compare with one never killed."""
+    """Kill a run ``kills`` times, let it finish, and compare with one never killed."""
     source, folder = tmp_path / "rows.svm", tmp_path / "checkpoints"
     source.write_text("\n".join(sorted(forest(rows, seed=3))) + "\n")
     script = (

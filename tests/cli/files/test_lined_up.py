@@ -17,7 +17,7 @@ from polyak import LinearModel
 from polyak.data.open import open_stream
 
 BAD = {0, 7, 8, 30, 98, 99}
-"""The rows that nobody can read: the first, two together, one alone and the last."""
+"""The indices of the invalid rows: single ones and pairs, including the first and last row."""
 ROWS = 100
 
 
@@ -64,7 +64,7 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """Give the rows of predictions, None where there is none."""
+    """Return the rows of a prediction file, with None for empty predictions."""
     if path.suffix == ".parquet":
         rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
         return rows

@@ -125,7 +125,7 @@ class TestOverwritingUnseen:
 
 
 class TestBeforeTheFirstRow:
-    """The source is a pipe that nobody writes to: whoever waits for a row waits for ever."""
+    """The source is a pipe without a writer, so waiting for a row blocks forever."""
 
     def refused(self, tmp_path: Path, *arguments: object) -> str:
         os.mkfifo(tmp_path / "pipe")
@@ -146,7 +146,7 @@ class TestBeforeTheFirstRow:
 
     @pytest.mark.parametrize("what", ["model", "checkpoint"])
     def test_a_system_that_takes_no_file(self, tmp_path: Path, what: str) -> None:
-        """``/proc`` refuses files to everybody, and says so only when one is made."""
+        """``/proc`` refuses new files even to root, and only when one is created."""
         model = "/proc/m" if what == "model" else tmp_path / "m"
         more = ("--checkpoint", "/proc/c") if what == "checkpoint" else ()
         self.refused(tmp_path, "-m", model, *more)

@@ -77,7 +77,7 @@ COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(scope="module")
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with rows of a format and the model that an uninterrupted run makes."""
+    """Return a folder with rows of a format and the model of an uninterrupted run."""
     folder = tmp_path_factory.mktemp(request.param)
     format = request.param
     (folder / "rows").write_text(TEXTS[format]())
@@ -119,7 +119,7 @@ def feeding(rows: Path, part: int | None, to: str = "") -> str:
 
 
 def kill_in_the_middle(command: list[str], checkpoints: Path) -> None:
-    """Kill a run, and whoever feeds it, once it has left a checkpoint."""
+    """Kill a run and the process that feeds it, once it has written a checkpoint."""
     run = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120
@@ -213,7 +213,8 @@ def test_other_rows_in_the_pipe_are_refused(tmp_path: Path) -> None:
 def test_what_can_be_read_once_only_is_refused_before_a_second_pass_waits_for_it(
     named: list[str], tmp_path: Path
 ) -> None:
-    os.mkfifo(tmp_path / "rows.svm")  # which nobody writes to: whoever opens it waits for ever
+    # The pipe has no writer, so opening it blocks forever.
+    os.mkfifo(tmp_path / "rows.svm")
     (tmp_path / "first.svm").write_text(rows_of_text(10))
     sources = [tmp_path / name for name in named]
     said = fails("train", *sources, "-m", tmp_path / "m", "--passes", 2, code=2)

@@ -22,7 +22,8 @@ def frame(rows: int = 6000, seed: int = 0, loss: str = "poisson") -> pd.DataFram
     mean = np.exp(0.4 + 0.5 * a - 0.3 * b)
     if loss == "poisson":
         y = random.poisson(mean * years)
-    else:  # a sum of as many terms
+    else:
+        # A sum of ``years`` terms.
         y = random.gamma(2.0 * years) * mean / 2.0
     return pd.DataFrame({"a": a, "b": b, "years": years, "y": y})
 

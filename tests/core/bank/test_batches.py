@@ -110,7 +110,8 @@ def test_scores_are_those_of_the_average_before_each_row(problem):
     rounding = 1e-3 if options["dtype"] == np.float32 else 1e-9
     for i in range(0, len(y), 1):
         if weights is not None and weights[i] == 0:
-            assert np.isnan(scores[i]).all()  # nobody scored a row that was not there
+            # Rows of weight zero are not scored.
+            assert np.isnan(scores[i]).all()
             continue
         before = bank.decision_function(X[i : i + 1])[0]
         np.testing.assert_allclose(scores[i], before, rtol=rounding, atol=rounding)

@@ -19,7 +19,7 @@ PIECE = 1 << 18
 
 
 def line(rng: np.random.Generator, size: int) -> bytes:
-    """One row of exactly so many characters, its newline counted, that says something."""
+    """Return one row of exactly ``size`` bytes, including its newline, with random features."""
     text = bytearray(b"1" if rng.random() < 0.5 else b"-1")  # grows in place
     feature = 0
     while len(text) + 20 < size:

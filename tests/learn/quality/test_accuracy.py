@@ -57,7 +57,7 @@ def one_pass(name, loss, seed, unit=None):
 
 
 def losses_of(fitted, name, unit=None):
-    """Give the loss on each test row."""
+    """Return the loss on each test row."""
     _, (X, y) = real(name)
     if unit is not None:
         X = X.multiply(unit).tocsr() if hasattr(X, "multiply") else X * unit

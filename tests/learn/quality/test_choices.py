@@ -1,7 +1,7 @@
 """The race's choices where they are hardest, each against batch fits whose penalty was tuned.
 
 A family draws a table from a seed and returns losses of ours, each beside that of a rival. The
-tests have a few seeds of each; a report has as many as are asked for:
+tests have a few seeds of each; a report takes their number as an option:
 
     python tests/learn/quality/test_choices.py poisson --seeds 20
     python tests/learn/quality/test_choices.py                      # all families in full
@@ -209,7 +209,7 @@ def rare_orders(seed: int) -> dict[str, Pair]:
     }
 
 
-# -- as many columns as rows -----------------------------------------------------------------------
+# -- about equal numbers of columns and rows -------------------------------------------------------
 
 
 def embeddings(seed: int) -> dict[str, Pair]:

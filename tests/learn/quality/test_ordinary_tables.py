@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def years(rows, seed=0):
-    """Give a table with a year, and a target that the year explains almost wholly."""
+    """Return a table with a year column, and a target that the year almost determines."""
     rng = np.random.default_rng(seed)
     year = rng.integers(1990, 2025, rows).astype(float)
     size = rng.normal(size=rows)

@@ -324,7 +324,7 @@ def is_honest(case: Case) -> None:
 def is_not_worse_than_the_constant(case: Case) -> None:
     """Compare with the best constant of the training rows, on fresh rows.
 
-    The model was chosen by as many rows as there are, so a choice is wrong only where the paired
+    The model was chosen on the training rows alone, so a choice is wrong only where the paired
     difference exceeds the standard error that its rows leave it. ``alpha=0`` is exempt: it
     asks for maximum likelihood, however bad that is. Any other given ``alpha`` is given up only if
     it is worse by two standard errors of ``recent_loss_``.
@@ -347,8 +347,8 @@ def is_not_worse_than_the_constant(case: Case) -> None:
 def is_not_worse_by_its_own_figures(case: Case) -> None:
     """Compare ``recent_loss_`` with ``constant_loss_``, which are of the same rows.
 
-    Whoever chose the model saw them; where it is clearly worse, it was no choice. An absurd row is
-    exempt: figures must count it, choices must not.
+    The selection of the model was based on these figures, so it must not be clearly worse by them.
+    Problems with an absurd row are exempt: figures must count it, choices must not.
     """
     recent = case.fitted.recent_
     if case.problem.is_absurd or case.problem.penalty.get("alpha") == 0.0:

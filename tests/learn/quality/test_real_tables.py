@@ -39,7 +39,7 @@ def real_file(name):
 
 
 def in_other_units(X, seed):
-    """Give ``10^u (x + 10^v spread)`` for every feature, u and v at random."""
+    """Return the map ``10^u (x + 10^v std)`` of every feature, with random u and v."""
     rng = np.random.default_rng(seed)
     u, v = rng.uniform(-3, 3, size=(2, X.shape[1]))
     return lambda Z: 10.0**u * (Z + 10.0**v * X.std(axis=0))

@@ -44,7 +44,7 @@ def estimator(loss: str) -> Any:
 
 
 def loss_of_the_last_tenth(loss: str, X: Floats, y: NDArray[Any]) -> float:
-    """Give what ``partial_fit`` loses, its model made anew every hundred rows."""
+    """Return the mean loss of ``partial_fit`` on the last tenth; each chunk is scored first."""
     model, begin, lost = estimator(loss), len(y) * 9 // 10, 0.0
     classes = {} if loss == "squared_error" else {"classes": [-1, 1]}
     with warnings.catch_warnings():
@@ -59,7 +59,7 @@ def loss_of_the_last_tenth(loss: str, X: Floats, y: NDArray[Any]) -> float:
 
 
 def best_constant_rate(loss: str, X: Floats, y: NDArray[Any]) -> float:
-    """Give the lowest loss of the last tenth over SGD at many constant rates, in hindsight."""
+    """Return the lowest loss on the last tenth of SGD over many constant rates, in hindsight."""
     unit = get_loss(loss).curvature * (X.shape[1] + 1)
     rates = [Polynomial(2.0**-k / unit, 0.0, 0.5) for k in range(12)]
     bank = Bank(loss=loss, alpha=0.0, schedule=rates, averaging=Averaging(None), step="implicit")

@@ -148,7 +148,7 @@ def test_rows_learned_again_are_not_learned_twice():
 
 
 def growing(rows=6000, seed=0):
-    """Give sparse rows, in which ever new features turn up after the first thousands."""
+    """Return sparse rows in which new features keep occurring in the second half."""
     rng = np.random.default_rng(seed)
     narrow = sparse.random(rows, 200, density=0.05, random_state=1, format="csr")
     wide = sparse.random(rows, 3000, density=0.01, random_state=2, format="lil")
@@ -210,7 +210,7 @@ def test_bad_rows_are_refused_by_newton_steps_alone():
 
 
 def test_old_weights_are_not_held_against_newton_steps():
-    """Rows between doublings are scored by weights of half as many rows; averaged SGD's are new."""
+    """Newton's weights are from the last doubling of the rows; averaged SGD's are current."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(13_000, 300))
     scores = X @ rng.normal(size=300) * 2 / np.sqrt(300)

@@ -82,7 +82,7 @@ def test_candidates_drop_out_at_doublings_and_the_worst_go():
     running = {one.number for one in table if one.running}
     assert running == alive[-1][1]
     assert all(one.rows == ROWS for one in table if one.running)
-    # Over its last stretch, nobody who dropped out had a lower loss than all who stayed.
+    # No eliminated candidate had a lower loss over its last stretch than one that ran longer.
     for one in table[:-1]:
         if not one.running:
             window = _loss_between(one, one.rows // 2, one.rows)

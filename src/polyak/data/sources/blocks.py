@@ -89,12 +89,12 @@ def read_blocks(
 ) -> Generator[Block]:
     """Cut files into blocks, from an offset in one of them.
 
-    A block begins where the one before ended and holds as many whole lines as fit into ``size``
-    bytes, or into as many times that as the first line needs; or as ``least`` lines need, but not
-    into more than eight times. So a block depends on where it
-    begins and on nothing else, and reading can go on from any block's end as if it had never
-    stopped. ``ends`` says where lines end, if not at every newline; should a line not end within
-    the ``longest`` bytes that one may have, its first newline ends it after all.
+    A block begins where the previous one ended and holds all whole lines that fit into ``size``
+    bytes. If the first line does not fit, or the block has fewer than ``least`` lines, the limit
+    is a multiple of ``size``: the smallest that suffices, for ``least`` at most eight. So a block
+    depends only on the offset where it begins, and reading can resume from the end of any block.
+    ``ends`` finds the ends of lines, if these are not at every newline; a line that does not end
+    within ``longest`` bytes ends at its first newline.
     """
     ends = ends or LineEnds()
     before = sum(earlier.size or 0 for earlier in files[:file])

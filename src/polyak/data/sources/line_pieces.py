@@ -118,9 +118,8 @@ def lines_in(files: Sequence[File | Pipe], size: int) -> int:
 class LinePieces:
     """The pieces of plain files, which have every line once.
 
-    How they are cut depends on the sizes of the files alone; they are so many times as large as
-    others. What is added to a file later is not
-    read.
+    The cuts depend only on the sizes of the files; ``times`` multiplies the size of a piece. Bytes
+    appended to a file later are not read.
     """
 
     def __init__(self, files: Sequence[File | Pipe], longest: int, times: int = 1) -> None:

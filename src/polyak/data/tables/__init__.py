@@ -1,1 +1,1 @@
-"""Tables: what their columns mean, and how their cells become numbers."""
+"""Tables: schema inference, and encoding of columns as numeric features."""

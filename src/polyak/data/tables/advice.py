@@ -1,16 +1,16 @@
-"""What to do about words where a table has none so far.
+"""Advice in error messages about non-numeric values in numeric, boolean or date columns.
 
-Messages name options as Python does, ``missing=('n/a',)``; the command line spells them its way.
+Messages spell options as Python arguments, ``missing=('n/a',)``; the command line translates them.
 """
 
 from __future__ import annotations
 
 FRAME = "the frame"
-"""What messages call a frame in memory. It is read without options, so none is advised."""
+"""The name of an in-memory frame in messages. It is read without options, so none is advised."""
 
 
 def about_word(source: str, column: str, value: str) -> str:
-    """Return how to read a word in a column of numbers, truths or dates all the same.
+    """Return which options read ``value`` in a numeric, boolean or date column without an error.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrow's types: what a column is stored as, and the few forms that the core reads."""
+"""Arrow types: their classification, and conversion to the few types that the core reads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from polyak.optional_imports import pyarrow
 
 MISSING_WORDS = ("", "?", "-", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "#N/A")
-"""What stands for nothing where words are expected; the core has the same list."""
+"""Strings that denote a missing value in string columns; the core has the same list."""
 
 
-@lru_cache(maxsize=1024)  # columns may be many, but not their types
+# A table may have thousands of columns, but only a few distinct types.
+@lru_cache(maxsize=1024)
 def stored_as(kind: Any) -> str | None:
-    """Say what an Arrow type holds; None if nothing that can be learned from.
+    """Return the storage class of an Arrow type; None if it cannot become a feature.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def stored_as(kind: Any) -> str | None:
 
 
 def is_text(kind: Any) -> bool:
-    """Tell whether an Arrow type is one of texts, said to be UTF-8 or not.
+    """Whether an Arrow type is a string or binary type.
 
     Examples
     --------
@@ -61,22 +62,23 @@ def is_text(kind: Any) -> bool:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Tell whether an Arrow type is one of texts that nothing is said of."""
+    """Whether an Arrow type is binary: text whose encoding is not declared."""
     return is_one_of(kind, "binary", "large_binary", "binary_view")
 
 
 def is_one_of(kind: Any, *names: str) -> bool:
-    """Tell whether an Arrow type is one of these, of which older releases do not know all."""
+    """Whether an Arrow type is one of ``names``; older pyarrow releases lack some of these."""
     known = (getattr(pyarrow().types, f"is_{name}", None) for name in names)
     return any(is_it(kind) for is_it in known if is_it is not None)
 
 
-# These go without a look at pandas. To make its first array or scalar, or one of NumPy of its own,
-# pyarrow imports pandas where it is installed: that takes twice as long as 30 MB of CSV.
+# The following functions avoid importing pandas. When pyarrow first converts a Python or NumPy
+# value, or converts to NumPy, it imports pandas if that is installed, which takes twice as long as
+# reading 30 MB of CSV.
 
 
 def arrow_numbers(values: NDArray[Any]) -> Any:
-    """Make an array of NumPy's numbers or times; what is not a number or time is missing.
+    """Convert a NumPy array of numbers or datetimes to Arrow; NaN and NaT become null.
 
     Examples
     --------
@@ -85,7 +87,8 @@ def arrow_numbers(values: NDArray[Any]) -> Any:
     """
     pa = pyarrow()
     there, kind = values == values, pa.from_numpy_dtype(values.dtype)
-    if kind == pa.date32():  # NumPy has days of 64 bits
+    if kind == pa.date32():
+        # NumPy stores days in 64 bits, Arrow's date32 in 32.
         values = values.astype(np.int64).astype(np.int32)
     bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
     held = pa.py_buffer(np.ascontiguousarray(values))
@@ -93,12 +96,12 @@ def arrow_numbers(values: NDArray[Any]) -> Any:
 
 
 def arrow_number(value: float) -> Any:
-    """Make a number that pyarrow computes with."""
+    """Return an Arrow scalar for use in pyarrow's compute functions."""
     return arrow_numbers(np.array([value]))[0]
 
 
 def numpy_numbers(array: Any, missing: float) -> NDArray[Any]:
-    """Give NumPy's numbers of an array of 64-bit ones, with another where one is missing.
+    """Convert an Arrow array of a 64-bit numeric type to NumPy, with ``missing`` for nulls.
 
     Examples
     --------
@@ -117,12 +120,12 @@ def numpy_numbers(array: Any, missing: float) -> NDArray[Any]:
 
 
 def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
-    """Give the numbers of the words in a dictionary, and another where there is none."""
+    """Return the indices of a dictionary-encoded array, with ``missing`` for nulls."""
     return numpy_numbers(encoded.indices.cast(pyarrow().int64()), missing)
 
 
 def arrow_words(words: Sequence[str]) -> Any:
-    """Make an array of words, none of which is missing.
+    """Convert strings to an Arrow string array without nulls.
 
     Examples
     --------
@@ -137,12 +140,13 @@ def arrow_words(words: Sequence[str]) -> Any:
 
 
 def core_form(array: Any, kind: str) -> Any:
-    """Convert an array to a type that the core reads as this kind of column.
+    """Convert ``array`` to an Arrow type that the core reads for columns of this ``kind``.
 
-    Most are of one already, and are given back as they are.
+    An array that already has such a type is returned unchanged.
     """
     pa = pyarrow()
-    if pa.types.is_null(array.type):  # whose values are of no type
+    if pa.types.is_null(array.type):
+        # The null type has no value type, so choose one that the core reads.
         others = {"number": pa.float64(), "boolean": pa.bool_(), "clock": pa.time64("us")}
         others |= {"bag": pa.list_(pa.string())}
         array = array.cast(others.get(kind, pa.string()))
@@ -174,7 +178,7 @@ def core_form(array: Any, kind: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def is_core_form(kind: Any, wanted: str) -> bool:
-    """Tell whether `core_form` gives arrays of this type back as they are."""
+    """Whether `core_form` for ``wanted`` returns arrays of type ``kind`` unchanged."""
     pa = pyarrow()
     words = (pa.string(), pa.large_string())
     if wanted == "category":
@@ -186,11 +190,11 @@ def is_core_form(kind: Any, wanted: str) -> bool:
 
 
 def _decoded(array: Any) -> Any:
-    """Put values in the place of a dictionary's codes."""
+    """Decode a dictionary-encoded array to its plain values."""
     pa = pyarrow()
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
-    # Before they are taken, since not every type of text can be.
+    # Cast before `take`, which does not support every string type.
     words = array.dictionary
     words = words.cast(pa.large_string()) if is_text(words.type) else words
     return words.take(array.indices)
@@ -213,7 +217,7 @@ def _words(array: Any) -> Any:
 
 
 def _numbers_as_words(array: Any) -> Any:
-    """Write numbers alike whether they are stored as integers or not: 7 rather than 7.0."""
+    """Format numbers identically for integer and floating types: 7 rather than 7.0."""
     import pyarrow.compute as pc
 
     pa = pyarrow()
@@ -228,7 +232,7 @@ def _numbers_as_words(array: Any) -> Any:
 
 
 def single_column(array: Any) -> tuple[Any, Any]:
-    """Give the two capsules of a batch of this one column."""
+    """Return the schema and array capsules (Arrow C interface) of a batch with this one column."""
     pa = pyarrow()
     batch = pa.RecordBatch.from_arrays([array], names=["column"])
     schema, data = batch.__arrow_c_array__()
@@ -236,7 +240,9 @@ def single_column(array: Any) -> tuple[Any, Any]:
 
 
 def with_column(table: Any, place: int, name: str, column: Any) -> Any:
-    """Put a column in place of another, or behind all: batches of pyarrow 15 cannot by themselves.
+    """Return ``table`` with the column at index ``place`` replaced, or appended if it is the end.
+
+    A function of ours, because record batches of pyarrow 15 have no such methods.
 
     Examples
     --------
@@ -256,7 +262,7 @@ def with_column(table: Any, place: int, name: str, column: Any) -> Any:
 
 
 def in_one_piece(array: Any) -> Any:
-    """Return a chunked array as one array; other arrays as they are."""
+    """Return a chunked array as one contiguous array; other arrays unchanged."""
     if not hasattr(array, "num_chunks"):
         return array
     combined = array.unify_dictionaries().combine_chunks()

@@ -1,6 +1,6 @@
-"""Which values of a column cannot be read, found for all its rows at once.
+"""Find the invalid values of a column, for all its rows at once.
 
-pyarrow says of a column only that something is wrong with it, and of one value which.
+pyarrow's own error reports at most the first invalid value of a column.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polyak.optional_imports import pyarrow
 
 
 def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:
-    """Tell which words are neither numbers to pyarrow nor stand for a missing one.
+    """Return the indices of words that pyarrow cannot parse as numbers and are not ``missing``.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:
 
 
 def not_among(words: Any, known: set[bytes]) -> NDArray[np.int64]:
-    """Tell which words are none of those known."""
+    """Return the indices of words that are not in ``known``."""
     return _wrong(words, lambda word: word in known)
 
 
 def not_utf8(array: Any) -> NDArray[np.int64]:
-    r"""Tell which texts, or lists of texts, are not UTF-8.
+    r"""Return the indices of strings, or lists of strings, that are not valid UTF-8.
 
     Examples
     --------
@@ -71,7 +71,9 @@ def not_utf8(array: Any) -> NDArray[np.int64]:
 
 
 def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
-    r"""Make texts that are not UTF-8 missing; say in which rows, and of which column.
+    r"""Replace strings that are not valid UTF-8 by null.
+
+    Returns the table, and the first affected column of each such row.
 
     Examples
     --------
@@ -101,11 +103,13 @@ def without_odd_text(table: Any) -> tuple[Any, dict[int, str]]:
 
 def _with_holes(array: Any, rows: NDArray[np.int64]) -> Any:
     pa = pyarrow()
-    if pa.types.is_dictionary(array.type):  # else the words would stay, though nobody had them
+    if pa.types.is_dictionary(array.type):
+        # Nulls in the indices would leave the invalid words in the dictionary.
         words = _with_holes(array.dictionary, not_utf8(array.dictionary))
         return pa.DictionaryArray.from_arrays(array.indices, words)
     every = np.arange(len(array))
-    if is_one_of(array.type, "string_view", "binary_view"):  # from which nothing can be taken
+    if is_one_of(array.type, "string_view", "binary_view"):
+        # `take` does not support view types.
         array = array.cast(pa.large_binary())
     return array.take(pa.array(every, mask=np.isin(every, rows)))
 
@@ -127,7 +131,7 @@ def _is_sound(array: Any) -> bool:
 
 
 def _wrong(words: Any, is_right: Callable[[bytes], bool]) -> NDArray[np.int64]:
-    """Judge each word once, however many rows have it."""
+    """Return the rows whose word fails ``is_right``, which is called once per distinct word."""
     encoded = words.dictionary_encode()
     verdicts = [is_right(word) for word in encoded.dictionary.to_pylist()]
     wrong = np.flatnonzero(~np.array(verdicts, dtype=bool))
@@ -153,5 +157,5 @@ def _is_number(word: bytes) -> bool:
 
 
 def short(text: str) -> str:
-    """Cut what is too long to be shown."""
+    """Return ``text`` truncated to 60 characters."""
     return text if len(text) <= 60 else text[:59] + "…"

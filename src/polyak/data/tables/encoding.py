@@ -1,4 +1,4 @@
-"""A piece of a table becomes rows: features by the schema, targets and weights."""
+"""Encode a piece of a table as rows: features by the schema, targets and weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ from polyak.storage.feature_names import FeatureNames, names_to_see
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which columns to read beside the features', and which values are ``written`` in disguise."""
+    """The columns to read besides the features.
+
+    ``written`` maps string columns that hold numbers, booleans or dates to their text format.
+    """
 
     target: str | None
     weight: str | None
@@ -46,7 +49,7 @@ class Roles:
 
 @dataclass(slots=True)
 class Encoded:
-    """The rows of a piece, and what was left out of it."""
+    """The rows of a piece, with the invalid ones and the number of those without a target."""
 
     batch: Batch
     piece: Piece
@@ -55,7 +58,7 @@ class Encoded:
 
 
 class PieceEncoder:
-    """Makes rows of pieces; may be used by several threads at once."""
+    """Encodes pieces as rows; safe for use by several threads at once."""
 
     def __init__(
         self,
@@ -66,7 +69,8 @@ class PieceEncoder:
         absent: Sequence[str] = (),
     ) -> None:
         self._source = source
-        self._absent = absent  # columns that the source has not
+        # Columns of the schema that the source lacks: read as null.
+        self._absent = absent
         self._schema = schema
         self._roles = roles
         self._options = options
@@ -88,11 +92,11 @@ class PieceEncoder:
         )
 
     def names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, if they were to be remembered."""
+        """Return the names of hashed features seen so far, if the options ask to keep them."""
         return FeatureNames(*self._core.names()).shifted(self._schema.hashed_begin)
 
     def encode(self, piece: Piece) -> Encoded:
-        """Make rows of a piece."""
+        """Encode a piece as rows."""
         bad: list[BadLine] = []
         table = self._source.batch(piece, bad)
         table, not_text = self._without_odd_text(table, piece, bad)
@@ -123,15 +127,20 @@ class PieceEncoder:
             numbers = self._source.numbers(piece, table.num_rows)[chosen]
             gaps = np.searchsorted(numbers, np.unique([line.line for line in bad]))
             encoded.batch = replace(encoded.batch, gaps=gaps)
-        if piece.again is not None:  # many may wait to be mixed, with no need for their data
+        if piece.again is not None:
+            # Many encoded pieces may wait to be shuffled; free the data that can be read again.
             piece.data = None
         return encoded
 
     def _without_odd_text(
         self, table: Any, piece: Piece, bad: list[BadLine]
     ) -> tuple[Any, list[int]]:
-        """Take out what is not UTF-8, and give the rows that have such; or raise for the first."""
-        if self._source.format in ("csv", "tsv", "jsonl"):  # whose own readers have looked
+        """Replace text that is not UTF-8 by null and return the rows affected.
+
+        Raises `DataError` for the first such row unless bad lines are skipped.
+        """
+        # The parsers of text formats have validated their strings already.
+        if self._source.format in ("csv", "tsv", "jsonl"):
             return table, []
         table, odd = without_odd_text(table)
         for row, name in sorted(odd.items()):
@@ -142,7 +151,7 @@ class PieceEncoder:
         return table, list(odd)
 
     def _left_out(self, wrong: Any, piece: Piece, bad: list[BadLine]) -> list[int]:
-        """Name the rows that cannot be read, or raise the error that the first of them is."""
+        """Return the rows with invalid values, or raise `DataError` for the first of them."""
         rows: list[int] = []
         for row, number, text, reason in wrong:
             column = self._schema.columns[number]
@@ -159,12 +168,12 @@ class PieceEncoder:
         return rows
 
     def _for_core(self, table: Any, piece: Piece) -> Any:
-        """Give the features' columns in the types that the core reads."""
+        """Return the feature columns, converted to the types that the core reads."""
         columns = self._schema.columns
         for name in self._absent:
             table = with_column(table, table.num_columns, name, pyarrow().nulls(table.num_rows))
         chosen = table.select([column.name for column in columns])
-        # There may be thousands of columns, but not of types.
+        # There may be thousands of columns, but only a few distinct types to check.
         types = dict.fromkeys(
             (kind, column.kind) for kind, column in zip(chosen.schema.types, columns, strict=True)
         )
@@ -195,7 +204,7 @@ class PieceEncoder:
         bad: list[BadLine],
         without: int,
     ) -> Encoded:
-        """Add the targets and weights of the chosen rows."""
+        """Return the rows with the targets, weights and kept columns of the ``chosen`` rows."""
         everything = len(chosen) == table.num_rows
         weights = kept = None
         if self._roles.weight is not None:
@@ -235,7 +244,7 @@ class PieceEncoder:
         return np.where(right, exposures, 1.0)
 
     def _refuse(self, role: str, array: Any, numbers: Any, row: int, piece: Piece) -> NoReturn:
-        """Say what stands where a number of this role should."""
+        """Raise `DataError` for an invalid weight or exposure in ``row``."""
         file, line, unit = self._source.where(piece, row)
         value, what = array[row].as_py(), label_text(numbers[row])
         if np.isnan(numbers[row]):

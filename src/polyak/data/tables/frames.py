@@ -1,4 +1,4 @@
-"""Tables in memory: pandas and polars frames, Arrow tables and batches."""
+"""In-memory tables: pandas and polars frames, Arrow tables and record batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BATCH_ROWS = 1 << 14
 
 
 def is_frame(source: Any) -> bool:
-    """Tell whether something is a table in memory, without importing any library of tables.
+    """Whether ``source`` is an in-memory table, without importing any data frame library.
 
     Examples
     --------
@@ -40,9 +40,10 @@ def is_frame(source: Any) -> bool:
 
 
 def as_table(frame: Any, schema: Schema | None = None) -> Any:
-    """Give a frame as an Arrow table, its memory shared where that is possible.
+    """Return a frame as an Arrow table, without copying where that is possible.
 
-    Objects of mixed types are words; so are those that were words in the frame of the schema.
+    Object columns of mixed types become strings; so do object columns that are categories in the
+    schema.
     """
     pa = pyarrow()
     if isinstance(frame, pa.Table):
@@ -56,7 +57,8 @@ def as_table(frame: Any, schema: Schema | None = None) -> Any:
         if any(str(kind) == "Object" for kind in getattr(frame, "dtypes", ())):
             return _of_polars(frame)
         if hasattr(frame, "to_arrow") and not hasattr(pa.types, "is_string_view"):
-            return frame.to_arrow()  # by itself polars gives views, which pyarrow 15 cannot read
+            # Through the C interface polars exports string views, which pyarrow 15 cannot read.
+            return frame.to_arrow()
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         what = "; ".join(map(str, error.args)).split("\n")[0]
@@ -64,7 +66,7 @@ def as_table(frame: Any, schema: Schema | None = None) -> Any:
 
 
 def columns_of(X: Any, schema: Schema) -> Any:
-    """Return an array as an Arrow table of the schema's columns, in their order."""
+    """Return the array ``X`` as an Arrow table of the schema's columns, in their order."""
     names = [column.name for column in schema.columns]
     rows = None if hasattr(X, "tocsr") else np.asarray(X)
     if rows is None or rows.ndim != 2:
@@ -107,7 +109,7 @@ def _is_not_all_words(column: Any) -> bool:
 
 
 def _is_mixed(column: Any) -> bool:
-    """Tell objects of which Arrow can make no column."""
+    """Whether Arrow cannot convert this object column."""
     pa = pyarrow()
     try:
         if str(column.dtype) == "object":
@@ -118,7 +120,7 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _of_polars(frame: Any) -> Any:
-    """Make words of objects, which polars would hand over as addresses."""
+    """Convert a polars frame, with objects as strings: polars would export them as addresses."""
     pa = pyarrow()
     plain = {
         name: _words(frame[name]) if str(kind) == "Object" else frame[name].to_arrow()
@@ -128,7 +130,7 @@ def _of_polars(frame: Any) -> Any:
 
 
 def _words(values: Iterable[Any]) -> Any:
-    """Write objects as words; numbers as people do."""
+    """Format objects as strings; numbers as by `label_text`."""
     return pyarrow().array([_word(value) for value in values], pyarrow().string())
 
 
@@ -141,7 +143,7 @@ def _word(value: Any) -> str | None:
 
 
 def open_frame(frame: Any, options: ReadOptions) -> TableReader:
-    """Read a frame."""
+    """Return a reader of a frame."""
     table = as_table(frame, options.schema)
     if options.y is not None:
         table = _with_target(table, options.y)
@@ -151,7 +153,7 @@ def open_frame(frame: Any, options: ReadOptions) -> TableReader:
 
 
 TARGET = "target"
-"""The name of the column that targets given apart become."""
+"""The name of the column that holds targets passed separately as ``y``."""
 
 
 def _with_target(table: Any, y: Any) -> Any:
@@ -165,20 +167,21 @@ def _with_target(table: Any, y: Any) -> Any:
 
 
 class FrameSource:
-    """Cuts a table into batches."""
+    """Slices an Arrow table into batches."""
 
     format = "frame"
     name = FRAME
     bytes_total: int | None = None
 
     def __init__(self, table: Any) -> None:
-        # A frame joined of many small ones has as many chunks, each of which would be a batch.
+        # A frame concatenated from many small ones has a chunk for each, which would each become a
+        # batch of few rows.
         few = table.num_rows <= BATCH_ROWS
         self._table = table.combine_chunks() if few else table
         self._columns: list[str] = table.column_names
 
     def fingerprint(self) -> str:
-        """Tell this data from other data: the shape, the first rows and the last."""
+        """Return a hash of the schema, the number of rows, and the first and last rows."""
         import hashlib
 
         table = self._table
@@ -187,19 +190,19 @@ class FrameSource:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def sample(self) -> Any:
-        """Give the first rows."""
+        """Return the first rows."""
         return self._table.slice(0, SAMPLE_ROWS)
 
     def can_read_again(self) -> bool:
-        """Say that it stays where it is."""
+        """Return True: a table in memory can be read repeatedly."""
         return True
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Hear which columns to read."""
+        """Set the columns to read."""
         self._columns = columns
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
-        """Cut the table into batches."""
+        """Yield the table in batches, from the row of ``place`` on."""
         row = int(place.get("row", 0))
         table = self._table.select(self._columns).slice(row)
         for batch in table.to_batches(max_chunksize=BATCH_ROWS):
@@ -207,18 +210,18 @@ class FrameSource:
             yield Piece((batch, begin), {"row": row})
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Give the batch."""
+        """Return the record batch of a piece."""
         return piece.data[0]
 
     def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Give columns as they are."""
+        """Return the columns ``names`` of ``table``."""
         return table.select(names)
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Name a row."""
+        """Return the name of the frame, the number of a row, and the unit ``"row"``."""
         return self.name, piece.data[1] + row + 1, "row"
 
     def numbers(self, piece: Piece, rows: int) -> Any:
-        """Give the numbers of the rows."""
+        """Return the row numbers of a piece."""
         first = self.where(piece, 0)[1]
         return np.arange(first, first + rows)

@@ -1,4 +1,4 @@
-"""From the first rows of a table to its schema: which columns are features, and of which kind."""
+"""Schema inference: which columns are features, and of which kind, from a table's first rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 
 SAMPLE_ROWS = 1000
-"""How many rows are looked at: the table's first ones, however they are stored."""
+"""The number of rows that the schema is inferred from: the first ones of the table."""
 
 
 def choose_schema(
@@ -40,10 +40,10 @@ def choose_schema(
     text: Any = None,
     lists: dict[str, int] | None = None,
 ) -> Schema:
-    """Say what each column means, from the first rows of all columns.
+    """Return the schema inferred from ``sample``, the first rows of all columns.
 
-    ``text`` is the source of a table of text, whose numbers and truths may be written in any way;
-    ``lists`` are the lengths of those that became columns.
+    ``text`` is the source of a CSV or TSV table, whose numbers may be in a locale's format;
+    ``lists`` holds the lengths of the lists that were flattened into columns.
     """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
@@ -80,7 +80,7 @@ def choose_schema(
 
 
 def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
-    """Say what each column means, leaving out those that cannot be learned from."""
+    """Return the feature columns, without those of types that cannot be learned from."""
     stored = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
     scales = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"])
     kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
@@ -101,7 +101,10 @@ def find_written(
     text: Any = None,
     known: dict[str, str] | None = None,
 ) -> dict[str, str]:
-    """Say how columns are written that are not words, though text or JSON makes words of them."""
+    """Return the text formats of string columns that hold numbers, booleans or dates.
+
+    ``known`` holds formats to prefer for the columns that they fit.
+    """
     words = {*wanted.categorical, *wanted.text, *wanted.drop}
     roles = {wanted.target, wanted.weight, wanted.exposure}
     names = [name for name in sample.column_names if name not in words]
@@ -114,12 +117,13 @@ def find_written(
 def written_here(
     sample: Any, schema: Schema, source: str, dialect: Dialect, text: Any
 ) -> dict[str, str]:
-    """Say how this table is written: another than was learned from may be written otherwise."""
+    """Return the text formats of this table, which may differ from those of the training table."""
     values = [column.name for column in schema.columns if column.kind in _VALUES]
     target = schema.target
     numbers = [] if target is None or target.kind == "class" else [target.name]
     names = [*values, *numbers, *filter(None, (schema.weight, schema.exposure))]
-    known = set(sample.column_names)  # which pyarrow makes anew each time it is asked
+    # pyarrow builds `column_names` anew on every access.
+    known = set(sample.column_names)
     there = [name for name in names if name in known]
     columns = sample.select(there)
     found = find_written(columns, Columns(), dialect, source, text, schema.written)
@@ -130,9 +134,9 @@ _VALUES = ("number", "boolean", "date", "time")
 
 
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
-    """Leave out the index that pandas writes: a column without a name that numbers the rows.
+    """Leave out an index written by pandas: an unnamed column of increasing whole numbers.
 
-    It may be that of a larger table, of which these are some rows.
+    The numbers may have gaps, as when the table is a subset of a larger one.
     """
     for name in names:
         if (
@@ -149,7 +153,7 @@ def _without_index(sample: Any, names: list[str], wanted: set[str], source: str)
 
 
 def no_such_column(name: str, names: Sequence[str], source: str, role: str = "") -> DataError:
-    """Say that a column is not there, which are, and which may have been meant."""
+    """Return the error for a column that does not exist, with those that do and the closest one."""
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in names}
@@ -217,7 +221,7 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
         return Column(name, kind, stored)
     if kind == "clock":
         return Column(name, kind, kind, 0.5, 1.0)
-    # A time is a time, whether it is stored as one or as words: the schemas are the same.
+    # Dates and times have the same schema whether they are stored as timestamps or as strings.
     known = numbers[np.isfinite(numbers)]
     mean = float(known.sum()) / len(known) if len(known) else 0.0
     spread = float(f"{known.std():.6g}") if len(known) else 0.0
@@ -225,9 +229,9 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
 
 
 def _look_at_numbers(sample: Any, names: list[str]) -> dict[str, tuple[float, float, float]]:
-    """Give offset, scale and spread of columns of numbers.
+    """Return the offset, scale and standard deviation of each numeric column.
 
-    There may be thousands of them, so they are looked at many at a time.
+    There may be thousands of columns, so they are processed in batches of ``_TOGETHER``.
     """
     scales: dict[str, tuple[float, float, float]] = {}
     for begin in range(0, len(names), _TOGETHER):
@@ -246,12 +250,12 @@ _TOGETHER = 1024
 
 
 def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, float, float]]:
-    """Find where each row's values lie and how far they spread, in round numbers.
+    """Yield a rounded offset, a rounded scale and the standard deviation of each row of ``table``.
 
-    A column far from zero, such as a year, can hardly be told from the intercept, so its offset is
-    taken off. Its scale is for large and small columns to move alike. The first rows of a file in
-    order (of time, of place) spread less than all rows will; so the scale is never below half the
-    mean, nor below 4 for whole numbers, which are often days or hours.
+    A column far from zero, such as a year, is nearly collinear with the intercept, so an offset is
+    subtracted. The scale makes columns of different magnitudes take steps of similar size. In a
+    sorted file (by time or place) the first rows vary less than all rows do; so the scale is never
+    below half the absolute mean, nor below 4 for whole numbers, which are often days or hours.
     """
     known = np.isfinite(table)
     counts = np.maximum(known.sum(axis=1), 1)
@@ -276,7 +280,7 @@ def _offsets_and_scales(table: NDArray[np.float64]) -> Iterator[tuple[float, flo
 
 
 def _rounded(x: float, spread: float) -> float:
-    """Round to two digits of a number that is as large as the spread."""
+    """Return ``x`` rounded to the second significant digit of ``spread``."""
     return float(round(x, 1 - math.floor(math.log10(spread))))
 
 

@@ -1,4 +1,4 @@
-"""How columns were read, in a line each, and what looks wrong with them: for people to see."""
+"""A summary of the columns, one line each, with warnings about suspicious ones."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ READ_AS = {
     "clock": "time of day",
 }
 MANY_WORDS = 50
+"""The least number of distinct words of a categorical column that is suspected to be numeric."""
 NEARLY_ALL = 0.9
-"""Columns of at least so many different words, of which so many are numbers, are suspicious."""
+"""The least share of these words that must parse as numbers for the column to be suspected."""
 LEAST_ROWS = 50
-"""Of fewer rows nothing is suspected."""
+"""The least number of rows that the sample needs for columns to be checked."""
 MOST_SHOWN, MOST_DOUBTED = 40, 400
-"""How many columns are described, and how many are looked at for what may be wrong."""
+"""The largest numbers of columns that are described and that are checked."""
 
 
 class ColumnLook(NamedTuple):
-    """A column of the first rows: what it is read as, its values, and how many are missing."""
+    """A column of the first rows: what it is read as, its values, and the share of missing ones."""
 
     name: str
     read_as: str
@@ -41,15 +42,15 @@ class ColumnLook(NamedTuple):
     missing: float
 
     def cells(self) -> tuple[str, str, str, str]:
-        """Give what to show."""
+        """Return the cells of the line that describes the column."""
         missing = f"{self.missing:.0%} missing" if self.missing else ""
         return self.name or "(no name)", self.read_as, self.values, missing
 
 
 class TableLook(NamedTuple):
-    """The first columns as they are read, how many others there are, and what looks wrong.
+    """The first columns, the number of ``others`` not described, and the ``doubts`` about columns.
 
-    All of it is what the first ``rows`` show.
+    All of it is derived from the first ``rows`` rows.
     """
 
     columns: list[ColumnLook]
@@ -59,14 +60,14 @@ class TableLook(NamedTuple):
 
 
 def look_at(sample: Any, schema: Schema) -> TableLook:
-    """Describe the columns of the first rows, in their order; the target is one of them."""
+    """Return a summary of the columns of ``sample`` in their order, including the target."""
     shown = _together(sample.column_names, schema.lists)
     others = max(0, len(shown) - MOST_SHOWN)
     return TableLook(_looks(sample, shown, schema), others, doubts(sample, schema), sample.num_rows)
 
 
 def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
-    """Give the columns to show, each in a line of its own; the numbers of a list in one.
+    """Return the columns of each line to show; the items of a list share one line.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[Col
 
 
 def _values(array: Any, kind: str) -> tuple[str, float]:
-    """Say from where to where values go, or how many different ones there are."""
+    """Return the range or the number of distinct values, as text, and the share missing."""
     pa = pyarrow()
     rows = max(len(array), 1)
     stored = stored_as(array.type)
@@ -140,7 +141,7 @@ def _share(of: NDArray[np.bool_]) -> float:
 
 
 def doubts(sample: Any, schema: Schema) -> list[str]:
-    """Say what looks wrong with columns: a sentence each."""
+    """Return a sentence for each suspicious column."""
     if len(sample) < LEAST_ROWS:
         return []
     answers = _answers(sample, schema)
@@ -167,7 +168,7 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
 
 
 def counts_rows(array: Any) -> bool:
-    """Tell whether numbers are those of the rows, such as the index that pandas writes."""
+    """Whether the values count the rows from 0 or 1, as a default pandas index does."""
     if stored_as(array.type) != "number" or len(array) < 2:
         return False
     numbers = numbers_of(array)
@@ -175,7 +176,7 @@ def counts_rows(array: Any) -> bool:
 
 
 def numbers_rows(array: Any) -> bool:
-    """Tell whether these may be numbers of rows: whole, and larger from row to row.
+    """Whether the values may be row numbers: whole, and strictly increasing.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
 
 
 def _tells(array: Any, kind: str, answers: NDArray[Any]) -> bool:
-    """Tell whether a column determines the target, or lies on a line with it."""
+    """Whether a column determines the target, or is almost perfectly correlated with it."""
     if kind in ("category", "boolean"):
         pairs = list(zip(words_of(array)[0].tolist(), answers.tolist(), strict=True))
         words, values = {word for word, _ in pairs}, {value for _, value in pairs}

@@ -1,4 +1,4 @@
-"""Tables in Parquet files and in Arrow's own (Feather): only the columns asked for are read."""
+"""Tables in Parquet and Arrow IPC (Feather) files; only the requested columns are read."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from polyak.optional_imports import pyarrow
 
 BATCH_ROWS = 1 << 15
 MOST_BATCHES = 16
-"""From how many stretches of Arrow files record batches are mixed with each other."""
+"""The number of stretches of Arrow files whose record batches are shuffled together."""
 
 
 class BinarySource:
-    """Reads Parquet or Arrow files one after the other, a batch of rows at a time."""
+    """Reads Parquet or Arrow files one after the other, one record batch at a time."""
 
     def __init__(self, files: Sequence[File | Pipe], format: str, options: ReadOptions) -> None:
         if any(isinstance(file, Pipe) for file in files):
@@ -43,11 +43,11 @@ class BinarySource:
         self._words: list[str] = []
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a string that identifies this data."""
         return fingerprint(self._files)
 
     def sample(self) -> Any:
-        """Read the first rows of all columns, of as many files as it takes."""
+        """Read the first ``SAMPLE_ROWS`` rows of all columns, from several files if necessary."""
         pa = pyarrow()
         found: list[Any] = []
         rows = 0
@@ -58,7 +58,8 @@ class BinarySource:
                         pa.Table.from_batches([batch]), self._keys(file), self._key_types
                     )
                     if found and part.schema != found[0].schema:
-                        return pa.concat_tables(found)  # the reading will tell what is wrong
+                        # A mismatch of schemas is reported when the file is read.
+                        return pa.concat_tables(found)
                     found.append(part.slice(0, SAMPLE_ROWS - rows))
                     rows += len(found[-1])
                     if rows == SAMPLE_ROWS:
@@ -68,16 +69,16 @@ class BinarySource:
         return pa.concat_tables(found) if found else empty
 
     def can_read_again(self) -> bool:
-        """Say that files can be read more than once."""
+        """Return True: files can be read more than once."""
         return True
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Hear which columns to read; words are best read as codes of a dictionary."""
+        """Set the columns to read; string columns are read dictionary-encoded."""
         self._columns = columns
         self._words = [name for name, stored in types.items() if stored == "string"]
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
-        """Read batches of the columns, from a place on."""
+        """Yield batches of the columns, from ``place`` on."""
         before = sum(file.size or 0 for file in self._files[: place.get("file", 0)])
         row = int(place.get("row", 0))
         for number in range(place.get("file", 0), len(self._files)):
@@ -94,7 +95,7 @@ class BinarySource:
             row = 0
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Give the batch with the columns that the folders' names add."""
+        """Return the record batch of a piece, with the partition keys of its path as columns."""
         batch, file, _ = piece.data
         keys = self._keys(file)
         if not keys:
@@ -103,21 +104,21 @@ class BinarySource:
         return table.select(self._columns).combine_chunks().to_batches()[0]
 
     def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Give columns as they are."""
+        """Return the columns ``names`` of ``table``."""
         return table.select(names)
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Name a row by its file and number."""
+        """Return the file of a row, its number there, and the unit ``"row"``."""
         _, file, begin = piece.read()
         return file.name, (begin if isinstance(begin, int) else begin()) + row + 1, "row"
 
     def numbers(self, piece: Piece, rows: int) -> Any:
-        """Give the numbers of the rows."""
+        """Return the row numbers of a piece within its file."""
         first = self.where(piece, 0)[1]
         return np.arange(first, first + rows)
 
     def _wanted(self, opened: _Opened, file: Any) -> tuple[list[str], list[str]]:
-        """Say which columns of a file to read, and which of them are words."""
+        """Return the columns of a file to read, and which of them are strings."""
         keys = self._keys(file)
         names = [name for name in self._columns if name not in keys]
         there, wanted = set(opened.schema.names), set(names)
@@ -129,11 +130,11 @@ class BinarySource:
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:
-        """Say whether the files can be read in any order: streams of Arrow's cannot."""
+        """Whether the files support random access: Arrow streams do not."""
         return all(self._asked(file, lambda opened: opened.can_leap) for file in self._files)
 
     def cut(self) -> Pieces:
-        """Cut Parquet into rows of row groups, Arrow's files into their record batches."""
+        """Cut Parquet files into parts of row groups, Arrow files into their record batches."""
         if self.format == "parquet":
             metadata = [self._asked(file, lambda opened: opened.metadata) for file in self._files]
             return cut_groups(metadata, [file.size for file in self._files])
@@ -146,7 +147,7 @@ class BinarySource:
         return Pieces.of_units(units, size, MOST_BATCHES)
 
     def read_pieces(self, pieces: Iterator[GroupPiece], bytes_before: int) -> Generator[Piece]:
-        """Read pieces in the order given."""
+        """Yield the pieces in the order given."""
         groups = OpenGroups(self._group)
         for piece in pieces:
             bytes_before += piece.bytes
@@ -162,7 +163,7 @@ class BinarySource:
             yield Piece((batch, file, begin), {}, bytes_before, partial(_placed, file, begin))
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return an estimate of the number of rows in ``size`` bytes."""
         return size // (8 * max(len(self._columns), 1))
 
     def _group(self, file: int, group: int) -> Generator[Any]:
@@ -171,7 +172,7 @@ class BinarySource:
             yield from opened.batches(0, names, words, BATCH_ROWS, [group])
 
     def _rows_before(self, piece: GroupPiece) -> int:
-        """Count the rows of a file before one of its record batches, to name a row."""
+        """Count the rows of a file before one of its record batches, for the number of a row."""
         with _Opened(self._files[piece.file], self.format) as opened:
             before = list(range(piece.group))
             return sum(b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
@@ -186,7 +187,10 @@ class BinarySource:
 
 
 def _know_types(schema: Any) -> bool:
-    """Have pandas tell Arrow of its intervals and periods, if there are any it does not know."""
+    """Register pandas' extension types if the schema has such.
+
+    Returns whether the file has to be opened again to recognise them.
+    """
     named = ((field.metadata or {}).get(b"ARROW:extension:name", b"") for field in schema)
     if not any(name.startswith(b"pandas.") for name in named):
         return False
@@ -202,7 +206,7 @@ def _placed(file: Any, begin: Any) -> tuple[None, Any, Any]:
 
 
 class _Opened:
-    """One file being read; what pyarrow finds wrong with it becomes a sentence."""
+    """One open file; errors of pyarrow are raised as `DataError`."""
 
     def __init__(self, file: Any, format: str) -> None:
         pa = pyarrow()
@@ -250,7 +254,10 @@ class _Opened:
         size: int,
         groups: list[int] | None = None,
     ) -> Iterator[Any]:
-        """Read batches of columns, past the first ``skip`` rows; of these groups, if given."""
+        """Yield batches of at most ``size`` rows, without the first ``skip`` rows.
+
+        ``groups`` restricts them to some row groups or record batches.
+        """
         pa = pyarrow()
         try:
             read = self._parquet if self._format == "parquet" else self._arrow
@@ -273,7 +280,8 @@ class _Opened:
         from pyarrow import parquet
 
         metadata = self._file.metadata
-        buffer = 0 if groups is None else BUFFER_BYTES  # 0 reads all of a column of a group
+        # A buffer size of 0 reads a whole column chunk at once.
+        buffer = 0 if groups is None else BUFFER_BYTES
         groups = list(range(metadata.num_row_groups)) if groups is None else groups
         while groups and skip >= metadata.row_group(groups[0]).num_rows:
             skip -= metadata.row_group(groups.pop(0)).num_rows
@@ -299,18 +307,18 @@ class _Opened:
 
     @property
     def metadata(self) -> Any:
-        """What a Parquet file says about its row groups."""
+        """The metadata of a Parquet file."""
         return self._file.metadata
 
     @property
     def record_batches(self) -> int | None:
-        """How many record batches an Arrow file has; None if only reading it tells."""
+        """The number of record batches of an Arrow file; None for a stream."""
         count: int | None = getattr(self._file, "num_record_batches", None)
         return count
 
     @property
     def can_leap(self) -> bool:
-        """Whether it can be read from the middle on."""
+        """Whether the file supports random access."""
         return self._format == "parquet" or self.record_batches is not None
 
     def _damaged(self, error: Exception) -> DataError:
@@ -320,7 +328,7 @@ class _Opened:
 
 
 def _behind(skip: int, batches: Iterable[Any]) -> Iterator[Any]:
-    """Leave out the first rows."""
+    """Yield the batches without their first ``skip`` rows."""
     for batch in batches:
         left = batch.slice(min(skip, batch.num_rows))
         skip -= batch.num_rows - left.num_rows
@@ -329,6 +337,6 @@ def _behind(skip: int, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _validated(batch: Any) -> Any:
-    """Look at every value: the core trusts what it is given."""
+    """Validate every value of a batch, since the core does not check them."""
     batch.validate(full=True)
     return batch

@@ -1,4 +1,4 @@
-"""Columns that stand in the names of folders: ``year=2013/month=1/part-0.parquet``."""
+"""Hive partitions: columns in the names of folders, ``year=2013/month=1/part-0.parquet``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polyak.optional_imports import pyarrow
 
 
 def key_types(files: Iterable[Any]) -> dict[str, str]:
-    """Say which keys are numbers: those that are whole numbers in every name."""
+    """Return the type of each partition key: a number if all its values are integers or null."""
     found: dict[str, str] = {}
     for file in files:
         for name, value in getattr(file, "keys", {}).items():
@@ -19,7 +19,7 @@ def key_types(files: Iterable[Any]) -> dict[str, str]:
 
 
 def with_keys(table: Any, keys: dict[str, str | None], types: dict[str, str]) -> Any:
-    """Add the keys of its file to a table, as columns."""
+    """Return ``table`` with the partition keys of its file added as columns."""
     pa = pyarrow()
     for name, value in keys.items():
         if types.get(name) == "number":

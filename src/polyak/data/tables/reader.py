@@ -1,4 +1,4 @@
-"""Rows from tables: batches of columns, encoded on several threads, delivered in order."""
+"""Read rows from tables: record batches, encoded on several threads, delivered in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from polyak.storage.feature_names import FeatureNames
 
 
 class TableReader:
-    """Encodes the batches of a source by a schema, which it finds if there is none yet."""
+    """Encodes the batches of a source by a schema, which is inferred if none is given."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self.format = source.format
@@ -52,7 +52,8 @@ class TableReader:
         schema = options.schema or choose_schema(sample, columns, *about, layout.lists)
         written = schema.written if self._learning else written_here(sample, schema, *about)
         first = sample.num_rows - getattr(text, "late_rows", 0)
-        self._sample: Any = sample.slice(0, first)  # let go once reading begins: it may be wide
+        # Released when reading begins, since a sample of many columns takes much memory.
+        self._sample: Any = sample.slice(0, first)
         target = None if schema.target is None else schema.target.name
         self._roles = Roles(
             target=self._role(target, sample, "target "),
@@ -65,7 +66,7 @@ class TableReader:
         self.read_as(schema, options.dtype)
 
     def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
-        """Read the same columns in other units, as long as no row was read."""
+        """Set another ``schema`` of the same columns and a ``dtype``; only before reading."""
         self.schema = schema
         self.n_features: int | None = schema.n_features
         roles = self._roles
@@ -83,24 +84,24 @@ class TableReader:
         )
 
     def look(self) -> TableLook:
-        """Describe the columns as the first rows have them, and say what looks wrong.
+        """Return a summary of the columns in the first rows, with warnings about suspicious ones.
 
-        To be asked for before reading begins.
+        Only valid before reading begins.
         """
         words = None if self._text is None else self._text.sample_words
         sample = with_plain_values(self._sample, self._roles.written, words)
         return look_at(sample, self.schema)
 
     def names(self) -> FeatureNames:
-        """Give the names of hashed features seen so far, if they were to be remembered."""
+        """Return the names of hashed features seen so far, if the options ask to keep them."""
         return self._encoder.names()
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a string that identifies this data."""
         return self._source.fingerprint()
 
     def begin(self, start: Position | None) -> Cursor:
-        """Say where reading begins."""
+        """Return the cursor for position ``start``, or for the beginning if it is None."""
         if start is None:
             return Cursor({"format": self.format, "rows": 0, "without_target": 0, "place": {}})
         if start.get("format") != self.format or "place" not in start:
@@ -108,11 +109,11 @@ class TableReader:
         return Cursor.at(start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Read on from a cursor."""
+        """Yield batches from ``cursor`` on, each with the cursor after it."""
         yield from self._read_all(self._source.pieces(cursor.position["place"]), cursor)
 
     def can_read_pieces(self) -> bool:
-        """Say whether the source can be read in any order."""
+        """Whether the pieces of the source can be read in any order."""
         return isinstance(self._source, SourceInPieces) and self._source.can_read_pieces()
 
     def pieces(self) -> Pieces:
@@ -120,7 +121,7 @@ class TableReader:
         return self._in_pieces().cut()
 
     def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other."""
+        """Yield the shuffled rows of windows, one window after the other."""
         source = self._in_pieces()
 
         def read(pieces: Iterator[Any], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
@@ -129,7 +130,7 @@ class TableReader:
         return mixed_windows(read, windows, cursor, self._options.number_of_threads())
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return an estimate of the number of rows in ``size`` bytes."""
         return self._source.rows_in(size) if isinstance(self._source, SourceInPieces) else 0
 
     # -- inside --------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ class TableReader:
         return Cursor(position, rows, part.piece.bytes_read, bad_lines, first_bad)
 
     def _role(self, name: str | None, sample: Any, role: str) -> str | None:
-        """Give the column to read in this role, or None if there is nothing to read."""
+        """Return the column to read in this role; None if it has none or targets are not read."""
         if name is None or not self._options.targets:
             return None
         if name not in sample.column_names:
@@ -191,12 +192,13 @@ class TableReader:
         return keep
 
     def _not_there(self, sample: Any, schema: Schema) -> list[str]:
-        """Name the model's columns that this table has not, which are missing in all rows."""
+        """Return the model's columns that this table lacks; they are read as null in all rows."""
         there = set(sample.column_names)
         absent = [column.name for column in schema.columns if column.name not in there]
         if not absent:
             return []
-        if self.format == "frame":  # to scikit-learn's estimators it is an error
+        if self.format == "frame":
+            # scikit-learn's conventions demand an error for missing features.
             raise no_such_column(absent[0], sample.column_names, self.name)
         is_json = self.format == "jsonl"
         if len(absent) == len(schema.columns):
@@ -216,10 +218,11 @@ class TableReader:
                 "predictions may be poor; is it the right table?"
             )
         warnings.warn(said, stacklevel=4)
-        return [] if is_json else absent  # further down a field may come up
+        # A JSON field may still occur after the first rows, so it is not declared absent.
+        return [] if is_json else absent
 
     def _check_targets(self, cursor: Cursor) -> None:
-        """Refuse, in the end, what there was nothing to learn from."""
+        """Raise `DataError` if the target was missing or constant in all rows."""
         target = self._roles.target
         if target is None or not self._learning or not self.schema.target:
             return
@@ -245,5 +248,5 @@ def _is_or_are(names: list[str]) -> str:
 
 
 def _stored(column: Column) -> str:
-    """Say what a column has to be stored as where its text alone does not tell."""
+    """Return the type that a text format has to parse a column as."""
     return "string" if column.kind in ("category", "date", "time", "text") else column.stored

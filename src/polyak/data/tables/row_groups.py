@@ -1,7 +1,7 @@
-"""Row groups of Parquet files, read in any order, some rows of each at a time.
+"""Row groups of Parquet files, read in random order, some rows of each at a time.
 
-A row group can only be read from its beginning on. So several are open at a time, from all over the
-files, and every window of rows has some of each.
+A row group can only be read sequentially. So several are open at a time, from all over the files,
+and every window of rows has some of each.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from typing import Any, NamedTuple
 from polyak.data.random_order import Pieces
 
 MOST_OPEN = 8
-"""How many row groups are read at the same time."""
+"""The largest number of row groups that are open at the same time."""
 PIECE_BYTES = 1 << 20
-"""About how much a piece takes once it is read."""
+"""The approximate size of a piece in memory, in bytes."""
 BUFFER_BYTES = 1 << 16
-"""How much of a column is read at a time, where several row groups are open."""
+"""The buffer size of a column where several row groups are open, in bytes."""
 
 
 class GroupPiece(NamedTuple):
-    """Some rows of a row group.
+    """A range of rows of a row group.
 
     Attributes
     ----------
     file, group : int
+        The indices of the file and of the row group in it.
     begin, end : int
-        From which row of the group to which.
+        The range of rows in the group; ``end`` is exclusive.
     first : int
-        Which row of the file the group's first is.
+        The index in the file of the group's first row.
     bytes : int
-        Its share of the file's size.
+        The piece's share of the file's size.
     is_last : bool
         Whether these are the last rows of the group.
     """
@@ -45,7 +46,7 @@ class GroupPiece(NamedTuple):
 
 
 def cut_groups(metadata: Sequence[Any], sizes: Sequence[int | None]) -> Pieces:
-    """Cut row groups into pieces, given what the files say about themselves."""
+    """Cut row groups into pieces, given the files' ``metadata`` and ``sizes`` in bytes."""
     rows = sum(file.num_rows for file in metadata)
     held = sum(
         file.row_group(n).total_byte_size for file in metadata for n in range(file.num_row_groups)
@@ -69,14 +70,14 @@ def cut_groups(metadata: Sequence[Any], sizes: Sequence[int | None]) -> Pieces:
 
 
 class OpenGroups:
-    """Row groups that are being read; ``open_group`` begins one."""
+    """The row groups that are being read; ``open_group`` returns the batches of one."""
 
     def __init__(self, open_group: Callable[[int, int], Iterator[Any]]) -> None:
         self._open = open_group
         self._groups: dict[tuple[int, int], _Group] = {}
 
     def read(self, piece: GroupPiece) -> list[Any]:
-        """Read the rows of a piece, in one record batch or more."""
+        """Return the rows of a piece as one or more record batches."""
         key = piece.file, piece.group
         group = self._groups.get(key)
         if group is None or group.at > piece.begin:
@@ -89,7 +90,7 @@ class OpenGroups:
 
 
 class _Group:
-    """One row group, of which the first rows were read."""
+    """An open row group, of which the first ``at`` rows were read."""
 
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
@@ -97,7 +98,7 @@ class _Group:
         self.at = 0
 
     def take(self, rows: int) -> list[Any]:
-        """Read so many more rows."""
+        """Return batches of the next ``rows`` rows, or of all that are left."""
         taken = []
         while rows > 0:
             batch = self._rest if self._rest is not None else next(self._batches, None)

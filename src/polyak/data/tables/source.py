@@ -1,4 +1,4 @@
-"""What a format of tables provides: its first rows, then pieces, each to become a record batch."""
+"""The interface of a table format: a sample of rows, then pieces that become record batches."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Piece:
     Attributes
     ----------
     data : object
-        Whatever the source needs to make a record batch of it.
+        What the source converts to a record batch.
     place : dict
-        Where it ends: what JSON can hold, for the source to go on from.
+        The JSON-serialisable position of its end, to resume reading from.
     bytes_read : int
-        How much of the source was read up to there.
+        The number of bytes of the source read up to there.
     again : function, optional
-        Reads the data once more, which then is let go once there are rows of it.
+        Reads ``data`` again; if set, ``data`` is released once it is encoded.
     rows : array, optional
-        Which rows of the data the record batch has, where some were left out.
+        The indices in ``data`` of the rows of the record batch, if some were left out.
     """
 
     data: Any
@@ -35,60 +35,60 @@ class Piece:
     rows: Any = None
 
     def read(self) -> Any:
-        """Give the data, reading it again if need be."""
+        """Return the data, reading it again if it was released."""
         return self.data if self.again is None or self.data is not None else self.again()
 
 
 class Source(Protocol):
-    """What a format of tables provides."""
+    """The interface of a table format."""
 
     format: str
     name: str
     bytes_total: int | None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a string that identifies this data."""
 
     def sample(self) -> Any:
-        """Give the first rows of all columns, as a pyarrow.Table."""
+        """Return the first rows of all columns, as a pyarrow.Table."""
 
     def can_read_again(self) -> bool:
-        """Say whether it can be read more than once."""
+        """Whether the source can be read more than once."""
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Hear which columns will be read, and what some of them have to be stored as."""
+        """Set the columns to read, and the ``types`` to parse some of them as."""
 
     def pieces(self, place: dict[str, Any]) -> Iterator[Piece]:
-        """Read on from a place; an empty one is the beginning."""
+        """Yield the pieces from ``place`` on; an empty dict is the beginning."""
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Make a record batch of a piece; may be called by several threads.
+        """Return the record batch of a piece; may be called by several threads.
 
-        Rows that cannot be read are left out and added to ``bad``, if that is wanted.
+        Invalid rows are left out and added to ``bad``, if the options ask to skip bad lines.
         """
 
     def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Give columns of a piece as its user knows them; ``table`` is what `batch` gave."""
+        """Return columns of a piece as the source has them; ``table`` is the result of `batch`."""
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Name a row of a piece: the file, the number, and what is numbered."""
+        """Return the file of a row, its number there, and the unit of that number (line or row)."""
 
     def numbers(self, piece: Piece, rows: int) -> Any:
-        """Give the numbers of all rows of a piece, of which there are so many, as an array."""
+        """Return an array of the numbers, as in `where`, of all ``rows`` rows of a piece."""
 
 
 @runtime_checkable
 class SourceInPieces(Source, Protocol):
-    """What a format of tables provides that can be read in any order."""
+    """The interface of a table format that can be read in any order."""
 
     def can_read_pieces(self) -> bool:
-        """Say whether these files can be read so."""
+        """Whether the pieces of these files can be read in any order."""
 
     def cut(self) -> Pieces:
-        """Cut the source into pieces, in the same way every time."""
+        """Cut the source into pieces, deterministically."""
 
     def read_pieces(self, pieces: Iterator[Any], bytes_before: int) -> Iterator[Piece]:
-        """Read pieces in the order given."""
+        """Yield the pieces in the order given."""
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes; 0 if nobody knows before it is read."""
+        """Return an estimate of the number of rows in ``size`` bytes; 0 if it is unknown."""

@@ -1,4 +1,4 @@
-"""Targets and weights from columns of a table: numbers or words, and which are missing."""
+"""Targets and weights from columns of a table: numbers or strings, and their validity."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from polyak.optional_imports import pyarrow
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
-    """Read a column as numbers, NaN where it is missing; dates and times as days."""
-    if isinstance(array, pyarrow().DoubleArray):  # as most are: without the way through the core
+    """Read a column as numbers, with NaN for nulls; dates and times in days."""
+    # Most columns are of this type already and need no conversion by the core.
+    if isinstance(array, pyarrow().DoubleArray):
         return numpy_numbers(array, np.nan)
     numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
     return numbers
 
 
 def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Read a column as words, numbers as people write them; and tell which are there.
+    """Read a column as strings, whole numbers without a decimal point.
+
+    Returns the strings, with None for missing values, and the mask of those that are present.
 
     Examples
     --------
@@ -55,7 +58,7 @@ def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def values_in(array: Any) -> int:
-    """Count the different values of a column.
+    """Count the distinct values of a column.
 
     Examples
     --------
@@ -64,14 +67,15 @@ def values_in(array: Any) -> int:
     (2, 2)
     """
     whole = array.combine_chunks() if hasattr(array, "num_chunks") else array
-    if isinstance(whole, pyarrow().DoubleArray):  # as words they would be as many
+    # Numbers have the same count of distinct values as their strings, so they are not converted.
+    if isinstance(whole, pyarrow().DoubleArray):
         numbers = numbers_of(whole)
         return len(np.unique(numbers[~np.isnan(numbers)]))
     return len({word for word in words_of(array)[0].tolist() if word is not None})
 
 
 def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Give targets, and which rows have one."""
+    """Return the targets, and the mask of rows that have one."""
     if target.positive is not None:
         words, there = words_of(array)
         is_positive = words == target.positive

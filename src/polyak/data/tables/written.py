@@ -1,4 +1,4 @@
-"""Words that are numbers, dates or truths, as people write them: how, and what they are."""
+"""Text formats of numbers, dates and booleans: their detection and their parsing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MISSING = list(MISSING_WORDS)
 
 
 def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
-    """Give the values of words written like this, and the rows whose words are not.
+    """Return the values of strings in the format ``written``, and the rows in another format.
 
     Examples
     --------
@@ -42,7 +42,8 @@ def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     ([1234.5, 12.0, None, None], [3])
     """
     pa = pyarrow()
-    if pa.types.is_dictionary(array.type):  # each word is read once, however many rows have it
+    if pa.types.is_dictionary(array.type):
+        # Parse each distinct string once.
         values, wrong = plain_values(array.dictionary, written)
         codes = codes_of(array, -1)
         return values.take(array.indices), np.flatnonzero(np.isin(codes, wrong))
@@ -75,19 +76,19 @@ def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
 
 
 class Found:
-    """Finds out how the columns of a table's first rows are written.
+    """Detects the text formats of columns from a table's first rows.
 
     Parameters
     ----------
     sample : pyarrow.Table
     names : iterable of str
-        The columns to look at.
+        The columns to check.
     dialect : Dialect
     delimiter : str, optional
-        What stands between fields, where all is text; elsewhere words are no numbers, since these
-        have a type of their own.
+        The delimiter of a CSV table. Without one, strings are not parsed as numbers, since the
+        format has a numeric type.
     as_words : function, optional
-        Gives columns that were taken for numbers as they are written.
+        Returns numeric columns of the sample as unconverted strings.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Found:
         self.written: dict[str, str] = {}
 
     def find(self, known: dict[str, str], target: str | None, source: str) -> dict[str, str]:
-        """Say how columns are written; as is known already, where they can be read like that."""
+        """Return the text formats of columns; those of ``known`` where they fit."""
         types = dict(zip(self._sample.column_names, self._sample.schema.types, strict=True))
         words = [name for name in self._names if stored_as(types[name]) == "string"]
         texts = {name: in_one_piece(self._sample.column(name)) for name in words}
@@ -129,7 +130,8 @@ class Found:
             there = {(word or "").strip().lower() for word in words}
             for written in TRUTHS:
                 pair = set(written.split("/"))
-                if pair <= there and fits(array, written):  # one alone may be anything
+                # One word of the pair alone may mean anything.
+                if pair <= there and fits(array, written):
                     self.written[name] = written
 
     def _find_dates(self, texts: dict[str, Any], source: str) -> None:
@@ -171,7 +173,7 @@ class Found:
             self._read_again()
 
     def _decimal(self, possible: dict[str, list[str]], source: str) -> str:
-        """Tell the decimal point of all columns from those that can be read in one way only."""
+        """Return the decimal separator of all columns, from those with only one valid reading."""
         if self._dialect.decimal is not None:
             return self._dialect.decimal
         if self._delimiter == ",":
@@ -193,9 +195,10 @@ class Found:
         return decimal
 
     def _read_again(self) -> None:
-        """With decimal commas, what looks like 1.234 is more than a thousand, and 12 may be 12,5.
+        """Read numeric columns with decimal commas too, except those with decimal points.
 
-        So all columns of numbers are read like that, but for those that have decimal points.
+        With decimal commas 1.234 is more than a thousand, and a column of integers in the sample
+        may have 12,5 in later rows.
         """
         assert self._as_words is not None
         numbers = [n for n in self._names if stored_as(self._sample.column(n).type) == "number"]
@@ -207,19 +210,20 @@ class Found:
 
 
 def with_plain_values(table: Any, written: dict[str, str], words: Any = None) -> Any:
-    """Put values in the place of words, of which all can be read."""
+    """Return ``table`` with the columns of ``written`` parsed; all their strings must fit."""
     for name, how in written.items():
         place = table.column_names.index(name)
         column = table.column(name)
         if stored_as(column.type) != "string":
             column = words([name]).column(name)
-            table = table.slice(0, len(column))  # of several files, those of the first
+            # The sample may have rows of several files, ``words`` has those of the first.
+            table = table.slice(0, len(column))
         table = with_column(table, place, name, plain_values(in_one_piece(column), how)[0])
     return table
 
 
 class Plain:
-    """Reads columns by how they are written; rows where that fails are left out, or an error."""
+    """Parses string columns by their text formats; skips rows that do not fit, or raises."""
 
     def __init__(self, written: dict[str, str], skip_bad_lines: bool) -> None:
         self._written = written
@@ -228,7 +232,7 @@ class Plain:
     def values(
         self, table: Any, where: Callable[[int], tuple[str, int, str]], bad: list[BadLine]
     ) -> tuple[Any, list[int]]:
-        """Put values in the place of words, and give the rows where that fails."""
+        """Return ``table`` with parsed columns, and the rows that do not fit their format."""
         odd: dict[int, tuple[str, str]] = {}
         for name, written in self._written.items():
             place = table.schema.get_field_index(name)
@@ -257,7 +261,7 @@ def _in_words(written: str) -> str:
 
 
 def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
-    """Make values missing that somebody said stand for such."""
+    """Return ``table`` with the values listed in ``missing`` replaced by null."""
     for place, name in enumerate(table.schema.names if missing else ()):
         column = table.column(place)
         table = with_column(table, place, name, without_words(column, missing))
@@ -265,7 +269,7 @@ def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
 
 
 def without_words(array: Any, missing: tuple[str, ...]) -> Any:
-    """Make words missing that stand for a missing value, and numbers that they are.
+    """Return ``array`` with strings in ``missing``, or numbers equal to these, replaced by null.
 
     Examples
     --------
@@ -290,7 +294,7 @@ def without_words(array: Any, missing: tuple[str, ...]) -> Any:
 
 
 def number_of(word: str) -> float | None:
-    """Read a number as programs write it."""
+    """Return the finite number that ``word`` denotes in Python's syntax; None if it is none."""
     try:
         number = float(word)
     except ValueError:
@@ -299,7 +303,7 @@ def number_of(word: str) -> float | None:
 
 
 def fits(array: Any, written: str) -> bool:
-    """Tell whether all words are written like this."""
+    """Whether all strings of ``array`` are in the format ``written``."""
     return len(plain_values(array, written)[1]) == 0
 
 
@@ -308,7 +312,7 @@ def _is_iso(array: Any) -> bool:
 
 
 def _first(array: Any) -> str | None:
-    """Give the first word that stands for something."""
+    """Return the first string that is not missing; None if all are."""
     for word in array.to_pylist():
         if word is not None and word.strip() not in MISSING_WORDS:
             return str(word)
@@ -316,7 +320,7 @@ def _first(array: Any) -> str | None:
 
 
 def _digits(array: Any) -> bool:
-    """Whether the first word has a digit: others are neither numbers nor dates."""
+    """Whether the first string has a digit; without one it is neither a number nor a date."""
     return any(letter.isdecimal() for letter in _first(array) or "")
 
 

@@ -8,8 +8,8 @@ no feature, so its loss tells what a row may cost:
   constant's mean loss. What is beyond an absurd feature value costs a bounded amount, and rows of a
   rare class, which are dear to the constant too, keep their losses.
 * Where targets are unbounded, a row whose weighted loss by the constant is out of proportion counts
-  in part. "Out of proportion" means more than one ``FEWEST``-th of what all rows add up to: as many
-  rows as that of the same kind are not absurd, however rare. The same holds for weights.
+  in part. "Out of proportion" means more than one ``FEWEST``-th of the sum over all rows:
+  ``FEWEST`` rows of the same kind are not absurd, however rare. The same holds for weights.
 """
 
 from __future__ import annotations

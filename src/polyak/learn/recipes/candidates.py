@@ -15,8 +15,8 @@ MOST_BYTES = 1 << 26
 MOST_MODELS = 2000
 """The most models that all candidates of a race may have, unless they are few: with hundreds of
 classes each candidate costs as much as hundreds of others. 250 classes leave room for 8 candidates.
-On four simulated tables of 80 to 400 classes twice as many changed test losses by less than 1% and
-took up to twice the time."""
+On four simulated tables of 80 to 400 classes, twice this limit changed test losses by less than 1%
+and took up to twice the time."""
 BYTES_PER_FEATURE = 16
 PEAK_BYTES_PER_FEATURE = 40
 """The same with the preconditioner's sums, while a bank is copied to drop some of its candidates.

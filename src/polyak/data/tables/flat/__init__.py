@@ -1,1 +1,1 @@
-"""Columns within columns, lists and structs, as columns of their own."""
+"""Flattening of nested columns: structs and lists become top-level columns."""

@@ -1,7 +1,7 @@
-"""Columns within columns: structs and lists of numbers become columns of their own.
+"""Flatten nested columns: structs and lists of numbers become top-level columns.
 
-``{"a": {"b": 1}}`` is a column ``a.b``, and ``{"emb": [0.5, 2.0]}`` are ``emb[0]`` and ``emb[1]``.
-It is done where tables come in, so that nobody else has to know of it.
+``{"a": {"b": 1}}`` becomes ``a.b``, and ``{"emb": [0.5, 2.0]}`` becomes ``emb[0]`` and ``emb[1]``.
+Tables are flattened as they are read, so no other module handles nested types.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from polyak.data.tables.arrow_types import in_one_piece, stored_as
 from polyak.optional_imports import pyarrow
 
 
-@lru_cache(maxsize=1024)  # columns may be many, but not their types
+# A table may have thousands of columns, but only a few distinct types.
+@lru_cache(maxsize=1024)
 def is_nested(kind: Any) -> bool:
-    """Tell whether a column of this type becomes several, or other words.
+    """Whether a column of this type is flattened: a struct, list of numbers or extension type.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def is_nested(kind: Any) -> bool:
 
 
 def _is_list(kind: Any) -> bool:
-    """Tell lists of numbers, and lists of such."""
+    """Whether the type is a list of numbers or booleans, nested to any depth."""
     is_a = pyarrow().types
     if not (is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind)):
         return False
@@ -54,16 +55,16 @@ def _is_extension(kind: Any) -> bool:
 
 @dataclass(slots=True)
 class Layout:
-    """What columns within columns become.
+    """How nested columns map to flat ones.
 
     Attributes
     ----------
     lists : dict of str to int
-        How many numbers the lists of a column have, as the first row says that has one.
+        The length of each list column's lists, set by its first non-null row.
     groups : dict of str to list of str
-        The columns that each struct or list became.
+        The flat columns of each struct or list.
     origins : dict of str to str
-        The column of the table that each of these was part of.
+        The top-level column that each flat column comes from.
     """
 
     lists: dict[str, int] = field(default_factory=dict)
@@ -71,13 +72,13 @@ class Layout:
     origins: dict[str, str] = field(default_factory=dict)
 
     def learn(self, table: Any) -> None:
-        """Look at the first rows."""
+        """Determine the layout from the first rows."""
         for name, column in zip(table.column_names, table.columns, strict=True):
             for part, _ in _parts(name, column, self.lists, self.groups, {}):
                 self.origins[part] = name
 
     def flatten(self, batch: Any) -> tuple[Any, dict[int, str]]:
-        """Give a table without columns inside others, and what is wrong with which rows."""
+        """Return the flattened table, and the reason for each row that is invalid."""
         wrong: dict[int, str] = {}
         columns: dict[str, Any] = {}
         lists = dict(self.lists)
@@ -91,7 +92,7 @@ class Layout:
         return make(columns), wrong
 
     def named(self, columns: Columns) -> Columns:
-        """Name all parts of a struct or list where it is named."""
+        """Return ``columns`` with each name of a struct or list replaced by its flat columns."""
 
         def every(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(part for name in names for part in self.groups.get(name, [name]))
@@ -106,7 +107,7 @@ class Layout:
 
 
 def flattened(table: Any, lists: dict[str, int]) -> tuple[Any, Layout]:
-    """Flatten the first rows of a table, where lists have so many numbers as far as is known."""
+    """Flatten the first rows of a table; ``lists`` holds the list lengths known beforehand."""
     layout = Layout(dict(lists))
     if any(map(is_nested, set(table.schema.types))):
         layout.learn(table)
@@ -121,7 +122,10 @@ def _parts(
     groups: dict[str, list[str]],
     wrong: dict[int, str],
 ) -> Iterator[tuple[str, Any]]:
-    """Give the columns that are in one, each with its name."""
+    """Yield the flat columns of ``column`` with their names.
+
+    Adds new list lengths to ``lists``, names to ``groups`` and invalid rows to ``wrong``.
+    """
     pa = pyarrow()
     kind = column.type
     inner: list[tuple[str, Any]]
@@ -145,7 +149,10 @@ def _parts(
 
 
 def _items(name: str, column: Any, lists: dict[str, int], wrong: dict[int, str]) -> list[Any]:
-    """Give the first, second, ... items of lists, all of a length; what is missing has none."""
+    """Return the first, second, ... items of a list column as arrays; null lists have null items.
+
+    All lists must have the same length: rows with another are added to ``wrong``.
+    """
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -174,7 +181,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _columns_of(values: NDArray[Any], right: NDArray[np.bool_], size: int) -> list[Any]:
-    """Turn rows of numbers, of those that are right, into columns: many, so all at once."""
+    """Transpose the items of lists of the right length into columns; other rows become NaN."""
     pa = pyarrow()
     rows = values.reshape(-1, size)
     if not right.all():
@@ -182,7 +189,8 @@ def _columns_of(values: NDArray[Any], right: NDArray[np.bool_], size: int) -> li
         every[right] = rows
         rows = every
     columns = np.empty((size, len(rows)), rows.dtype)
-    for begin in range(0, len(rows), _TOGETHER):  # as many as fit into the cache
+    # Transpose in blocks of rows that fit into the cache.
+    for begin in range(0, len(rows), _TOGETHER):
         columns[:, begin : begin + _TOGETHER] = rows[begin : begin + _TOGETHER].T
     memory, kind = pa.py_buffer(columns), pa.from_numpy_dtype(columns.dtype)
     step = columns.itemsize * len(rows)
@@ -194,7 +202,7 @@ _TOGETHER = 256
 
 
 def _without_extension(array: Any) -> Any:
-    """Give what a type of somebody's own is stored as: intervals and periods are words."""
+    """Return an extension array as its storage type; intervals and pandas periods as strings."""
     pa = pyarrow()
     if pa.types.is_dictionary(array.type):
         words = _without_extension(array.dictionary)

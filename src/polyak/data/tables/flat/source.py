@@ -1,4 +1,4 @@
-"""A source whose columns have columns within: read as one of plain columns."""
+"""A source with nested columns, read as one with flat columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from polyak.errors import DataError
 def flat_source(
     source: Source, lists: dict[str, int], skip_bad_lines: bool
 ) -> tuple[Source, Any, Layout]:
-    """Give a source of plain columns, itself if it is one; its first rows; and what is within."""
+    """Return a source of flat columns, its first rows, and the layout of nested columns.
+
+    A source without nested columns is returned unchanged.
+    """
     sample = source.sample()
     if not any(map(is_nested, set(sample.schema.types))):
         return source, sample, Layout()
@@ -29,7 +32,7 @@ def flat_source(
 
 
 class FlatSource:
-    """Flattens what another source reads."""
+    """Flattens the nested columns of another source."""
 
     def __init__(self, source: Source, layout: Layout, advice: str, skip_bad_lines: bool) -> None:
         self.format = source.format
@@ -43,19 +46,19 @@ class FlatSource:
         self._parts_of_one = 1
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a string that identifies this data."""
         return self._source.fingerprint()
 
     def sample(self) -> Any:
-        """Give the first rows."""
+        """Return the first rows, flattened."""
         return self._layout.flatten(self._source.sample())[0]
 
     def can_read_again(self) -> bool:
-        """Say whether it can be read more than once."""
+        """Whether the source can be read more than once."""
         return self._source.can_read_again()
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Have the columns read that these are parts of."""
+        """Set the flat columns to read; the wrapped source reads the columns they come from."""
         origins = self._layout.origins
         self._columns = columns
         raw = list(dict.fromkeys(origins.get(name, name) for name in columns))
@@ -64,11 +67,11 @@ class FlatSource:
         self._source.plan(plain, raw)
 
     def pieces(self, place: dict[str, Any]) -> Iterator[Piece]:
-        """Read on from a place."""
+        """Yield the pieces from ``place`` on."""
         return self._source.pieces(place)
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Flatten a piece; rows whose lists have another length cannot be read."""
+        """Return a flattened piece; rows whose lists have another length are invalid."""
         piece.rows = None
         table, wrong = self._layout.flatten(self._source.batch(piece, bad))
         there = set(table.schema.names)
@@ -87,15 +90,15 @@ class FlatSource:
         return table
 
     def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Give columns as they are."""
+        """Return the columns ``names`` of ``table``."""
         return table.select(names)
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Name a row."""
+        """Return the file of a row, its number there, and the unit of that number."""
         return self._source.where(piece, row if piece.rows is None else int(piece.rows[row]))
 
     def numbers(self, piece: Piece, rows: int) -> Any:
-        """Give the numbers of the rows."""
+        """Return the row numbers, or line numbers, of all rows of a piece."""
         if piece.rows is None:
             return self._source.numbers(piece, rows)
         return self._source.numbers(piece, int(piece.rows.max(initial=-1)) + 1)[piece.rows]
@@ -103,7 +106,7 @@ class FlatSource:
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:
-        """Say whether the files can be read in any order."""
+        """Whether the pieces can be read in any order."""
         return isinstance(self._source, SourceInPieces) and self._source.can_read_pieces()
 
     def cut(self) -> Pieces:
@@ -111,11 +114,11 @@ class FlatSource:
         return self._in_pieces().cut()
 
     def read_pieces(self, pieces: Iterator[Any], bytes_before: int) -> Iterator[Piece]:
-        """Read pieces in the order given."""
+        """Yield the pieces in the order given."""
         return self._in_pieces().read_pieces(pieces, bytes_before)
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return an estimate of the number of rows in ``size`` bytes."""
         rows = self._source.rows_in(size) if isinstance(self._source, SourceInPieces) else 0
         return rows if self.format == "jsonl" else rows // self._parts_of_one
 

@@ -1,1 +1,1 @@
-"""Tables of text: CSV and JSON lines."""
+"""Text tables: CSV and JSON lines."""

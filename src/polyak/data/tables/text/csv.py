@@ -1,4 +1,4 @@
-"""CSV and TSV: a block of lines to columns, by pyarrow's parser; its errors in our words."""
+"""Parse blocks of CSV and TSV lines into columns, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from polyak.model.dialect import Dialect
 from polyak.optional_imports import pyarrow
 
 _QUOTED = 2
-"""The core's state of a text that ends inside quotation marks."""
+"""The state that `csv_end` returns for text that ends inside a quoted field."""
 
 
 class CsvEnds(LineEnds):
-    """Finds where rows end: at newlines that are not inside quotation marks."""
+    """Finds where rows end: at newlines outside quoted fields."""
 
     def __init__(self, format: CsvFormat, delimiter: str) -> None:
         self._format = format
@@ -42,25 +42,25 @@ class CsvEnds(LineEnds):
 
     @property
     def is_open(self) -> bool:  # type: ignore[override]
-        """Whether the text so far ends inside quotation marks."""
+        """Whether the text so far ends inside a quoted field."""
         return self._state == _QUOTED
 
     def begin_file(self, head: memoryview) -> None:
-        """Look at how a file begins."""
+        """Detect the delimiter from the beginning of a file."""
         self._delimiter = self._format.first_line(head)[2]
 
     def begin_block(self) -> None:
-        """Expect the beginning of a row."""
+        """Reset the state to the beginning of a row."""
         self._state = 0
 
     def last(self, text: memoryview) -> int:
-        """Give the end of the last row that ends in the next bytes; 0 if none does."""
+        """Return the offset after the last row that ends in ``text``; 0 if none does."""
         end, self._state = csv_end(text, self._delimiter, self._state)
         return end
 
 
 class CsvFormat:
-    """How CSV is read; a TSV has tabs."""
+    """The CSV format, or TSV with ``name="tsv"``."""
 
     def __init__(self, name: str, dialect: Dialect | None = None) -> None:
         self.name = name
@@ -68,11 +68,11 @@ class CsvFormat:
         self._missing = [*_missing(), *self._dialect.missing]
 
     def ends(self, delimiter: str) -> LineEnds:
-        """Line breaks inside quotation marks end no row."""
+        """Return a finder of row ends, which ignores newlines inside quoted fields."""
         return CsvEnds(self, delimiter)
 
     def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
-        """Read the names of the columns; say where the rows begin, and what is between fields."""
+        """Return the names of the columns, the offset of the first row, and the delimiter."""
         head, end, delimiter = self.first_line(text)
         if has_old_line_ends(head):
             raise DataError(f"{file}, line 1: {OLD_LINE_ENDS}")
@@ -100,7 +100,7 @@ class CsvFormat:
         return names, end, delimiter
 
     def first_line(self, text: memoryview) -> tuple[bytes, int, str]:
-        """Give the header, where it ends, and what stands between its fields."""
+        """Return the header line, the offset of its end, and the delimiter."""
         comment = (self._dialect.comment or "\n").encode()
         head = bytes(text[: 1 << 16])
         if b"\n" not in head:
@@ -116,7 +116,7 @@ class CsvFormat:
         return line, end, delimiter
 
     def without_comments(self, text: memoryview) -> memoryview:
-        r"""Make lines blank that begin with the character of comments.
+        r"""Return ``text`` with comment lines replaced by blank ones.
 
         Examples
         --------
@@ -131,11 +131,11 @@ class CsvFormat:
         return memoryview(b"\n".join(b"" if x.startswith(comment) else x for x in lines))
 
     def rows(self, lines: Lines) -> Any:
-        """Say where rows begin and end, on which lines, and how many fields each has."""
+        """Return begin and end offset, line and number of fields of each row, as four arrays."""
         return csv_rows(lines.text, lines.delimiter)
 
     def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
-        """Parse lines, finding the types of columns out."""
+        """Parse lines and infer the types of the columns."""
 
         def others(names: list[str]) -> Any:
             return self._inferred(lines, names, skip_bad_lines)
@@ -146,7 +146,8 @@ class CsvFormat:
         from pyarrow import csv as arrow
 
         pa = pyarrow()
-        # Dates and times are found in words, as in every other format.
+        # Dates and times are inferred from strings by `polyak.data.tables.inference`, as in every
+        # other format, so pyarrow gets a timestamp format that matches nothing.
         convert = arrow.ConvertOptions(
             strings_can_be_null=True,
             timestamp_parsers=["%no such format%"],
@@ -154,13 +155,15 @@ class CsvFormat:
             null_values=self._missing,
         )
         table = self._read(lines, {}, convert, [], skip)
-        # Words that are not UTF-8 are taken for bytes; as words, they say on which line they are.
+        # pyarrow infers binary columns from strings that are not UTF-8. Parsing these as strings
+        # fails with an error that names the line.
         words_after_all = [name for name, kind in _kinds(table) if pa.types.is_binary(kind)]
         if words_after_all:
             convert.column_types = dict.fromkeys(words_after_all, pa.string())
             types = dict.fromkeys(words_after_all, "string")
             table = self._read(lines, types, convert, [], skip)
-        # Dates and whole numbers, the latter since to pyarrow 0x1F is one: to others it is a word.
+        # Read dates and integers as strings too: dates are left to inference, and hexadecimal
+        # values such as 0x1F, which pyarrow infers as integers, stay strings.
         odd = [n for n, k in _kinds(table) if pa.types.is_temporal(k) or pa.types.is_integer(k)]
         words = self.parse(lines, dict.fromkeys(odd, "string"), [], False) if odd else {}
         columns: dict[str, Any] = {}
@@ -175,7 +178,7 @@ class CsvFormat:
     def parse(
         self, lines: Lines, types: dict[str, str], bad: list[BadLine], skip_bad_lines: bool
     ) -> Any:
-        """Parse lines into these columns."""
+        """Parse lines into the columns of ``types``; skipped rows are added to ``bad``."""
         from pyarrow import csv as arrow
 
         pa = pyarrow()
@@ -204,9 +207,9 @@ class CsvFormat:
         others: Callable[[list[str]], Any],
         or_missing: bool,
     ) -> Any:
-        """Read columns: those that are plain by the core, the others by pyarrow.
+        """Parse the columns ``names``: plain ones by the core, the rest by pyarrow via ``others``.
 
-        It takes half the time that pyarrow does, with thousands of columns a tenth.
+        The core takes half the time of pyarrow, and a tenth with thousands of columns.
         """
         pa = pyarrow()
 
@@ -215,7 +218,8 @@ class CsvFormat:
             form = (lines.text, lines.delimiter, lines.names)
             return csv_columns(*form, numbers, words, self._missing, or_missing, may_miss)
 
-        if any(map(_is_number, self._dialect.missing)):  # the core would take them for numbers
+        # The core would parse a missing marker such as -999 as a number.
+        if any(map(_is_number, self._dialect.missing)):
             return others(names)
         ours = plain(numbers, words) if numbers or words else None
         known = [] if ours is None else ours.names
@@ -228,7 +232,8 @@ class CsvFormat:
         theirs = others(rest)
         if table is None:
             return theirs
-        if lines.text is not text:  # which bad rows were taken out of
+        if lines.text is not text:
+            # Bad rows were removed from the text, so the core has to parse it again.
             own = ([name for name in some if name in read] for some in (numbers, words))
             table = pa.Table.from_batches([pa.record_batch(plain(*own))])
         if table.num_rows != theirs.num_rows or table.column_names != known:
@@ -239,7 +244,7 @@ class CsvFormat:
     def _read(
         self, lines: Lines, types: dict[str, str], convert: Any, bad: list[BadLine], skip: bool
     ) -> Any:
-        """Parse lines; where that fails, once more without those that cannot be read."""
+        """Parse lines; if that fails, remove the invalid rows and parse again."""
         pa = pyarrow()
         try:
             return _parsed(lines.text, lines, convert)
@@ -256,14 +261,14 @@ class CsvFormat:
 
 @cache
 def _missing() -> list[str]:
-    """List the words for a missing number: pyarrow's, which are more than ours."""
+    """Return the strings that denote a missing number: pyarrow's and ``MISSING_WORDS``."""
     from pyarrow import csv as arrow
 
     return list({*arrow.ConvertOptions().null_values, *MISSING_WORDS})
 
 
 def _delimiter_of(line: bytes, format: str) -> str:
-    r"""Tell what stands between the fields of a header.
+    r"""Return the delimiter of a header: the most frequent candidate outside quoted fields.
 
     Examples
     --------
@@ -274,7 +279,8 @@ def _delimiter_of(line: bytes, format: str) -> str:
         return "\t"
     outside = b"".join(line.split(b'"')[::2])
     counts = {letter: outside.count(letter.encode()) for letter in ",;\t|"}
-    return max(counts, key=counts.__getitem__)  # of as many, the first
+    # On a tie, `max` returns the first candidate.
+    return max(counts, key=counts.__getitem__)
 
 
 def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
@@ -297,7 +303,7 @@ def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
 
 
 def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]:
-    """Find all rows with too many or too few fields, or with values that are not of their type."""
+    """Return all rows with a wrong number of fields or with values of a wrong type."""
     begins, ends, numbers, fields = csv_rows(lines.text, lines.delimiter)
 
     def row(place: int, reason: str, show: bool) -> BadRow:
@@ -311,7 +317,8 @@ def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]
     if types and len(even):
         text = without(lines.text, found)
         table = _words(text, lines, types)
-        if table.num_rows != len(even):  # then pyarrow sees other rows: its own error must do
+        if table.num_rows != len(even):
+            # pyarrow splits the text into other rows, so the caller reports its error.
             return found
         for name, kind in types.items():
             (column,) = table.column(name).chunks
@@ -322,7 +329,7 @@ def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]
 
 
 def _words(text: memoryview, lines: Lines, types: dict[str, str]) -> Any:
-    """Parse columns as the bytes that they are written in."""
+    """Parse columns as unconverted bytes."""
     from pyarrow import csv as arrow
 
     binary = pyarrow().binary()
@@ -343,7 +350,7 @@ def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
 
 
 def _reason(file: str, name: str, kind: str, value: bytes) -> tuple[str, bool]:
-    """Say what is wrong, and whether that still leaves the row to be shown."""
+    """Return the reason why a value is invalid, and whether to show the row with it."""
     if kind not in ("number", "boolean"):
         return f"the column {name} is not UTF-8; encoding='cp1252' may read it", True
     was = "a number" if kind == "number" else "true or false"

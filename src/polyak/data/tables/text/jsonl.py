@@ -1,4 +1,4 @@
-"""JSON lines: a block of objects to columns, by pyarrow's parser."""
+"""Parse blocks of JSON lines into columns by pyarrow's parser."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class JsonFormat:
-    """How JSON lines are read: an object a line, without line breaks inside."""
+    """The JSON lines format: one object per line, without newlines inside."""
 
     name = "jsonl"
 
     def ends(self, delimiter: str) -> LineEnds:
-        """Every newline ends a line."""
+        """Return a finder of row ends: every newline ends a row."""
         return LineEnds()
 
     def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
-        """There is none."""
+        """Return no names, the offset after a byte order mark, and no delimiter."""
         return [], 3 if bytes(text[:3]) == _BYTE_ORDER_MARK else 0, ""
 
     def rows(self, lines: Lines) -> Any:
-        """Say where rows begin and end, on which lines, and how many objects each is."""
+        """Return begin and end offset, line and number of objects of each row, as four arrays."""
         return json_rows(lines.text)
 
     def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
-        """Parse lines, finding the types of columns out."""
+        """Parse lines and infer the types of the columns."""
         pa = pyarrow()
         table = self._read(lines, None, [], skip_bad_lines)
         other = {f.name: kind for f in table.schema if (kind := _settled(f.type)) != f.type}
@@ -60,9 +60,9 @@ class JsonFormat:
     def parse(
         self, lines: Lines, types: dict[str, Any], bad: list[BadLine], skip_bad_lines: bool
     ) -> Any:
-        """Parse lines into these columns; what a line does not have is missing.
+        """Parse lines into the columns of ``types``; fields that a line lacks are null.
 
-        What has columns within is of an Arrow type.
+        Nested columns have an Arrow type in ``types``, others the name of a storage class.
         """
         pa = pyarrow()
         known = {
@@ -78,7 +78,8 @@ class JsonFormat:
         return self._read(lines, schema, bad, skip_bad_lines)
 
     def _read(self, lines: Lines, schema: Any, bad: list[BadLine], skip: bool) -> Any:
-        while True:  # more than once only if types are still to be found
+        # Repeats only without a schema, to infer the types again after bad lines were removed.
+        while True:
             table, error = _parsed_at_once(lines, schema)
             if table is not None:
                 return table
@@ -93,9 +94,10 @@ class JsonFormat:
 
 
 def _settled(kind: Any) -> Any:
-    """Give the type to read a column as whose first rows look like this, at every depth.
+    """Return the type to read a column as, given the inferred one, recursively.
 
-    Whole numbers may be others further down; times are found in words, as in every other format.
+    Integers become floats, since later rows may have fractions; times become strings, from which
+    they are inferred as in every other format.
     """
     pa = pyarrow()
     is_a = pa.types
@@ -110,7 +112,7 @@ def _settled(kind: Any) -> Any:
 
 
 def _parsed_at_once(lines: Lines, schema: Any) -> tuple[Any, Any]:
-    """Parse lines if all are good; otherwise give what pyarrow says, if it was asked."""
+    """Return the parsed lines if all are valid; otherwise None, and pyarrow's error if it ran."""
     n_lines = _count_lines(lines)
     if n_lines is None:
         return None, None
@@ -122,11 +124,11 @@ def _parsed_at_once(lines: Lines, schema: Any) -> tuple[Any, Any]:
 
 
 def _count_lines(lines: Lines) -> int | None:
-    """Count the lines that are not blank; None where pyarrow might crash on one of them.
+    """Count the lines that are not blank; None if pyarrow might crash on one of them.
 
-    It crashes where there is no object at all, and where values are nested 100,000 deep. Where
-    all lines begin and end with a brace, there are as many objects as lines or more: none can be on
-    two lines, since a comma would have to stand between.
+    It crashes on text without any object, and on values nested 100,000 deep. If all lines begin
+    and end with a brace, there is at least one object per line: none can span two lines, since
+    they would have to be separated by a comma.
     """
     characters = np.frombuffer(lines.text, np.uint8)
     newlines = np.flatnonzero(characters == ord("\n"))

@@ -1,4 +1,4 @@
-"""JSON lines of which some cannot be read: the good ones parsed, the others named in our words."""
+"""JSON lines with invalid ones among them: parse the valid lines and explain the others."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ _CHANGED = re.compile(
 )
 NO_OBJECT = "it is not an object in braces"
 DEEPEST = 100
-"""How deep values may be nested: `kDeepest` of the core."""
+"""The largest depth of nested values; equal to `kDeepest` of the core."""
 TOO_DEEP = -2
-"""What `json_rows` counts in a line whose values are nested too deep."""
+"""The count of objects that `json_rows` returns for a line nested too deep."""
 KINDS = {"number": "a number", "string": "a word", "boolean": "true or false", "list": "a list"}
 KINDS |= {"object": "an object"}
 SHOWN = 10
 WINDOW = 128
-"""How many lines are parsed at a time where pyarrow does not say which of them it cannot: few
-behind such a line, then ever more, since each call costs as much as dozens of lines."""
+"""The number of lines parsed at a time after an invalid line whose row pyarrow does not name. It
+doubles with each valid window, since each call costs as much as parsing dozens of lines."""
 
 
 def parse_json(text: memoryview, schema: Any, more: bool = False) -> Any:
-    """Parse lines by pyarrow, as these types; columns beyond them are found out or passed over."""
+    """Parse lines by pyarrow with the types of ``schema``.
+
+    Other columns are inferred if ``more`` is set or ``schema`` is None, and ignored otherwise.
+    """
     from pyarrow import json as arrow
 
     pa = pyarrow()
@@ -47,19 +50,19 @@ def parse_json(text: memoryview, schema: Any, more: bool = False) -> Any:
 
 
 class Sorting:
-    """Tells good lines from those that are no object each, or not of the schema's types.
+    """Separates valid lines from those that are not one object, or not of the schema's types.
 
-    What is cheap to see is found by the core. Of the rest, pyarrow stops at a line that it can
-    name: so it is given all lines that are left, and then once more those before the bad one, of
-    which it has made no columns yet.
+    The core finds the errors that are cheap to detect. For the others, pyarrow parses all
+    remaining lines and stops at the first invalid one, whose row its message may name. It returns
+    no columns then, so the lines before that one are parsed again.
 
     Attributes
     ----------
     bad : list of BadRow
     table : pyarrow.Table or None
-        The good lines, unless their types must be found again without the bad ones.
+        The valid lines, unless their types have to be inferred again without the invalid ones.
     cause : Exception or None
-        What pyarrow said first.
+        The first error of pyarrow.
     """
 
     def __init__(self, lines: Lines, schema: Any, error: Any) -> None:
@@ -79,7 +82,8 @@ class Sorting:
             tables = [pyarrow().concat_tables([schema.empty_table(), *tables]).combine_chunks()]
         tables = self._without_bad_characters(tables)
         place = _row_of(error)
-        if place is not None and not self.bad:  # all lines are objects: they are its rows
+        if place is not None and not self.bad:
+            # All lines are objects, so row numbers in the message are indices of lines.
             self._leave_out([(place, _explained(error))])
         self.table = tables[0] if schema is not None or not self.bad else None
 
@@ -106,7 +110,7 @@ class Sorting:
         return tables
 
     def _without_bad_characters(self, tables: list[Any]) -> list[Any]:
-        """Take rows out of tables that have text in them which is not UTF-8."""
+        """Return the tables without rows that have strings which are not UTF-8."""
         wrong: list[tuple[int, str]] = []
         good = []
         before = 0
@@ -134,14 +138,14 @@ class Sorting:
 
 
 class _Types:
-    """The types of columns: those of a schema, or those seen so far if there is none."""
+    """The types of columns: those of a schema, or those inferred so far if it is None."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
         self._is_known = schema is not None
 
     def parse(self, window: memoryview) -> tuple[Any, Any]:
-        """Parse some lines, or say what is wrong with one of them."""
+        """Return the parsed lines and None, or None and pyarrow's error."""
         pa = pyarrow()
         try:
             table = parse_json(window, self._schema, more=not self._is_known)
@@ -153,7 +157,7 @@ class _Types:
 
 
 def _broad(field: Any) -> Any:
-    """Give the type that inference could still make of a column, None if that is open."""
+    """Return the field with the widest type that later lines may have; None if that is open."""
     pa = pyarrow()
     is_a = pa.types
     if is_a.is_integer(field.type) or is_a.is_floating(field.type):
@@ -164,7 +168,7 @@ def _broad(field: Any) -> Any:
 
 
 def _misfits(text: bytearray, schema: Any) -> list[tuple[int, str]]:
-    """Find the rows where a value is of another kind than its column: number, word and so on."""
+    """Return the rows with a value of another JSON type than its column, with the reason."""
     is_a = pyarrow().types
     tests = {"number": is_a.is_floating, "boolean": is_a.is_boolean, "list": is_a.is_list}
     tests |= {"object": is_a.is_struct}
@@ -177,13 +181,13 @@ def _misfits(text: bytearray, schema: Any) -> list[tuple[int, str]]:
 
 
 def _row_of(error: Any) -> int | None:
-    """Give the row that pyarrow names, if it does."""
+    """Return the row number in pyarrow's error message; None if it has none."""
     found = _ROW.search(str(error).split("\n")[0])
     return None if found is None else int(found.group(1))
 
 
 def not_utf8_rows(table: Any) -> dict[int, str]:
-    """Tell which rows have a text that is not UTF-8, and in which column."""
+    """Return the rows with a string that is not UTF-8, with a reason that names the column."""
     found: dict[int, str] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         before = 0
@@ -198,7 +202,8 @@ def _no_objects(lines: Lines, rows: Any) -> list[BadRow]:
     found: list[BadRow] = []
     for place in np.flatnonzero(rows[3] != 1).tolist():
         begin, end, line, objects = (int(part[place]) for part in rows)
-        # Only the first are ever shown, and asking pyarrow takes as long as parsing ten lines.
+        # Only the first lines are shown, and pyarrow's explanation of one takes as long as parsing
+        # ten.
         text = bytes(lines.text[begin:end])
         reason = _not_one_object(text, objects) if len(found) < SHOWN else NO_OBJECT
         found.append(BadRow(begin, end, line, reason))
@@ -220,7 +225,7 @@ def _not_one_object(line: bytes, objects: int) -> str:
 
 
 def _explained(error: Any) -> str:
-    """Say in our words what pyarrow found wrong."""
+    """Return the reason of pyarrow's error in the wording of our messages."""
     message = str(error).split("\n")[0]
     changed = _CHANGED.search(message)
     if "Number too big" in message:
@@ -233,5 +238,6 @@ def _explained(error: Any) -> str:
 
 def _changed(name: str, was: str) -> str:
     was = KINDS.get(was, was)
-    name = name.replace("/[]", "[]").replace("/", ".")  # as pyarrow names columns within others
+    # pyarrow separates the names of nested columns by slashes.
+    name = name.replace("/[]", "[]").replace("/", ".")
     return f"the column {name or 'without a name'} was {was} so far, but here it is not"

@@ -1,7 +1,7 @@
-"""Fields of JSON that first come up after the first rows: found by reading all lines once before.
+"""JSON fields that first occur after the sampled rows, found by a scan of all lines before reading.
 
-Only names are looked at, which takes a fraction of the time of parsing. A pipe cannot be read
-twice: its first megabytes are held in memory, and what comes up later is passed over.
+The scan compares names only, which takes a fraction of the time of parsing. A pipe cannot be read
+twice: its first megabyte is buffered in memory, and fields that first occur later are ignored.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
 MOST_ROWS = 1000
-"""How many rows that have a field say of what type it is."""
+"""The number of values that the type of a late field is inferred from."""
 LOOK_AHEAD = 1 << 20
-"""How much of a pipe is looked at before learning begins: more would keep slow ones waiting."""
+"""The bytes of a pipe scanned before training begins: more would delay slow pipes."""
 MOST_FIELDS = 1000
-"""Where more fields than that come up late, names are data; these then are no columns."""
+"""The largest number of late fields. With more, the names are data, and none becomes a column."""
 
 
 class LateFields:
-    """Collects values of fields whose names are not known yet."""
+    """Collects the values of fields whose names are not in ``known``."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = set(known)
@@ -38,11 +38,11 @@ class LateFields:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether names are data rather than fields."""
+        """Whether there are more than ``MOST_FIELDS`` fields: names are data."""
         return len(self.values) > MOST_FIELDS
 
     def look_at(self, text: memoryview) -> None:
-        """Look at some whole lines."""
+        """Collect values from ``text``, which consists of whole lines."""
         places = json_others(text, self._spelled).reshape(-1, 2)
         for begin, end in places.tolist():
             if self.are_too_many:
@@ -52,7 +52,8 @@ class LateFields:
     def _add(self, line: bytes) -> None:
         try:
             row = json.loads(line)
-        except (ValueError, RecursionError):  # reported when the line is parsed
+        except (ValueError, RecursionError):
+            # Reported when the line is parsed.
             return
         if not isinstance(row, dict):
             return
@@ -61,12 +62,13 @@ class LateFields:
                 continue
             seen = self.values.setdefault(name, [])
             seen.append(value)
-            if len(seen) == MOST_ROWS:  # enough
+            if len(seen) == MOST_ROWS:
+                # Enough values to infer the type from, so ignore the field from now on.
                 self._known.add(name)
                 self._spelled += spelled([name])
 
     def columns(self, infer: Callable[[memoryview], Any], source: str) -> dict[str, Any]:
-        """Give the values as columns, but for those that can be none."""
+        """Return the values as columns, without those of mixed or unsupported types."""
         if self.are_too_many:
             _warn(
                 f"more than {MOST_FIELDS:,} fields of {source} first come",
@@ -88,7 +90,7 @@ class LateFields:
 
 
 def late_in(blocks: Iterator[Block], known: Iterable[str]) -> LateFields:
-    """Look at blocks of lines, as long as names are fields."""
+    """Return the late fields of ``blocks``; stop if there are too many."""
     late = LateFields(known)
     while not late.are_too_many and (block := next(blocks, None)) is not None:
         late.look_at(block.text)
@@ -99,10 +101,14 @@ _LAST: dict[str, LateFields] = {}
 
 
 def looked_at_once(look: Callable[[], LateFields], how: Any, paths: list[str]) -> LateFields:
-    """Look at files, unless they were the last to be looked at like this, and are the same."""
+    """Return the result of ``look``, cached for the last files, which must be unchanged.
+
+    ``how`` holds the options that the result depends on.
+    """
     try:
         states = [os.stat(path) for path in paths]
-    except OSError:  # a store, say
+    except OSError:
+        # Not local files, such as objects in a remote store.
         return look()
     key = repr((how, [(state.st_mtime_ns, state.st_size) for state in states]))
     found = _LAST.get(key)
@@ -118,7 +124,7 @@ def _warn(what: str, therefore: str) -> None:
 
 
 def with_late_rows(table: Any, found: dict[str, Any]) -> tuple[Any, int]:
-    """Add late columns to the first rows, and rows that have nothing else; and say how many."""
+    """Return ``table`` with rows appended that hold only the late columns, and their number."""
     rows = max(map(len, found.values()), default=0)
     if not found:
         return table, 0
@@ -131,7 +137,7 @@ def with_late_rows(table: Any, found: dict[str, Any]) -> tuple[Any, int]:
 
 
 def spelled(names: Iterable[str]) -> list[str]:
-    r"""Spell names as JSON may have them: with nothing but ASCII, or without escapes.
+    r"""Return both JSON spellings of each name: escaped to ASCII, and without escapes.
 
     Examples
     --------
@@ -142,7 +148,7 @@ def spelled(names: Iterable[str]) -> list[str]:
 
 
 class LateWatch:
-    """Warns once of a field that comes up late where there is no reading twice."""
+    """Warns once about a late field in a pipe, which cannot be read twice."""
 
     def __init__(self, known: Iterable[str], source: str) -> None:
         self._names = spelled(known)
@@ -150,7 +156,7 @@ class LateWatch:
         self._is_done = False
 
     def look_at(self, text: memoryview) -> None:
-        """Look at some whole lines."""
+        """Warn if ``text``, which consists of whole lines, has a late field."""
         if self._is_done or not len(places := json_others(text, self._names)):
             return
         self._is_done = True

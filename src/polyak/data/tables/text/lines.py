@@ -1,4 +1,4 @@
-"""Lines of a text table, and those of them that cannot be read."""
+"""Lines of a text table, and the invalid ones among them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Lines:
     Attributes
     ----------
     text : memoryview
-        Once they are parsed, what could not be read is blank.
+        The lines; parsing replaces invalid rows by blank lines.
     file : str
     names : list of str
-        The columns as the header names them; nothing for JSON.
+        The column names of the header; empty for JSON.
     keys : dict
-        The columns that the folder's name gives.
+        The partition keys of the file's path.
     first : int, or function
-        The number of the first line in its file, or what finds it, should it be asked for.
+        The number of the first line in its file, or a function that computes it on demand.
     delimiter : str
-        What stands between fields.
+        The character between fields.
     """
 
     text: memoryview
@@ -43,24 +43,27 @@ class Lines:
         return self.first if isinstance(self.first, int) else self.first()
 
     def bad_line(self, row: BadRow) -> BadLine:
-        """Name a row by its line."""
+        """Return the record of an invalid row, with its line number and text."""
         shown = short(bytes(self.text[row.begin : row.end]).decode(errors="replace"))
         return BadLine(self.file, self.first_line + row.line, shown, row.reason)
 
 
 class BadRow(NamedTuple):
-    """A row that cannot be read: where it is in the text, on which line from zero, and why."""
+    """An invalid row: its offsets in the text, its line counted from zero, and the reason."""
 
     begin: int
     end: int
     line: int
     reason: str
     show: bool = True
-    """Whether the reason alone does not show what stands there."""
+    """Whether to show the text of the row, because the reason does not quote the value."""
 
 
 def leave_out(lines: Lines, rows: list[BadRow], bad: list[BadLine], skip: bool, cause: Any) -> None:
-    """Note bad rows and make them blank; or, if none is to be skipped, raise what the first is."""
+    """Add ``rows`` to ``bad`` and blank them in ``lines``.
+
+    Raises `DataError` for the first of them unless ``skip`` is set.
+    """
     rows = sorted(rows)
     if not skip:
         first = lines.bad_line(rows[0])
@@ -71,7 +74,7 @@ def leave_out(lines: Lines, rows: list[BadRow], bad: list[BadLine], skip: bool, 
 
 
 def without(text: memoryview, rows: list[BadRow]) -> memoryview:
-    r"""Take rows out of a text, but for their newlines: the lines after them keep their numbers.
+    r"""Return ``text`` without ``rows`` but with their newlines, which keeps line numbers valid.
 
     Examples
     --------
@@ -91,11 +94,11 @@ OLD_LINE_ENDS = (
     "it has carriage returns inside: where lines end with these alone, as on old Macs, turn them "
     "into newlines first, as tr '\\r' '\\n' does"
 )
-"""What to say of text whose lines end with carriage returns alone."""
+"""The error message for text whose lines end with carriage returns alone."""
 
 
 def has_old_line_ends(head: bytes) -> bool:
-    r"""Tell from how a text begins whether its lines end with carriage returns alone.
+    r"""Whether the lines of a text that begins with ``head`` end with carriage returns alone.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def has_old_line_ends(head: bytes) -> bool:
 
 
 def loses_digits(words: Any) -> bool:
-    """Tell whether ids written like these are not what they are once they are numbers.
+    """Whether integers such as ids lose digits as floats: leading zeros, or beyond 2^53.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where a block of a table's text begins, and what the header of its file says."""
+"""The position of a block in a text table, with the header of its file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polyak.errors import DataError
 
 
 class Heading(NamedTuple):
-    """What the header of a file says, and where it ends."""
+    """The column names and delimiter of a file's header, and the offset of its end."""
 
     names: list[str]
     end: int
@@ -20,7 +20,7 @@ class Heading(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a block begins: the file, the byte, the line's number, and what its header says."""
+    """Where a block begins: index of the file, byte offset, line number, and the file's header."""
 
     file: int = 0
     offset: int = 0
@@ -29,17 +29,17 @@ class Place(NamedTuple):
     delimiter: str = ","
 
     def of_file(self, file: int) -> Place:
-        """Begin a file, unless this is in it."""
+        """Return this place if it is in ``file``, otherwise the beginning of ``file``."""
         return self if file == self.file else Place(file)
 
     def behind(self, block: Block, lines: Lines) -> Place:
-        """Go on behind a block."""
+        """Return the place after ``block``."""
         line = self.line + count_newlines(block.text)
         return Place(self.file, block.end, line, lines.names, lines.delimiter)
 
 
 def place_from(position: dict[str, Any], files: int, name: str) -> Place:
-    """Make a place of what a position holds, which may have been written by anybody."""
+    """Return the place stored in ``position``; raise `DataError` if it is invalid."""
     try:
         at = Place(**position)
         sound = 0 <= at.file < files and at.offset >= 0 and len(at.delimiter) <= 1
@@ -51,5 +51,5 @@ def place_from(position: dict[str, Any], files: int, name: str) -> Place:
 
 
 def count_newlines(text: memoryview) -> int:
-    """Say how many lines end in a text."""
+    """Count the newlines in ``text``."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))

@@ -1,4 +1,4 @@
-"""Tables of text, CSV and JSON lines: cut into blocks of whole lines, each parsed by pyarrow."""
+"""Text tables, CSV and JSON lines: cut into blocks of whole lines, which are then parsed."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
 LEAST_ROWS = 256
-"""How many rows to parse at a time, unless blocks are to be small: with thousands of columns, what
-each column of a block costs is more than what its rows do."""
+"""The least number of rows in a block, unless small blocks are requested: with thousands of
+columns, the overhead per column of a block exceeds the cost of its rows."""
 LARGER_PIECES = 4
-"""How many times as large as those of other text pieces are that are read in any order: what each
-column costs is the same for small ones."""
+"""The factor by which pieces read in random order exceed those of other text formats, because the
+overhead per column does not depend on the size of a piece."""
 SAMPLE_BYTES = 1 << 20
-"""How much text is looked at to find the types of columns, whatever the size of blocks."""
+"""The bytes of text that types are inferred from, whatever the size of blocks."""
 
 
 class TextSource:
@@ -76,15 +76,16 @@ class TextSource:
         self._twice: list[str] = []
         self._headings: dict[int, Heading | None] = {}
         self._is_quoted = False
-        self.late_rows = 0  # at the end of the sample
+        # The number of rows at the end of the sample that hold late fields only.
+        self.late_rows = 0
         self._watch: LateWatch | None = None
 
     def fingerprint(self) -> str:
-        """Tell this data from other data."""
+        """Return a string that identifies this data."""
         return fingerprint(self._files)
 
     def sample(self) -> Any:
-        """Parse the first megabyte, its types found out."""
+        """Parse the first rows, with inferred types."""
         blocks = self._blocks(0, 0, ",")
         held: list[Block] = []
         size = rows = 0
@@ -120,7 +121,7 @@ class TextSource:
         return self._with_late_fields(table, held)
 
     def _with_late_fields(self, table: Any, held: list[Block]) -> Any:
-        """Add columns that no first row has, and for them rows that have nothing else."""
+        """Return ``table`` with columns for late fields, and rows that hold only these."""
         known = table.column_names
 
         def infer(text: memoryview) -> Any:
@@ -143,7 +144,7 @@ class TextSource:
         return table
 
     def _hold(self, held: list[Block]) -> None:
-        """Read on, as far as a pipe is looked at before it is learned."""
+        """Buffer blocks of a pipe up to ``LOOK_AHEAD`` bytes."""
         assert self._begun is not None
         size = sum(len(block.text) for block in held)
         while size < LOOK_AHEAD and (block := self._next(self._begun[1], held)) is not None:
@@ -151,13 +152,13 @@ class TextSource:
             size += len(block.text)
 
     def sample_words(self, names: list[str]) -> Any:
-        """Give columns of the sample as they are written."""
+        """Return columns of the sample as unconverted strings."""
         assert self._sampled is not None
         types = dict.fromkeys(names, "string")
         return self._text.parse(self._sampled, types, [], True).slice(0, SAMPLE_ROWS)
 
     def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
-        """Add rows of the next files, where the first has only a few."""
+        """Return ``table`` with rows of the next files, if the first has too few."""
         place = Place()
         for block in blocks:
             if table.num_rows >= SAMPLE_ROWS:
@@ -168,7 +169,8 @@ class TextSource:
             names = lines.names
             types = {name: self._types[name] for name in table.column_names if name in self._types}
             if names and not set(types) <= set(names):
-                break  # the reading will tell what is wrong
+                # A missing column is reported when the file is read.
+                break
             skip = self._options.skip_bad_lines
             part = with_keys(self._text.parse(lines, types, [], skip), lines.keys, self._key_types)
             if not set(table.column_names) <= set(part.column_names):
@@ -177,10 +179,10 @@ class TextSource:
         return table
 
     def _inferred(self, lines: Lines) -> tuple[Lines, Any]:
-        """Find types from the first rows; from all of the sample where they are all missing.
+        """Infer types from the first rows; from the whole sample for columns that are null there.
 
-        From the first rows only, so that one wrong value further down is an error, rather than
-        the reason to read a column of numbers as words.
+        Only the first rows are used, so that one invalid value in a later row is an error and does
+        not turn a numeric column into strings.
         """
         pa = pyarrow()
         skip = self._options.skip_bad_lines
@@ -205,20 +207,20 @@ class TextSource:
         return first, table
 
     def can_read_again(self) -> bool:
-        """Say whether these are files, and not pipes."""
+        """Whether all sources are regular files, not pipes."""
         return all(getattr(file, "is_regular", False) for file in self._files)
 
     def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Hear which columns to read, and as what."""
+        """Set the columns to read, and the types to parse them as."""
         self._types |= dict.fromkeys(self._as_written, "string") | types
         self._columns = columns
         self._twice = [name for name in self._as_written if types.get(name) == "number"]
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
-        """Cut the files into lines, from a place on."""
+        """Yield pieces of whole lines, from ``place`` on."""
         at = place_from(place, len(self._files), self.name)
         begun, self._begun = self._begun, None
-        # What was looked at is not read again; but where one can leap to the place, one does.
+        # Reuse the blocks of the sample; but seek if the files allow it and ``place`` is given.
         if begun is None or (place and self.can_read_again()):
             blocks = self._blocks(at.file, at.offset, at.delimiter)
         else:
@@ -230,7 +232,7 @@ class TextSource:
             yield Piece(lines, at._asdict(), block.bytes_read)
 
     def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Parse lines into a record batch."""
+        """Parse the lines of a piece into a record batch."""
         lines: Lines = piece.data
         wanted = [name for name in self._columns if name not in lines.keys]
         if lines.names:
@@ -250,7 +252,7 @@ class TextSource:
         return combined[0]
 
     def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Give columns, those as they are written whose digits would not survive as numbers."""
+        """Return the columns ``names``; integers that lose digits as floats are strings."""
         found = table.select(names)
         if not self._twice or not len(found):
             return found
@@ -261,19 +263,19 @@ class TextSource:
         return pyarrow().RecordBatch.from_arrays(columns, names)
 
     def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Name a row by its file and line."""
+        """Return the file of a row, its line number, and the unit ``"line"``."""
         lines, numbers = piece.read(), self.numbers(piece, row)
         return lines.file, int(numbers[row]) if row < len(numbers) else lines.first_line, "line"
 
     def numbers(self, piece: Piece, rows: int) -> Any:
-        """Give the numbers of the rows' lines."""
+        """Return the line numbers of the rows of a piece."""
         lines: Lines = piece.read()
         return self._text.rows(lines)[2] + lines.first_line
 
     # -- in any order --------------------------------------------------------------------------
 
     def can_read_pieces(self) -> bool:
-        """Say whether the files can be read from any byte on."""
+        """Whether the files can be read from any byte offset."""
         return are_plain(self._files)
 
     def cut(self) -> Pieces:
@@ -293,7 +295,7 @@ class TextSource:
         if self.format == "jsonl" or not has_quotes(self._files[number].name, begin):
             return every.cut_file(number, begin)
         self._is_quoted = True
-        # Only who reads all of it knows which line breaks are in quotation marks.
+        # Only a scan from the beginning shows which newlines are inside quoted fields.
         ends = self._text.ends(heading.delimiter)
         longest = self._options.longest_line
         blocks = read_blocks(self._files, every.size, number, begin, longest=longest, ends=ends)
@@ -304,7 +306,7 @@ class TextSource:
         return ManyPieces(cut)
 
     def read_pieces(self, pieces: Iterator[LinePiece], bytes_before: int) -> Generator[Piece]:
-        """Read pieces in the order given."""
+        """Yield the pieces in the order given."""
         self._begun = None
         every = self._line_pieces()
         try:
@@ -332,7 +334,7 @@ class TextSource:
         )
 
     def _parsed_again(self, piece: LinePiece) -> Lines:
-        """Read lines once more, to name one of their rows: bad ones are no rows."""
+        """Read and parse lines again, without invalid rows, to find the line of a row."""
         every = self._line_pieces()
         again = Piece(self._lines_of(every, piece), {})
         every.close()
@@ -341,11 +343,11 @@ class TextSource:
         return lines
 
     def rows_in(self, size: int) -> int:
-        """Say about how many rows have so many bytes."""
+        """Return an estimate of the number of rows in ``size`` bytes."""
         return lines_in(self._files, size)
 
     def _heading(self, number: int) -> Heading | None:
-        """Read the header of a file; None if it has not even that."""
+        """Return the header of a file; None if the file is empty."""
         if number not in self._headings:
             file = self._files[number]
             longest = self._options.longest_line
@@ -371,7 +373,10 @@ class TextSource:
         )
 
     def _next(self, blocks: Iterator[Block], before: Place | list[Block]) -> Block | None:
-        """Give the next block, behind a place or some blocks."""
+        """Return the next block, or None at the end.
+
+        ``before``, a place or the blocks read so far, gives the line number of an error.
+        """
         try:
             return next(blocks, None)
         except LongLineError as error:
