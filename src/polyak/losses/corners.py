@@ -15,6 +15,10 @@ import numpy as np
 
 from polyak.losses.base import Floats, Loss
 
+NARROW_BANDWIDTH = 0.1
+"""In scales of the residuals, for fewer rows than columns. Nothing can be averaged there, and a
+wider kernel put the optimum up to 24% above the best constant's loss on training rows."""
+
 
 class Rounded(Loss):
     """A piecewise linear loss, smoothed over a bandwidth at its corners.
@@ -72,7 +76,8 @@ def rounded_bandwidth(rows: float, columns: int) -> float:
     >>> round(rounded_bandwidth(1000, 10), 3), round(rounded_bandwidth(1_000_000, 10), 3)
     (0.196, 0.014)
     """
-    return float(((columns + math.log(max(rows, 2.0))) / max(rows, 2.0)) ** 0.4)
+    share = (columns + math.log(max(rows, 2.0))) / max(rows, 2.0)
+    return float(share**0.4) if share < 1.0 else NARROW_BANDWIDTH
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
