@@ -15,7 +15,7 @@ CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
   fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders reproduce reproduce-quick reproduce-test
 
 install: $(VENV)/.installed
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed-tables
 	$(PY) examples/demo.py
 	@echo; $(PY) -m reproduction.demo
 # Units, contracts and one example of each promise; then, in test-slow, kills, clusters, real data,
