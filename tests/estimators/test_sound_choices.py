@@ -123,6 +123,7 @@ def test_an_absurd_count_leaves_the_choice_to_bounded_steps():
     assert mean_poisson_deviance(counts, ours.predict(test)) < alone
 
 
+@pytest.mark.slow
 def test_the_constant_goes_on_where_all_weights_overflow():
     rng = np.random.default_rng(3)
     effects = rng.normal(size=10)

@@ -48,6 +48,7 @@ def test_any_split_gives_the_same_bits(estimator, data):
     assert whole.coef_.dtype == dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[1] * 1200, [999, 1, 1, 199], [600, 600]], ids=len)
 def test_progressive_class_weights_do_not_depend_on_the_split(sizes):
     X, y = problem(PaperClassifier(), 1200, classes=4)

@@ -103,6 +103,7 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     assert [entry.version for entry in proto.opset_import] == [13]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 def test_several_labels_and_a_softmax_of_margins(loss: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

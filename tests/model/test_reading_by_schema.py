@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.model.intervals import proba_interval
@@ -96,3 +97,14 @@ def test_a_model_of_the_command_line_reads_frames_and_arrays(tmp_path: Path) -> 
     np.testing.assert_allclose(
         ASGDRegressor.from_model(read).predict(frame.to_numpy()), target, rtol=1e-3
     )
+
+
+def test_a_sparse_matrix_has_features_instead_of_columns(table, fitted, tmp_path: Path) -> None:
+    model, frame = loaded(fitted, tmp_path), table[0][:50]
+    rows = model.features.rows(frame)
+    encoded = csr_matrix((rows.values, rows.indices, rows.indptr), (50, rows.n_features))
+    np.testing.assert_array_equal(model.scores(encoded), model.scores(frame))
+    with pytest.raises(
+        ValueError, match="must have the model's .* features, not 2; pass the 2 col"
+    ):
+        model.scores(csr_matrix(np.ones((3, 2))))

@@ -127,7 +127,7 @@ class FeatureMap:
         """Return ``X`` as rows of these features; tables are encoded by the schema.
 
         A frame's columns are found by name; an array must have all of them in order. Sparse rows
-        that a stream has read are returned unchanged.
+        have features instead of columns, and are returned unchanged.
 
         Examples
         --------
@@ -137,6 +137,13 @@ class FeatureMap:
         array([ 0.5, -1. ])
         """
         if self.schema is None or isinstance(X, SparseRows | CheckedRows):
+            return X
+        if hasattr(X, "tocsr"):
+            if X.shape[1] != self.schema.n_features:
+                raise ValueError(
+                    f"a sparse matrix must have the model's {self.schema.n_features} features, not "
+                    f"{X.shape[1]}; pass the {len(self.schema.columns)} columns as a frame instead"
+                )
             return X
         from polyak import open_stream  # a layer above, needed only for tables
 

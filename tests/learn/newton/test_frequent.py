@@ -37,6 +37,7 @@ def numbers_and_names(loss="squared_error", first_names=NAMES, seed=0):
     return hstack([csr_matrix(X), own]).tocsr(), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 @pytest.mark.parametrize("first_names", [NAMES, 300], ids=["from the first", "from later on"])
 def test_neither_batches_nor_stops_leave_a_trace(loss, first_names):
