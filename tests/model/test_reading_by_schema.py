@@ -104,7 +104,5 @@ def test_a_sparse_matrix_has_features_instead_of_columns(table, fitted, tmp_path
     rows = model.features.rows(frame)
     encoded = csr_matrix((rows.values, rows.indices, rows.indptr), (50, rows.n_features))
     np.testing.assert_array_equal(model.scores(encoded), model.scores(frame))
-    with pytest.raises(
-        ValueError, match="must have the model's .* features, not 2; pass the 2 col"
-    ):
+    with pytest.raises(ValueError, match="features, not 2; pass the 2 columns"):
         model.scores(csr_matrix(np.ones((3, 2))))
