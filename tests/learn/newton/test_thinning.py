@@ -91,14 +91,14 @@ def test_columns_that_nothing_is_known_of_leave_no_trace():
 
 
 def test_wide_blocks_that_grow_give_the_same_bits_in_any_batches():
-    """With 70 columns; Hessians are of some rows, and blocks longer from 81,920 rows on."""
+    """With 150 columns; Hessians are of some rows, and blocks longer from 32,768 rows on."""
     rng = np.random.default_rng(3)
-    X = rng.standard_normal((84_000, 70), dtype=np.float32)
-    y = labels(X @ rng.normal(size=70) / 10)
+    X = rng.standard_normal((36_000, 150), dtype=np.float32)
+    y = labels(X @ rng.normal(size=150) / 10)
     lanes = [NewtonSolver("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
     lanes[0].threads = 2
     lanes[0].learn(X, y)
-    for begin, end in ((0, 700), (700, 81_921), (81_921, 83_000), (83_000, 84_000)):
+    for begin, end in ((0, 700), (700, 32_769), (32_769, 34_000), (34_000, 36_000)):
         lanes[1].learn(X[begin:end], y[begin:end])
     assert lanes[0].state()[0]["block"] == 8192
     assert_same(*lanes)

@@ -2,7 +2,7 @@
 
 Rows are scored by the weights of the last fit, averaged SGD's by those of the row before. By the
 paper's bound, weights of n rows lose about ``tr(A⁻¹S) / 2n`` more than the best, so those of a fit
-at n rows are a little worse when there are 1.1 n: by a twentieth of that on average. That is little
+at n rows are a little worse when there are 1.25 n: by a tenth of that on average. That is little
 enough for lanes to be compared as they are.
 
 Weights are refitted when the number of rows has grown by a factor, and when a block is full: then
@@ -14,12 +14,9 @@ from __future__ import annotations
 import math
 import sys
 
-GROWTH = 1.1
-"""Weights are refitted when the number of rows has grown by this factor. With 1.25, two of five
-orders of mnist's rows ended with averaged SGD, 1.5 to 2.2% above the optimum."""
-GROWTH_OF_SQUARES, GROWTH_OF_SPARSE = 1.25, 2.0
-"""The same where a fit is dear beside the sums that it needs: of squares, which are solved for all
-penalties; and of sparse weights, which race only against others of the same age."""
+GROWTH, GROWTH_OF_SPARSE = 1.25, 2.0
+"""Weights are refitted when the number of rows has grown by this factor. Sparse ones, which take
+far longer to fit, race only against others of the same age."""
 FIRST_FIT = 8
 """Rows at the first fit, ..."""
 FEATURES_PER_ROW = 16
@@ -30,8 +27,8 @@ length makes little difference."""
 LONG_BLOCK = 16384
 """Rows of the longest block. Sparse weights begin with it: a block's Hessian is that of the weights
 at the time, and the sum of few blocks is closer to that of the last weights."""
-BLOCK_BYTES = 1 << 23
-"""A block does not double beyond 8 MiB."""
+BLOCK_BYTES = 1 << 25
+"""A block does not double beyond 32 MiB."""
 
 
 class Cadence:
@@ -50,9 +47,9 @@ class Cadence:
     >>> cadence = Cadence()
     >>> cadence.next_fit(50), cadence.next_fit(800)
     (8, 64)
-    >>> cadence.fitted = 5_000
+    >>> cadence.fitted = 4096
     >>> cadence.next_fit(50)
-    5500
+    5120
     >>> cadence.block_rows(4096, row_bytes=240), cadence.block_rows(1_000_000, row_bytes=240)
     (4096, 16384)
     """
@@ -66,10 +63,7 @@ class Cadence:
         if math.isinf(self.growth):
             return sys.maxsize
         first = max(FIRST_FIT, 1 << (features // FEATURES_PER_ROW).bit_length())
-        # So few rows are compared by leaving them out, wherever they are all at hand.
-        early = self.fitted < BLOCK
-        growth = max(self.growth, GROWTH_OF_SQUARES) if early else self.growth
-        return max(math.ceil(growth * self.fitted), first)
+        return max(math.ceil(self.growth * self.fitted), first)
 
     def is_due(self, rows: int, features: int) -> bool:
         """Whether weights are to be refitted now that there are this many rows."""

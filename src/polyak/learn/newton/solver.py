@@ -23,14 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Sparsity, check_penalties
-from polyak.learn.newton.cadence import (
-    BLOCK,
-    GROWTH,
-    GROWTH_OF_SPARSE,
-    GROWTH_OF_SQUARES,
-    LONG_BLOCK,
-    Cadence,
-)
+from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
 from polyak.learn.newton.converging import MOST_VALUES
 from polyak.learn.newton.fitting import BlockSolver, Fit
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
@@ -151,8 +144,7 @@ class NewtonSolver:
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         ridge = blocks.is_ridge
         first_block = BLOCK if self.exact or ridge else LONG_BLOCK
-        growth = GROWTH_OF_SQUARES if self.exact else GROWTH
-        self._cadence = Cadence(growth if ridge else GROWTH_OF_SPARSE, first_block)
+        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
         self._scorer = Scorer(
             loss,
             len(penalties),

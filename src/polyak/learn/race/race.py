@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyak.errors import DivergenceError
 from polyak.learn.newton.limits import UNPENALISED
-from polyak.learn.race.comparing import sums_left_out
+from polyak.learn.race.comparing import AS_GOOD, sums_left_out
 from polyak.learn.race.elimination import (
     best_and_slower,
     is_doubling,
@@ -404,7 +404,7 @@ class Race:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
             running = [number for number in running if number not in self.moving]
-            best = self._in_order(self.scored / 2, running)[0]
+            best = self._optimum_if_as_good(self._in_order(self.scored / 2, running)[0])
             if self.clock == self.scored:
                 losses = partial(self.history.rated, now=self.sums())
                 best = moving_leader(best, self.running_moving, self.scored, losses)
@@ -415,6 +415,22 @@ class Race:
         if lane.is_baseline:  # which has no weights of its own
             width = max(self.lanes[0].n_features, self.problem.n_features or 0)
         return Leader(best, self.candidates[best], lane, lane.numbers.index(best), width)
+
+    def _optimum_if_as_good(self, best: int) -> int:
+        """Return the best batch optimum instead of averaged SGD that is not clearly better.
+
+        Within a standard error losses do not tell the two apart, and an optimum depends neither on
+        rates nor on the order of rows. Since one absurd row gives any standard error, no more than
+        a tenth of the gain over the constant is forgone either.
+        """
+        optima = [number for number in self.contenders if number not in self.running_sgd]
+        if best not in self.running_sgd or not optima or self.constant is None:
+            return best
+        rated = self.history.rated(self.scored / 2, self.sums())
+        optimum = min(optima, key=rated.__getitem__)
+        error = self.measure(best, self.scored / 2)["loss_std_err"]
+        forgone = min(error, AS_GOOD * (rated[self.constant] - rated[best]))
+        return optimum if rated[optimum] - rated[best] <= forgone else best
 
     def _asked_for_or_constant(self, constant: int) -> int:
         """Return the best candidate with the given penalty, unless it is clearly worse.
