@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.frequent import MOST
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
 ROWS, NUMBERS, NAMES = 9000, 12, 6000
@@ -51,7 +52,7 @@ def test_neither_batches_nor_stops_leave_a_trace(loss, first_names):
         parts.learn(rows[begin:end], y[begin:end])
         page, arrays = resumed.state()
         resumed = NewtonSolver(loss, rows[:1000])
-        resumed.set_state(page, arrays)
+        resumed.set_state(StoredState(page, arrays))
         resumed.learn(rows[begin:end], y[begin:end])
     assert whole.closed
     assert whole.left is None

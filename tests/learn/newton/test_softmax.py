@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.softmax import ClassesBlock, basis
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 CLASSES = 4
@@ -124,7 +125,7 @@ def test_batches_stops_and_threads_leave_no_trace(stop):
     first.threads = 2
     first.learn(X[:stop], y[:stop])
     page, arrays = first.state()
-    second.set_state(json.loads(json.dumps(page)), arrays)
+    second.set_state(StoredState(json.loads(json.dumps(page)), arrays))
     for part in np.array_split(np.arange(stop, 9000), 7):
         second.learn(X[part], y[part])
     assert_same(straight, second)

@@ -42,6 +42,7 @@ from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.sandwich import drift, remembered
 from polyak.learn.newton.scoring import Scorer
 from polyak.learn.newton.standardize import Standard
+from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.rows.sparse import Rows, as_rows
@@ -533,23 +534,24 @@ class NewtonSolver:
         shrink = learned.blocks.shrink(learned.standard)
         return np.asarray(shrink[:, 0] / self.penalties[0])
 
-    def converge(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> bool:
-        """Find the optimum of the smallest penalty for all rows, each of which was learned once.
+    def converged(
+        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+    ) -> tuple[NewtonSolver, bool]:
+        """Return a solver at the optimum of the smallest penalty, and whether that is finite.
 
-        Returns whether it is finite without a penalty. Rows too many for memory are not read again:
-        see `polyak.learn.newton.converging`.
+        The rows are all that were learned, each once. If they are too many for memory they are not
+        read again, and the solver stays as it is: see `polyak.learn.newton.converging`.
         """
         done = self._finished()
         if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
-            return True
+            return self, True
         with one_blas_thread():
             own = (X, self._signs(np.asarray(y)), sample_weight, self.threads)
             found = done._learned.at_optimum(*own)
         if found is None:
-            return True
+            return self, True
         done._learned, has_optimum = found
-        vars(self).update(vars(done))
-        return has_optimum
+        return done, has_optimum
 
     def sandwich(self) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units."""
@@ -590,49 +592,52 @@ class NewtonSolver:
 
     # -- stopping, going on, dropping out, and learning in parts -------------------------------
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Page, Arrays]:
         """Return all that learning changes as a JSON-serialisable dict and a dict of arrays."""
-        page: dict[str, Any] = {
+        page: Page = {
             "clock": self.clock,
-            "left": self.left,
-            "_learned_again": self._learned_again,
-            "_first_block": not self._before,
-            "_counted": self._scorer.counted,
+            "learned_again": self._learned_again,
+            "counted": self._scorer.counted,
             "block": self._held.block,
             "fitted": self._cadence.fitted,
+            "closed": self.closed,
+            "left_out": self._limit.left_out,
+            "weight": self._learned.weight,
+            "earlier": [rows for rows, _ in self._earlier],
         }
-        if self.closed:
-            page |= {"closed": True, "_left_out": self._limit.left_out}
-        if self.sparsity is not None:
-            page["_weight"] = self._learned.weight
-        page["earlier"] = [rows for rows, _ in self._earlier]
-        arrays: dict[str, NDArray[Any]] = {
-            "penalties": self.penalties.copy(),
-            "totals": self._scorer.totals.copy(),
-            "lately": self._scorer.recent.copy(),
-        }
+        arrays = {"totals": self._scorer.totals.copy(), "lately": self._scorer.recent.copy()}
         columns = {f"column.{name}": array for name, array in self.standard.state().items()}
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
         arrays |= columns | self._learned.known.state()
         return page, arrays | self._held.state(self._learned.columns)
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what ``state`` returned, to the last bit as if there had been no stop."""
-        self.clock, self.left = page["clock"], page["left"]
-        self._learned_again = page["_learned_again"]
-        self._cadence.fitted, self._scorer.counted = page["fitted"], page["_counted"]
-        self._limit.closed = page.get("closed", False)
-        self._limit.left_out = page.get("_left_out", 0)
-        self._scorer.totals, self._scorer.recent = arrays["totals"].copy(), arrays["lately"].copy()
-        rows = page.get("earlier", [])
-        self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
-        learned = self._learned
-        learned.weight = page.get("_weight", 0.0)
-        learned.blocks = replace(learned.blocks, penalties=arrays["penalties"].copy())
-        columns = {name.removeprefix("column."): array for name, array in arrays.items()}
-        learned.standard.set_state(columns)
-        learned.known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
-        self._held.set_state(arrays, page["block"])
+    def set_state(self, stored: StoredState, n_features: int | None = None) -> None:
+        """Restore what ``state`` returned, to the last bit as if there had been no stop.
+
+        Features are below ``n_features``, if that is known. ValueError if the state is corrupt.
+        """
+        self.left, self.clock = None, stored.whole("clock")
+        self._learned_again = stored.whole("learned_again", most=self.clock)
+        self._cadence.fitted = stored.whole("fitted", most=self.clock)
+        self._limit.closed = stored.flag("closed")
+        self._limit.left_out = stored.whole("left_out")
+        scorer, learned, first = self._scorer, self._learned, int(self.fit_intercept)
+        scorer.totals = stored.array("totals", scorer.totals.shape, least=-np.inf)
+        scorer.recent = stored.array("lately", scorer.recent.shape, least=-np.inf)
+        learned.weight = stored.number("weight")
+        learned.standard.set_state(stored.part("column"), n_features)
+        learned.known = learned.known.from_state(stored)
+        most, known = learned.columns, len(learned.known)
+        stored.require(first <= known <= most, "weights", f"cannot have {known} rows")
+        block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)
+        self._held.set_state(stored.part("held"), most, block)
+        stored.require(self._before >= 0, "clock", f"is below the {self._held.count} rows held")
+        scorer.counted = stored.whole("counted", most=self._held.count)
+        self._earlier = []
+        for number, then in enumerate(stored.field("earlier")):
+            stored.require(0 < then <= self.clock, "earlier", f"cannot be of row {then}")
+            slopes = stored.array(f"earlier.{number}", (None, self.outputs), least=-np.inf)
+            self._earlier.append((then, slopes))
         if len(self.standard) > self.widest:  # there are more classes than there were
             self._leave(TOO_MANY)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.stored_state import StoredState
 from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 from polyak.rows.taken import SomeRows, TakenRows
@@ -110,7 +111,9 @@ class Standard:
     def kept(self, places: NDArray[np.int64]) -> Standard:
         """Return a copy with only these columns."""
         fewer = copy.copy(self)
-        fewer.set_state({name: array[places] for name, array in self.state().items()})
+        for name in _ARRAYS:
+            setattr(fewer, name, getattr(self, name)[places])
+        fewer._sort()
         return fewer
 
     # -- centre and spread ---------------------------------------------------------------------
@@ -232,10 +235,16 @@ class Standard:
         """Return everything as arrays."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
-    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what ``state`` returned."""
-        for name in _ARRAYS:
-            setattr(self, name, state[name].copy())
+    def set_state(self, stored: StoredState, n_features: int | None) -> None:
+        """Restore what ``state`` returned; features are below ``n_features``."""
+        self.features = stored.array("features", (None,), "int64", least=0.0)
+        width = len(self.features)
+        known = n_features is None or self.features.max(initial=-1) < n_features
+        known = known and len(np.unique(self.features)) == width
+        stored.require(known, "features", "are not features that the rows can have")
+        self.centre = stored.array("centre", (width,), least=-np.inf)
+        for name in _ARRAYS[2:]:
+            setattr(self, name, stored.array(name, (width,), least=0.0))
         self._sort()
 
     def _sort(self) -> None:
