@@ -32,7 +32,7 @@ def lane_of(X, penalties=(0.1, 1.0, 10.0)):
 
 def optimum(lane, X, y, penalty):
     """Find what scikit-learn does with the same penalty, in the lane's own units."""
-    units = lane._finished().standard
+    units = lane._finished()._learned.standard
     unit = units.units * np.sqrt(1.0 / lane.ridge()[1:])
     Z = (X - units.centre) / unit
     found = LogisticRegression(C=1.0 / penalty, tol=1e-9, max_iter=5000).fit(Z, y)

@@ -35,13 +35,11 @@ from polyak.learn.newton.converging import MOST_VALUES
 from polyak.learn.newton.fitting import BlockSolver, Fit
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows
-from polyak.learn.newton.information import Information
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import PENALTIES, TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.sandwich import drift, remembered
 from polyak.learn.newton.scoring import Scorer
-from polyak.learn.newton.standardize import Standard
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -168,10 +166,10 @@ class NewtonSolver:
         self._held: HeldRows
         self._learned: Learned
         self._forget_everything(blocks)
-        if not self._limit.choose(self.standard, first_rows):
+        if not self._limit.choose(self._learned.standard, first_rows):
             self._leave(TOO_MANY)
             return
-        self.standard.calibrate(first_rows)
+        self._learned.standard.calibrate(first_rows)
         self._learned.known = self._learned.padded()
         if len(first_rows) and not self._learned.columns:
             self._leave("the first rows have no feature, and there is no intercept")
@@ -188,15 +186,7 @@ class NewtonSolver:
             may_be_coarse=dense and not blocks.for_inference,
             block=self._cadence.first_block,
         )
-        known = Information.none(
-            int(self.fit_intercept),
-            len(blocks.penalties),
-            self.outputs - int(self.softmax),
-            exact=self.exact,
-            intervals=self.intervals,
-            together=self.softmax,
-        )
-        self._learned = Learned(blocks, Standard(fit_intercept=self.fit_intercept), known)
+        self._learned = Learned.none(blocks, self.outputs, fit_intercept=self.fit_intercept)
 
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""
@@ -241,14 +231,9 @@ class NewtonSolver:
         return self._limit.closed
 
     @property
-    def standard(self) -> Standard:
-        """The columns with their units."""
-        return self._learned.standard
-
-    @property
     def n_features(self) -> int:
         """One more than the largest feature seen."""
-        return self.standard.n_features
+        return self._learned.standard.n_features
 
     @property
     def nbytes(self) -> int:
@@ -330,7 +315,7 @@ class NewtonSolver:
 
     def _block_end(self) -> int:
         """Return the number of held rows at which weights are refitted, or their block is full."""
-        features = len(self.standard)
+        features = len(self._learned.standard)
         return self._cadence.rows_until_fit(self._before, self._held.block, features)
 
     def _learn_part(self, part: _Part, *, again: bool) -> None:
@@ -348,12 +333,13 @@ class NewtonSolver:
 
     def _take(self, part: _Part, *, again: bool) -> int:
         """Hold rows until their block is full; return how many there were columns for."""
-        take = self._limit.admit(self.standard, part.rows)
+        standard = self._learned.standard
+        take = self._limit.admit(standard, part.rows)
         if take < len(part.rows):
             part = part.cut(slice(take))
-            self._limit.admit(self.standard, part.rows)
+            self._limit.admit(standard, part.rows)
         self._allocate(bits_of(part.rows))
-        own = (part.rows, self._signs(part.targets), part.weights, part.limits, self.standard)
+        own = (part.rows, self._signs(part.targets), part.weights, part.limits, standard)
         self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
         self.clock += take
         self._learned_again += take if again else 0
@@ -361,7 +347,7 @@ class NewtonSolver:
 
     def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
-        own = (len(self.standard), self.widest, self._before, self._cadence)
+        own = (len(self._learned.standard), self.widest, self._before, self._cadence)
         self._held.allocate(*own, bits)
 
     def _signs(self, targets: NDArray[Any]) -> Floats:
@@ -391,11 +377,11 @@ class NewtonSolver:
         needs_rows = self.intervals or not self.exact
         provisional = needs_rows and held < self._held.block
         counts, others = None, self._limit.left_out
-        if self.closed and not provisional and len(self.standard) > MOST:
+        if self.closed and not provisional and len(self._learned.standard) > MOST:
             counts = np.count_nonzero(self._held.features(), axis=0)
         self._fit(provisional=provisional)
         if counts is not None and self.left is None:
-            self._keep_frequent(counts[: len(self.standard)], held, others)
+            self._keep_frequent(counts[: len(self._learned.standard)], held, others)
 
     def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int) -> None:
         """Keep the features that were in most rows of a block, now that there are too many."""
@@ -414,7 +400,7 @@ class NewtonSolver:
         The held rows of a provisional fit are fitted again with the next ones, so that the weights
         of the first block are the batch optimum of all its rows.
         """
-        learned, features = self._learned, self._held.features()[:, : len(self.standard)]
+        learned, features = self._learned, self._held.features()[:, : len(self._learned.standard)]
         learned.standard.find_spreads(features, self.threads)
         if not self._before and self.fit_intercept:
             mean = features.mean(axis=0, dtype=np.float64)
@@ -424,7 +410,7 @@ class NewtonSolver:
             standard=learned.standard.with_rows(features, self.threads),
             weight=learned.weight + self._held.total_weight(),
         )
-        due, start = self._cadence.is_due(self.clock, len(self.standard)), None
+        due, start = self._cadence.is_due(self.clock, len(self._learned.standard)), None
         if self._before and not (self.softmax or self.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.outputs)
         fit = Fit(
@@ -447,7 +433,7 @@ class NewtonSolver:
             self._cadence.fitted = self.clock
         if self.intervals:
             own = known.W[:, self.smallest]
-            self._earlier = remembered(self._earlier, self.clock, own, self.standard)
+            self._earlier = remembered(self._earlier, self.clock, own, self._learned.standard)
         if not provisional:
             self._learned = counted
             self._begin_block()
@@ -470,7 +456,7 @@ class NewtonSolver:
     # -- the scores of rows ----------------------------------------------------------------------
 
     def sums(self) -> Floats:
-        """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
+        """Return each model's sums since the last milestone, as `bank.merging.SUMS` lists them."""
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
 
@@ -483,7 +469,7 @@ class NewtonSolver:
 
     def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
         """Whether `leaving_out` is worth its cost, at most this many multiplications."""
-        columns = len(self.standard)
+        columns = len(self._learned.standard)
         if self.softmax:
             return is_cheap(rows, (self.outputs - 1) * columns, len(self.penalties), most)
         return is_cheap(rows, min(rows, columns), len(self), most)
@@ -511,7 +497,7 @@ class NewtonSolver:
     def sums_of(
         self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of rows that have these scores, as `progressive.SUMS` lists them."""
+        """Return the sums of rows that have these scores, as `bank.merging.SUMS` lists them."""
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
         signs = self._signs(np.asarray(y))
@@ -572,7 +558,7 @@ class NewtonSolver:
             raise ValueError(f"this solver has left the race: {self.left}")
         if not (self._held.count or self.exact):
             return self
-        done = self._copy(to_change=not self._before or not self.standard.spread.all())
+        done = self._copy(to_change=not self._before or not self._learned.standard.spread.all())
         with one_blas_thread():
             done._count()
             if done._held.count:
@@ -606,9 +592,10 @@ class NewtonSolver:
             "earlier": [rows for rows, _ in self._earlier],
         }
         arrays = {"totals": self._scorer.totals.copy(), "lately": self._scorer.recent.copy()}
-        columns = {f"column.{name}": array for name, array in self.standard.state().items()}
+        columns = self._learned.standard.state().items()
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
-        arrays |= columns | self._learned.known.state()
+        arrays |= {f"column.{name}": array for name, array in columns}
+        arrays |= self._learned.known.state()
         return page, arrays | self._held.state(self._learned.columns)
 
     def set_state(self, stored: StoredState, n_features: int | None = None) -> None:
@@ -638,7 +625,7 @@ class NewtonSolver:
             stored.require(0 < then <= self.clock, "earlier", f"cannot be of row {then}")
             slopes = stored.array(f"earlier.{number}", (None, self.outputs), least=-np.inf)
             self._earlier.append((then, slopes))
-        if len(self.standard) > self.widest:  # there are more classes than there were
+        if len(self._learned.standard) > self.widest:  # there are more classes than there were
             self._leave(TOO_MANY)
 
     def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonSolver:

@@ -32,6 +32,10 @@ PER_DOUBLING = 8
 FEW_ROWS = 32
 """Up to this many rows milestones are at doublings only."""
 
+EARLY, LATE = 16_000, 64_000
+"""Before this many rows averaged SGD may be ahead of Newton steps by chance, or because there were
+few rows per feature; and small rates ahead of large ones because they fluctuate less."""
+
 CLEARLY = 0.99
 """A candidate of constant rate leads with at most this share of the loss of the best other one."""
 LATELY, HALF = 7 / 8, 1 / 2
@@ -97,6 +101,11 @@ def most_after(rows: int, entered: int) -> int:
     """
     share: float = (FIRST_DECISION / (2 * max(rows, 1))) ** (2 / 3)
     return max(round(entered * share), 1)
+
+
+def fewest_after(rows: int) -> int:
+    """Return how many of a lane's best candidates go on while others may be ahead by chance."""
+    return 3 if rows < EARLY else 2 if rows < LATE else 0
 
 
 def best_and_slower(best: Sequence[int], keep: int, candidates: Sequence[AnyCandidate]) -> set[int]:

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from polyak.learn.averaging import Averaging
 from polyak.learn.centring import Centre
 from polyak.learn.race.history import SUMS, RaceHistory
 from polyak.learn.race.lanes import CANDIDATES, lane_of
 from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.race.race import Race
 from polyak.learn.recipes import AnyCandidate, Recipe
-from polyak.learn.schedules import Polynomial
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.losses import get_loss
+from polyak.storage.records import read
 
 
 def race_state(race: Race) -> tuple[Page, Arrays]:
@@ -157,10 +156,5 @@ def _with_constant(race: Race, numbers: set[int]) -> set[int]:
 def _candidate(stored: StoredState, fields: dict[str, Any]) -> AnyCandidate:
     kind = CANDIDATES.get(fields["kind"])
     stored.require(kind is not None, "candidates", f"cannot be of kind {fields['kind']!r}")
-    assert kind is not None
-    nested = {"schedule": Polynomial, "averaging": Averaging}
-    own = {name: value for name, value in fields.items() if name != "kind"}
-    found: AnyCandidate = kind(
-        **{name: nested[name](**value) if name in nested else value for name, value in own.items()}
-    )
+    found: AnyCandidate = read(kind, fields, "candidates")
     return found

@@ -16,6 +16,7 @@ from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
+from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
     candidate_sums,
@@ -40,9 +41,6 @@ Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
 """The number of progressive scores held at a time, so that memory stays bounded."""
-EARLY, LATE = 16_000, 64_000
-"""Before this many rows averaged SGD may be ahead by chance, or because there were few rows per
-feature; in the end it will not be."""
 
 
 class NewtonRacer(Lane):
@@ -143,7 +141,7 @@ class NewtonRacer(Lane):
 
         if self.clock <= FEW_ROWS:  # in the end they may be compared by leaving one row out
             return len(self.numbers)
-        return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
+        return fewest_after(self.clock)
 
     @property
     def stays(self) -> list[int]:
@@ -276,7 +274,7 @@ class NewtonRacer(Lane):
         chosen.candidates = [self.candidates[place] for place in places]
         chosen.newton = self.newton.select(places)
         if self.counts is not None:
-            chosen.counts = self.counts.select(self._columns(places))
+            chosen.counts = self.counts.select(places, self.newton.outputs)
         return chosen
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
@@ -352,8 +350,4 @@ class NewtonRacer(Lane):
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select(self._columns([place]))
-
-    def _columns(self, places: Sequence[int]) -> NDArray[np.int64]:
-        each = np.arange(self.newton.outputs)
-        return np.concatenate([place * len(each) + each for place in places])
+        return None if self.counts is None else self.counts.select([place], self.newton.outputs)

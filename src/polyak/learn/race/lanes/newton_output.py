@@ -19,12 +19,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.bank.merging import SUMS
+from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.softmax import basis, of_classes
 from polyak.learn.race.lanes.protocol import NewOutput, mirrored
 from polyak.learn.stored_state import Arrays
+from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ def with_output(arrays: Arrays, clock: int, new: NewOutput, *, together: bool) -
         more = with_one_class_more(known, *how, fit_intercept=intercept)
         return arrays | found | more.state()
     weights, hessians = arrays["weights"], arrays["hessians"]
-    constant, negative = np.full(1, new.constant), -np.ones(1)
+    loss, constant, negative = get_loss(new.recipe.loss), np.full(1, new.constant), -np.ones(1)
     first = np.zeros(weights.shape[:2])
     slope, gram = np.zeros(1), np.zeros(hessians.shape[1:])
     summed: Floats = hessians.sum(axis=0)
@@ -79,10 +80,10 @@ def with_output(arrays: Arrays, clock: int, new: NewOutput, *, together: bool) -
         first[0] = new.constant
         if summed[0, 0] > 0:
             gram = forgotten * summed / summed[0, 0]
-            slope = value_and_slope(new.recipe.loss, constant, negative)[1]
+            slope = loss.value_and_slope(constant, negative)[1]
     gradient = slope * (gram[0] if len(gram) else np.zeros(0))
     gradients = np.repeat(gradient[:, None], weights.shape[1], axis=1)
-    curved = curvature(new.recipe.loss, constant, negative) * gram
+    curved = curvature(loss, constant, negative) * gram
     found |= {
         "weights": new.inserted(weights, first),
         "gradients": new.inserted(arrays["gradients"], gradients),

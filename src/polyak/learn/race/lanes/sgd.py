@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
+from polyak.learn.bank.merging import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
-from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
@@ -174,9 +174,10 @@ class SgdLane(Lane):
         chosen = copy.copy(self)
         chosen.numbers = [self.numbers[place] for place in places]
         chosen.candidates = [self.candidates[place] for place in places]
-        chosen.bank = self.bank.select(_columns(places, self.models_each))
+        models = np.arange(len(self.bank)).reshape(-1, self.models_each)[list(places)]
+        chosen.bank = self.bank.select(models.ravel())
         if self.counts is not None:
-            chosen.counts = self.counts.select(_columns(places, self.outputs))
+            chosen.counts = self.counts.select(places, self.outputs)
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
@@ -268,15 +269,11 @@ class SgdLane(Lane):
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select(_columns([place], self.outputs))
+        return None if self.counts is None else self.counts.select([place], self.outputs)
 
     def _models(self, place: int) -> slice:
         first = place * self.models_each
         return slice(first, first + self.outputs)
-
-
-def _columns(places: Sequence[int], each: int) -> NDArray[np.int64]:
-    return np.concatenate([place * each + np.arange(each) for place in places])
 
 
 def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> Bank:
