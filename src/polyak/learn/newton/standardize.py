@@ -88,15 +88,15 @@ class Standard:
             row = there.argmax(axis=0) if len(rows) else np.zeros(0, dtype=np.int64)
             order = np.argsort(row, kind="stable")
             return new[order], row[order]
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        is_new = (self.places(rows.indices[span]) < 0) & (rows.values[span] != 0)
-        unknown = np.flatnonzero(is_new)
-        there = rows.indices[span][unknown]
+        indices, values = rows.entries()
+        unknown = np.flatnonzero((self.places(indices) < 0) & (values != 0))
+        there = indices[unknown]
         order = np.argsort(there, kind="stable")  # np.unique would import more than it does
         begins = np.flatnonzero(np.diff(there[order], prepend=-1))
         new, first = there[order][begins], order[begins]
         order = np.argsort(first)
-        row = np.searchsorted(rows.indptr, span.start + unknown[first[order]], side="right") - 1
+        place = rows.indptr[0] + unknown[first[order]]
+        row = np.searchsorted(rows.indptr, place, side="right") - 1
         return new[order].astype(np.int64), row
 
     def add(self, features: NDArray[np.int64]) -> None:
