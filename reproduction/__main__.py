@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments that the arguments name; return the exit code."""
     options = parser().parse_intermixed_args(arguments)
     _check(options)
-    from polyak.cli.progress.bar import Bar
+    from reproduction.bar import Bar
     from reproduction.run import EXPERIMENTS, reproduce
 
     os.makedirs(options.out, exist_ok=True)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from polyak.cli.progress.bar import Bar
 from polyak.training.interrupts import Interrupts
+from reproduction.bar import Bar
 from reproduction.datasets import PAPER_SETS
 from reproduction.datasets.benchmark import form_here
 from reproduction.datasets.data_paths import data_folder

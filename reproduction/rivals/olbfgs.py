@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from polyak.learn.schedules import mean_squared_length
+from polyak.learn.schedules import mean_squares, squared_length_by
 from polyak.rows.sparse import Rows, core_arrays
 from reproduction.rivals import _kernels
 from reproduction.rivals.base import COUNT, POSITIVE, StreamingRival
@@ -141,7 +141,8 @@ class OLBFGS(StreamingRival):
         damping = self.damping
         if damping == "auto":
             first = rows[: self.batch_size]
-            damping = 1e-3 * mean_squared_length(first, fit_intercept=self.fit_intercept)
+            means = mean_squares(first)
+            damping = 1e-3 * squared_length_by(means, 0.0, fit_intercept=self.fit_intercept)
         engine = _Secants(
             features=self.n_features_in_,
             loss=self.loss,

@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import wraps
 from queue import SimpleQueue
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 POOL_THREAD = "polyak-pool"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Arguments = ParamSpec("Arguments")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def on_threads(
@@ -146,45 +146,29 @@ class Lock:
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
-class _Locked(Protocol):
-    lock: Lock
-
-
-class _Versioned(_Locked, Protocol):
-    version: int
-
-
-LockedSelf = TypeVar("LockedSelf", bound=_Locked)
-VersionedSelf = TypeVar("VersionedSelf", bound=_Versioned)
-
-
-def reads(
-    method: Callable[Concatenate[LockedSelf, Arguments], Result],
-) -> Callable[Concatenate[LockedSelf, Arguments], Result]:
+def reads(method: Method) -> Method:
     """Run a method with the object's lock held."""
 
     @wraps(method)
-    def alone(self: LockedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def alone(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
             return method(self, *args, **kwargs)
 
-    return alone
+    return cast(Method, alone)
 
 
-def changes(
-    method: Callable[Concatenate[VersionedSelf, Arguments], Result],
-) -> Callable[Concatenate[VersionedSelf, Arguments], Result]:
+def changes(method: Method) -> Method:
     """Run a method that changes the object with its lock held, and increment its version."""
 
     @wraps(method)
-    def alone(self: VersionedSelf, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def alone(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
             try:
                 return method(self, *args, **kwargs)
             finally:
                 self.version += 1
 
-    return alone
+    return cast(Method, alone)
 
 
 def _after_fork() -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from polyak import _core
+from polyak.learn.bank.merging import SUMS
 from polyak.learn.newton.block.algebra import times
-from polyak.learn.newton.progressive import SUMS, progressive_sums
+from polyak.learn.newton.progressive import progressive_sums
 from polyak.losses import get_loss
 
 

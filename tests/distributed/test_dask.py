@@ -25,11 +25,11 @@ from polyak.data.options import ReadOptions
 from polyak.distributed.dask import DaskASGDClassifier, DaskASGDRegressor
 from polyak.distributed.dask.cluster import check_workers, connected
 from polyak.distributed.dask.run import run
-from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.errors import ClusterError, DataError
 from polyak.learn.recipes import Recipe
 from polyak.model.features import FeatureMap
+from polyak.training.job import Progress
 
 pytestmark = pytest.mark.slow
 
@@ -234,7 +234,7 @@ class TestEstimators:
 class TestSameBits:
     def test_the_cluster_and_threads_agree(self, client: Client, files: list[str]) -> None:
         on_cluster = run(files, how(), client=client, chains=3)
-        assert on_cluster.progress.shards_done == on_cluster.progress.shards > 3
+        assert on_cluster.progress.share == 1.0
         assert on_cluster.progress.rows == on_cluster.learner.rows_seen == 40_000
         assert same(on_cluster, run(files, how(), chains=3))
 

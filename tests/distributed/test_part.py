@@ -43,7 +43,7 @@ def begun(path: str, options: How) -> tuple[bytes, Shard]:
     shard = Shard(file.path, file.size, file.path, 0, file.size)
     one = part.sample(shard, 5000, options)
     assert one.shard is not None
-    return part.begin([one], options), one.shard
+    return part.begin(options, [one]), one.shard
 
 
 class TestTasks:
@@ -55,7 +55,9 @@ class TestTasks:
         assert learned == part.learn(state, rest, options)
         smaller = replace(options.reading, block_bytes=1 << 14)
         assert learned == part.learn(state, rest, replace(options, reading=smaller))
-        assert part.merge(learned, learned, state) == part.merge(learned, learned, state)
+        assert part.merge(False, learned, learned, state) == part.merge(
+            False, learned, learned, state
+        )
 
     def test_nothing_is_learned_twice_or_left_out(self, files: list[str]) -> None:
         options = how(zero_based=False)
@@ -83,10 +85,10 @@ class TestTasks:
             part.sample(Shard(str(n), 1.0), 500, odd, (X[some], y[some], None))
             for n, some in enumerate(np.array_split(np.arange(500, 4000), 7))
         ]
-        only = part.unpacked(part.begin(samples[:1], odd))[0].report().winner
+        only = part.unpacked(part.begin(odd, samples[:1]))[0].report().winner
         mixed = how(recipe="auto")
-        auto = part.unpacked(part.begin(samples, mixed))[0]
-        alone = part.unpacked(part.begin(samples[1:], mixed))[0]
+        auto = part.unpacked(part.begin(mixed, samples))[0]
+        alone = part.unpacked(part.begin(mixed, samples[1:]))[0]
         assert auto.race is not None
         assert alone.race is not None
         lengths = [race.candidates[0].schedule.gamma0 for race in (auto.race, alone.race)]
@@ -104,7 +106,7 @@ class TestTasks:
         weights = np.random.default_rng(0).integers(1, 3, 3000).astype(float)
         shard = Shard("partition 0", 1.0)
         states = [
-            part.begin([part.sample(shard, 3000, options, block)], options)
+            part.begin(options, [part.sample(shard, 3000, options, block)])
             for block in (
                 (X, y, weights),
                 (sparse.csr_matrix(X), y, weights),
@@ -121,15 +123,15 @@ class TestBadInput:
         X, y = rows(2000, 0)
         options = {"n_features": X.shape[1]} | options
         head = part.begin(
-            [part.sample(Shard("partition 0", 1.0), 2000, how(**options), (X, y, None))],
             how(**options),
+            [part.sample(Shard("partition 0", 1.0), 2000, how(**options), (X, y, None))],
         )
         return part.learn(head, Shard("partition 7", 1.0), how(**options), block), head
 
     def test_an_empty_partition_is_fine(self) -> None:
         learned, head = self.partition(np.zeros((0, 20)), np.zeros(0), None)
         assert part.unpacked(learned)[0].rows_seen == 2000
-        merged = part.merge(learned, learned, head)
+        merged = part.merge(False, learned, learned, head)
         np.testing.assert_array_equal(
             part.unpacked(merged)[0].model().weights, part.unpacked(head)[0].model().weights
         )
@@ -174,7 +176,7 @@ class TestBadInput:
     def test_one_class_only(self) -> None:
         X, _ = rows(500, 0)
         with pytest.raises(DataError, match="all of class 1"):
-            part.begin([part.sample(Shard("p", 1.0), 500, how(), (X, np.ones(500), None))], how())
+            part.begin(how(), [part.sample(Shard("p", 1.0), 500, how(), (X, np.ones(500), None))])
 
 
 class TestRunsInThreads:

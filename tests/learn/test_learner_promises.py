@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.cli.progress.live import Lines, words
+from polyak.cli.display import Lines, words
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.recipes.candidates import BYTES_PER_FEATURE, FEWEST_CANDIDATES, MOST_BYTES

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polyak.cli.errors import say
+from polyak.cli.options.parser import terminal_width
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook
@@ -19,7 +19,11 @@ def show_columns(look: TableLook) -> None:
     """Print one line per column, cut to the width of the terminal, and warnings."""
     from polyak.data.tables.inference import SAMPLE_ROWS
 
-    print(*block([column.cells() for column in look.columns], _width()), sep="\n", file=sys.stderr)
+    print(
+        *block([column.cells() for column in look.columns], terminal_width(2)),
+        sep="\n",
+        file=sys.stderr,
+    )
     if look.others:
         print(f"  … and {look.others:,} more columns", file=sys.stderr)
     if look.rows == SAMPLE_ROWS:
@@ -47,10 +51,3 @@ def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _width() -> int:
-    try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(2).columns or 80
-    except (OSError, ValueError):
-        return 80

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.position import BadLine
+from polyak.estimators.running_sums import TargetSpread
 from polyak.storage.feature_names import FeatureNames
-
-Floats = NDArray[np.float64]
 
 SHOWN_LINES = 10
 
@@ -28,19 +26,15 @@ class RunCounts:
         The number of rows left out because their target is missing.
     names : FeatureNames
         The names of hashed features by their index, if they are kept.
-    shift : array or None
-        The first target, subtracted from all targets to avoid cancellation.
-    sums : array of shape (3, outputs)
-        The sums over rows of the weight, and of the weight times the shifted target and its
-        square; for regression only.
+    spread : TargetSpread
+        That of the targets, for regression.
     """
 
     bad_lines: int = 0
     first_bad_lines: list[BadLine] = field(default_factory=list)
     without_target: int = 0
     names: FeatureNames = field(default_factory=lambda: FeatureNames.of({}))
-    shift: Floats | None = None
-    sums: Floats = field(default_factory=lambda: np.zeros((3, 0)))
+    spread: TargetSpread = field(default_factory=TargetSpread)
 
     def add_lines(self, number: int, first: Any) -> None:
         """Add unreadable lines."""
@@ -53,18 +47,6 @@ class RunCounts:
         """Add names; where two share a hash bucket, the same one is kept as in one process."""
         self.names = self.names.together(names)
 
-    def add_targets(self, targets: NDArray[Any], weights: Floats | None) -> None:
-        """Add the targets of a regression."""
-        columns = targets.reshape(len(targets), -1).astype(np.float64)
-        if self.shift is None:
-            self.shift = columns[0]
-            self.sums = np.zeros((3, columns.shape[1]))
-        away = columns - self.shift
-        each = np.ones(len(away)) if weights is None else weights
-        self.sums = self.sums + np.stack(
-            [np.full(columns.shape[1], each.sum()), each @ away, each @ (away * away)]
-        )
-
     def merge(self, other: RunCounts, base: RunCounts) -> None:
         """Add what ``other`` has counted since ``base``, from which both began."""
         self.bad_lines += other.bad_lines - base.bad_lines
@@ -72,8 +54,8 @@ class RunCounts:
         self.first_bad_lines = [*self.first_bad_lines, *new][:SHOWN_LINES]
         self.without_target += other.without_target - base.without_target
         self.add_names(other.names)
-        if self.shift is not None:
-            self.sums = self.sums + (other.sums - base.sums)
+        if self.spread.shift is not None:
+            self.spread.sums = self.spread.sums + (other.spread.sums - base.spread.sums)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state as a JSON-serialisable dict and a dict of arrays."""
@@ -83,8 +65,8 @@ class RunCounts:
             "without_target": self.without_target,
         }
         arrays = self.names.arrays()
-        if self.shift is not None:
-            arrays |= {"run_counts.shift": self.shift, "run_counts.sums": self.sums}
+        if self.spread.shift is not None:
+            arrays |= {"run_counts.shift": self.spread.shift, "run_counts.sums": self.spread.sums}
         return page, arrays
 
     @classmethod
@@ -94,8 +76,6 @@ class RunCounts:
         names = FeatureNames.from_arrays(arrays)
         run_counts = cls(page["bad_lines"], lines, page["without_target"], names)
         if "run_counts.shift" in arrays:
-            run_counts.shift, run_counts.sums = (
-                arrays["run_counts.shift"],
-                arrays["run_counts.sums"],
-            )
+            spread = run_counts.spread
+            spread.shift, spread.sums = arrays["run_counts.shift"], arrays["run_counts.sums"]
         return run_counts

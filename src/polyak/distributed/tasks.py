@@ -162,7 +162,7 @@ def sample(shard: Shard, rows: int, how: How, block: Block | None = None) -> Sam
     return Sample(rest, read, share, first_id, is_sorted, run_counts, whole)
 
 
-def begin(samples: list[Sample], how: How) -> bytes:
+def begin(how: How, samples: list[Sample]) -> bytes:
     """Learn the head: the rows of the samples, interleaved."""
     run_counts = RunCounts()
     for one in samples:
@@ -220,8 +220,8 @@ def learn(
     return _packed(learner, run_counts)
 
 
-def merge(state: bytes, other: bytes, base: bytes, *, last: bool = False) -> bytes:
-    """Merge two states that both began from ``base``; the last merge ends the round."""
+def merge(last: bool, state: bytes, other: bytes, base: bytes) -> bytes:
+    """Merge two states that both began from ``base``; the ``last`` merge ends the round."""
     (learner, run_counts), (second, count), (first, before) = map(unpacked, (state, other, base))
     learner.merge([second], first)
     run_counts.merge(count, before)
@@ -285,7 +285,7 @@ def _learn(learner: Learner, batch: Batch, run_counts: RunCounts) -> None:
     targets, weights = batch.targets, batch.weights
     assert targets is not None
     if not learner.loss.classifies and len(targets):
-        run_counts.add_targets(targets, weights)
+        run_counts.spread.add(targets, weights)
     learner.learn(batch.rows, targets, weights)
 
 

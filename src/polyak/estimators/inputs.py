@@ -148,9 +148,8 @@ def fill_missing(X: Any, means: Floats | None, name: str) -> Any:
     array([[2., 5.]])
     """
     values = X.data if sparse.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isnan(values.sum()) or not np.isnan(values).any():
-            return X
+    if not _any_nan(values):
+        return X
     if means is None or sparse.issparse(X):
         raise ValueError(
             f"Input X contains NaN, but this {name} has learned from rows without missing values; "

@@ -51,8 +51,8 @@ class Spreads(NamedTuple):
             if not isinstance(rows, SparseRows):
                 features = np.arange(rows.shape[1])
                 return cls(features, np.asarray(rows, np.float64).std(axis=0))
-            span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-            place, values = rows.indices[span], rows.values[span].astype(np.float64)
+            place, values = rows.entries()
+            values = values.astype(np.float64)
             names = None
             if len(place) and int(place.max()) > 4 * len(place):  # else counting beats sorting
                 names, place = np.unique(place, return_inverse=True)

@@ -147,8 +147,8 @@ def _moments_of_frequent(rows: Rows) -> tuple[NDArray[np.int64], Floats, Floats]
         first = values[:1].sum(axis=0)
         means = first + (values - first).sum(axis=0) / count
         return features, means, np.square(values).sum(axis=0) / count
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-    places, values = rows.indices[span].astype(np.intp), rows.values[span].astype(np.float64)
+    places, values = rows.entries()
+    places, values = places.astype(np.intp), values.astype(np.float64)
     names = None
     if len(places) and int(places.max()) > 2 * len(places):  # else counting is faster than sorting
         names, places = np.unique(places, return_inverse=True)

@@ -82,12 +82,12 @@ def residual_scale(rows: Rows, targets: Floats) -> float:
 def _columns(rows: Rows) -> Floats | None:
     """Return standardised columns and a constant, unless there are too many."""
     if isinstance(rows, SparseRows):
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        used, place = np.unique(rows.indices[span], return_inverse=True)
+        indices, values = rows.entries()
+        used, place = np.unique(indices, return_inverse=True)
         if len(used) > MOST_FEATURES:
             return None
         X = np.zeros((len(rows), len(used)))
-        X[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), place] = rows.values[span]
+        X[rows.entry_rows(), place] = values
     else:
         if rows.shape[1] > MOST_FEATURES:
             return None

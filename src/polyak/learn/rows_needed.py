@@ -61,8 +61,8 @@ def _used_features(rows: Rows) -> tuple[Floats | None, Floats]:
         used = squares > SMALLEST**2
         few = int(used.sum()) <= NARROW
         return (np.ascontiguousarray(rows[:, used], float) if few else None), squares[used]
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-    column, values = rows.indices[span], rows.values[span].astype(float)
+    column, values = rows.entries()
+    values = values.astype(float)
     if len(column) and int(column.max()) >= MOST_IDS:  # hashes: number those that occur
         column = np.unique(column, return_inverse=True)[1]
     squares = np.asarray(np.bincount(column, np.square(values)), np.float64)
@@ -70,9 +70,8 @@ def _used_features(rows: Rows) -> tuple[Floats | None, Floats]:
     if int(used.sum()) > NARROW:
         return None, squares[used]
     X = np.zeros((len(rows), int(used.sum())))
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
     there = used[column]
-    np.add.at(X, (row[there], (np.cumsum(used) - 1)[column[there]]), values[there])
+    np.add.at(X, (rows.entry_rows()[there], (np.cumsum(used) - 1)[column[there]]), values[there])
     return X, squares[used]
 
 

@@ -96,10 +96,9 @@ def unusual_rows(rows: Rows) -> NDArray[np.int64]:
     if not suspect.any():
         return np.flatnonzero(suspect)
     if isinstance(rows, SparseRows):
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-        feature = np.unique(rows.indices[span], return_inverse=True)[1]
-        square = np.square(rows.values[span], dtype=float)
+        indices, values = rows.entries()
+        row, feature = rows.entry_rows(), np.unique(indices, return_inverse=True)[1]
+        square = np.square(values, dtype=float)
     else:
         row, feature = np.nonzero(rows)
         square = np.square(rows[row, feature], dtype=float)
@@ -110,27 +109,12 @@ def unusual_rows(rows: Rows) -> NDArray[np.int64]:
     return np.flatnonzero(suspect & np.bincount(row[beyond], minlength=len(suspect)).astype(bool))
 
 
-def mean_squared_length(rows: Rows, p: float = 0.0, *, fit_intercept: bool = True) -> float:
-    """Measure the mean squared norm of the first 1000 rows as a preconditioned step sees it.
-
-    That is the mean of ``sum_j d_j x_j^2`` with ``d_j = (mean of x_j^2) ** -p``.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 100.0], [1.0, -100.0]])
-    >>> mean_squared_length(rows), mean_squared_length(rows, p=1.0)
-    (10002.0, 3.0)
-    """
-    return squared_length_by(mean_squares(rows), p, fit_intercept=fit_intercept)
-
-
 def mean_squares(rows: Rows) -> NDArray[np.float64]:
     """Return the mean of ``x_j^2`` over the first 1000 rows, for the features that occur there."""
     rows = rows[:CALIBRATION_ROWS]
     if isinstance(rows, SparseRows):
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        features = rows.indices[span]
-        values = np.square(rows.values[span], dtype=float)
+        features, values = rows.entries()
+        values = np.square(values, dtype=float)
         if features.max(initial=0) > 8 * len(features):  # too far apart to count in an array
             # By sorting: np.unique would import a good part of NumPy that nothing else needs.
             order = np.argsort(features, kind="stable")
@@ -145,7 +129,17 @@ def mean_squares(rows: Rows) -> NDArray[np.float64]:
 
 
 def squared_length_by(means: NDArray[np.float64], p: float, *, fit_intercept: bool = True) -> float:
-    """Return `mean_squared_length` from the result of `mean_squares`."""
+    """Return the mean squared norm of rows as a preconditioned step sees it.
+
+    That is the mean of ``sum_j d_j x_j^2`` with ``d_j = (mean of x_j^2) ** -p``, from the result of
+    `mean_squares`.
+
+    Examples
+    --------
+    >>> means = mean_squares(np.array([[1.0, 100.0], [1.0, -100.0]]))
+    >>> squared_length_by(means, 0.0), squared_length_by(means, 1.0)
+    (10002.0, 3.0)
+    """
     # The mean over rows of sum_j d_j x_j^2 is the sum over j of (mean of x_j^2) ** (1 - p).
     length = float(np.sum(means ** (1.0 - p))) + float(fit_intercept)
     return length if length > 0 else 1.0

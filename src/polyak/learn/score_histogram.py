@@ -11,7 +11,7 @@ for several such numbers is added up over a sample of the rows, and the best is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,8 +158,9 @@ class ScoreHistogram:
             return np.asarray(halves[0] - then)
         return np.asarray(halves.sum(axis=0) - then)  # what was new then is the older half now
 
-    def select(self, models: NDArray[np.int64]) -> ScoreHistogram:
-        """Return a histogram of only these models."""
+    def select(self, places: Sequence[int], each: int) -> ScoreHistogram:
+        """Return a histogram of only these candidates, of which each has ``each`` models."""
+        models = np.concatenate([place * each + np.arange(each) for place in places])
         chosen = ScoreHistogram(
             len(models), sampled=self.sampled, classes=self.classes, apart=self.apart
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,13 +191,6 @@ MOST_TRUTHS = 1 << 22
 """Rows times labels that are encoded at once, so that memory stays bounded."""
 
 
-class Learned(NamedTuple):
-    """A race that has learned rows, and the classes that it knows since."""
-
-    race: Race
-    classes: NDArray[Any] | None
-
-
 def learn_rows(
     race: Race,
     classes: NDArray[Any] | None,
@@ -206,8 +199,10 @@ def learn_rows(
     *,
     may_join: bool,
     again: bool = False,
-) -> Learned:
+) -> tuple[Race, NDArray[Any] | None]:
     """Let a race learn rows with their targets as they came, where new classes may join or not.
+
+    Returns the race and the classes that it knows since.
 
     Each class joins just before its first row, which is then scored like any other: so batches
     leave no trace. See `polyak.learn.race.lanes.protocol.NewOutput`.
@@ -227,7 +222,7 @@ def learn_rows(
             raise
         return _learn_in_parts(race, classes, recipe, given, may_join=True, again=again)
     race.learn(given._replace(targets=encoded), again=again)
-    return Learned(race, classes)
+    return race, classes
 
 
 def _learn_in_parts(
@@ -238,7 +233,7 @@ def _learn_in_parts(
     *,
     may_join: bool,
     again: bool,
-) -> Learned:
+) -> tuple[Race, NDArray[Any]]:
     """Learn many labels, or rows of new classes; the race that is given stays as it is."""
     check_weighted_rows(given.rows, given.weights, race.problem.n_features)
     order, given = given.order, given.taken()
@@ -261,7 +256,7 @@ def _learn_in_parts(
             label = new_labels(targets[end : end + 1], classes)[:1]
             race, classes = _joined(race, classes, recipe, label, refused)
         begin = end
-    return Learned(race, classes)
+    return race, classes
 
 
 def _joined(

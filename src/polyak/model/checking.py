@@ -55,26 +55,37 @@ class Check:
         elif scores.shape[1] == 1:
             keys = self._rng.random(len(targets))
             new = np.column_stack([keys, scores[:, 0], np.asarray(targets, float).ravel()])
+            if len(self._points) == MOST_POINTS:
+                new = new[keys < self._points[-1, 0]]
             both = np.concatenate([self._points, new])
             self._points = both[np.argsort(both[:, 0], kind="stable")[:MOST_POINTS]]
 
-    def report(self) -> CheckReport:
-        """Return the result."""
-        figures: dict[str, float] = self._all.report()
-        rows = int(figures.pop("rows"))
-        confusion: tuple[tuple[float, ...], ...] = ()
-        calibration = None
+    def figures(self) -> dict[str, float]:
+        """Return the figures that are one number each, and their standard errors."""
+        found = self._all.report() | self._all.std_errors()
         if self._classes is not None:
-            figures |= self._classes.figures()
-            table = self._classes.confusion()
-            confusion = () if table is None else tuple(tuple(r.values()) for r in table.values())
-            calibration = _reliability(self._classes.calibration() or self._of_each_class())
+            found |= self._classes.figures() | self._classes.std_errors()
+        return found
+
+    def tables(self) -> dict[str, Any]:
+        """Return the confusion matrix, and the calibration of the second of two classes."""
+        own = self._classes
+        found = (
+            {} if own is None else {"confusion": own.confusion(), "calibration": own.calibration()}
+        )
+        return {name: table for name, table in found.items() if table is not None}
+
+    def report(self) -> CheckReport:
+        """Return the result, without standard errors."""
+        figures = {k: v for k, v in self.figures().items() if not k.endswith("_std_err")}
+        rows, tables = int(figures.pop("rows")), self.tables()
+        confusion = tables.get("confusion", {}).values()
         points = self._points[np.isfinite(self._points).all(axis=1)][:, 1:]
         return CheckReport(
             rows=rows,
             figures={k: v if math.isfinite(v) else None for k, v in figures.items()},
-            confusion=confusion,
-            calibration=calibration,
+            confusion=tuple(tuple(row.values()) for row in confusion),
+            calibration=_reliability(tables.get("calibration") or self._of_each_class()),
             points=tuple((_short(x), _short(y)) for x, y in sorted(points.tolist())),
         )
 

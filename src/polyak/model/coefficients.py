@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
 from polyak.model.features import FeatureMap
-from polyak.model.training_report import TrainingReport
+from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
 
 Floats = NDArray[np.float64]
 
 INTERCEPT = -1
 """The feature index of the intercept's lines."""
-
-
-class _Model(intervals._Model, Protocol):
-    """The part of `polyak.model.linear.LinearModel` that is used here."""
-
-    @property
-    def report(self) -> TrainingReport | None: ...
-    @property
-    def classes(self) -> NDArray[Any] | None: ...
 
 
 class Coefficients(NamedTuple):

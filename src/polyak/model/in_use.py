@@ -7,7 +7,6 @@ zero, so that its input is not as wide as all buckets.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,10 +66,9 @@ def rows_in_use(rows: Rows, used: NDArray[np.int64]) -> Rows:
         found = np.zeros((len(rows), len(used)), rows.dtype)
         found[:, : len(known)] = rows[:, known]
         return found
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-    indices: NDArray[Any] = rows.indices[span]
+    indices, values = rows.entries()
     place = np.minimum(np.searchsorted(used, indices), len(used) - 1)
     known = used[place] == indices
     ends = np.concatenate([[0], np.cumsum(known)])[rows.indptr - rows.indptr[0]]
     kept = place[known].astype(rows.indices.dtype)
-    return SparseRows(ends, kept, rows.values[span][known], len(used))
+    return SparseRows(ends, kept, values[known], len(used))

@@ -28,7 +28,7 @@ ROWS_AT_A_TIME = 4096
 
 
 class _Model(Protocol):
-    """The part of `LinearModel` that is used here; `LinearModel` itself imports this module."""
+    """The part of `LinearModel` that is used here; its `coefficients` imports this module."""
 
     @property
     def weights(self) -> NDArray[Any]: ...
@@ -36,6 +36,8 @@ class _Model(Protocol):
     def intercept(self) -> Floats: ...
     @property
     def loss(self) -> str: ...
+    @property
+    def classes(self) -> NDArray[Any] | None: ...
     @property
     def softmax(self) -> bool: ...
     @property
@@ -240,14 +242,13 @@ def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
         there = features < rows.shape[1]
         found[:, there] = rows[:, features[there]]
         return found
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+    indices, values = rows.entries()
     order = np.argsort(features)
-    place = np.searchsorted(features, rows.indices[span], sorter=order)
+    place = np.searchsorted(features, indices, sorter=order)
     place[place == len(features)] = 0
     column = order[place] if len(order) else place
-    known = features[column] == rows.indices[span] if len(order) else np.zeros(len(place), bool)
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-    found[row[known], column[known]] = rows.values[span][known]
+    known = features[column] == indices if len(order) else np.zeros(len(place), bool)
+    found[rows.entry_rows()[known], column[known]] = values[known]
     return found
 
 

@@ -39,6 +39,8 @@ def labels_from_json(page: Any) -> NDArray[Any]:
             raise ValueError(f"labels cannot be of type {dtype}")
         if dtype.kind in "UO" and not all(isinstance(value, str) for value in values):
             raise ValueError("a label is not a word")
+        if dtype.kind in "biuf" and not all(isinstance(value, int | float) for value in values):
+            raise ValueError("a label is not a number")
         labels = np.array(values, dtype=dtype)
     except (KeyError, TypeError, OverflowError, SyntaxError) as error:
         raise ValueError(f"the labels cannot be read: {error}") from error

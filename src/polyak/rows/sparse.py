@@ -65,6 +65,15 @@ class SparseRows:
             None if self.checked is None else self.checked[start:stop],
         )
 
+    def entries(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the indices and values of these rows alone: a slice shares those of all rows."""
+        own = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        return self.indices[own], self.values[own]
+
+    def entry_rows(self) -> NDArray[np.int64]:
+        """Return the row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, or rows from another process, are not the memory that the core validated.
         return SparseRows, (self.indptr, self.indices, self.values, self.n_features)
@@ -210,11 +219,11 @@ def join_rows(parts: list[Rows]) -> Rows:
         return np.concatenate([np.asarray(part) for part in parts])
     sparse = [part if isinstance(part, SparseRows) else dense_as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.indptr) for part in sparse])
-    spans = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in sparse]
+    indices, values = zip(*(part.entries() for part in sparse), strict=True)
     return SparseRows(
         np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        np.concatenate([part.indices[span] for part, span in zip(sparse, spans, strict=True)]),
-        np.concatenate([part.values[span] for part, span in zip(sparse, spans, strict=True)]),
+        np.concatenate(indices),
+        np.concatenate(values),
         max(part.n_features for part in sparse),
     )
 

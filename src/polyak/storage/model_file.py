@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,22 +24,22 @@ from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.records import read
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
-from polyak.storage.shapes import flag, maybe, record, whole
-from polyak.storage.sound import CLASSES, loss_text
+from polyak.storage.shapes import whole
 
 KIND = "model"
 FORMAT = 1
 """The one format there is; a file of a higher number is refused as that of a newer version."""
-MODEL = record(
-    {
-        "loss": loss_text,
-        "classes": maybe(CLASSES),
-        "features": record({"count": whole()}),
-        "report": maybe(record()),
-        "softmax": flag,
-        "multilabel": flag,
-    }
-)
+
+
+class ModelPage(NamedTuple):
+    """The entries of the page that every model has."""
+
+    loss: str
+    classes: dict[str, Any] | None
+    features: dict[str, Any]
+    report: dict[str, Any] | None
+    softmax: bool
+    multilabel: bool
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -82,20 +82,21 @@ def load_model(
 
 
 def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
-    MODEL(page, "page")
-    classes = None if page["classes"] is None else labels_from_json(page["classes"])
-    if get_loss(page["loss"]).classifies != (classes is not None):
-        raise ValueError(f"classes and the loss {page['loss']} do not fit each other")
-    weights = _weights_from_arrays(arrays, page["features"]["count"])
+    loss, labels, described, told, softmax, multilabel = read(ModelPage, page, "page")
+    classes = None if labels is None else labels_from_json(labels)
+    if get_loss(loss).classifies != (classes is not None):
+        raise ValueError(f"classes and the loss {loss} do not fit each other")
+    whole()(described.get("count"), "features.count")
+    weights = _weights_from_arrays(arrays, described["count"])
     outputs = weights.shape[1]
-    labels = page["multilabel"]
-    if classes is None and labels:
+    if classes is None and multilabel:
         raise ValueError("it has several labels, but does not say which")
-    one = classes is not None and len(classes) == 2 and not labels
+    if classes is not None and len(classes) < 2:
+        raise ValueError("it has fewer than two classes")
+    one = classes is not None and len(classes) == 2 and not multilabel
     if classes is not None and outputs != (1 if one else len(classes)):
         raise ValueError(f"it has {len(classes)} classes but {outputs} outputs")
-    softmax = page["softmax"]
-    if softmax and (outputs == 1 or (page["loss"] != "log_loss" and "sigmoids" not in arrays)):
+    if softmax and (outputs == 1 or (loss != "log_loss" and "sigmoids" not in arrays)):
         raise ValueError("it has a softmax of what are not the scores of several classes")
     if "intercept" not in arrays:
         raise ValueError("it has no intercept")
@@ -113,15 +114,15 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
     return {
         "weights": weights,
         "intercept": intercept,
-        "loss": page["loss"],
+        "loss": loss,
         "classes": classes,
         "sigmoids": sigmoids,
         "softmax": softmax,
-        "multilabel": labels,
+        "multilabel": multilabel,
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
-        "features": _features(read(features, page["features"], "features"), arrays),
-        "report": None if page["report"] is None else read(report, page["report"], "report"),
+        "features": _features(read(features, described, "features"), arrays),
+        "report": None if told is None else read(report, told, "report"),
     }
 
 

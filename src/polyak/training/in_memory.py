@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyak._core import random_order
 from polyak.learn.learner import Learner
-from polyak.learn.recipes import Candidate, Recipe
+from polyak.learn.recipes import Recipe
 from polyak.model.evaluation import Evaluation
 from polyak.rows.sparse import as_rows, take_rows
 
@@ -178,7 +178,7 @@ def _is_at_its_optimum(learner: Learner) -> bool:
     race = learner.race
     if race is None or race.can_compare(learner.rows_seen):
         return True
-    return not isinstance(race.leader().candidate, Candidate)
+    return not race.leader().candidate.is_stochastic
 
 
 def _keep_leader(learner: Learner) -> None:
@@ -187,7 +187,7 @@ def _keep_leader(learner: Learner) -> None:
     if race is None:
         return
     best = race.leader(contender=True)
-    if isinstance(best.candidate, Candidate):
+    if best.candidate.is_stochastic:
         others = {*race.running_sgd, *race.running_moving} - {best.number}
         race.drop_all_but(set(race.running) - others)
 

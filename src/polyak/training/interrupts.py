@@ -13,13 +13,6 @@ SIGNALS = tuple(  # Ctrl-C, a scheduler, a terminal that is closed; Windows has 
 )
 
 
-def raise_on_ctrl_c() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt, as in any Python program, unless it is ignored."""
-    with suppress(ValueError):  # in a thread
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class Interrupts:
     """While entered, Ctrl-C (SIGTERM, SIGHUP) raises KeyboardInterrupt once, outside of ``held``.
 

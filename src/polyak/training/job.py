@@ -88,9 +88,12 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """How far a run has come; the same object each time, brought up to date."""
+    """How far a run has come; the same object each time, brought up to date.
 
-    learner: Learner
+    ``learner`` is None where rows are only read, or workers learn them.
+    """
+
+    learner: Learner | None = None
     rows: int = 0
     rows_before: int = 0
     bytes_read: int = 0

@@ -26,10 +26,9 @@ from polyak.rows.batch import Batch, join_batches
 from polyak.rows.label_sets import are_sets, labels_in
 from polyak.rows.label_text import label_text
 from polyak.rows.sparse import SparseRows
-from polyak.training.bad_rows import name_row
+from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.beginning import classes_of
 from polyak.training.checking import ProgressiveCheck
-from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
 from polyak.training.job import Job, Outcome, Progress
@@ -164,13 +163,13 @@ def learn_loaded(
     passes = job.passes or passes_wanted(recipe, values, len(data.targets))
     try:
         with naming_far_features(job, stream, None):
-            progress.learner, made = learn_in_memory(
+            learner, made = learn_in_memory(
                 learner, data, rng, learn, Learner.finish, passes=passes, shuffle=True
             )
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
-    progress.rows = rows
-    model = finished(progress.learner, replace(loaded.known, passes=made))
+    progress.learner, progress.rows = learner, rows
+    model = finished(learner, replace(loaded.known, passes=made))
     return Outcome(_completed(model, job, loaded, check), progress)
 
 

@@ -23,9 +23,8 @@ from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
 from polyak.storage.feature_names import FeatureNames
-from polyak.training.bad_rows import name_row
+from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.beginning import classes_of
-from polyak.training.far_features import naming_far_features
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.interrupts import Interrupts
 from polyak.training.job import Job, Outcome, Progress
@@ -169,31 +168,29 @@ class TrainingLoop:
     def _one_pass(self, stream: Stream) -> None:
         first = self._passes_done == 0
         self._stream = stream if first else None
-        progress = self.progress
-        bytes_of_passes_before = (stream.bytes_total or 0) * self._passes_done
-        while True:
-            batch = next(stream, None)
-            if batch is None:
-                break
+        for batch in stream:
             # What was learned and how far it was read belong together, whatever happens.
             with self._interrupts.held():
                 self._learn(batch, stream, again=not first)
                 self._position = stream.position
-                self._first_id = stream.position.get("base", self._first_id)
-                progress.rows = self._learner.rows_seen
-                progress.bytes_read = bytes_of_passes_before + stream.bytes_read
-                progress.share = _share(stream, self._passes_done, self._passes)
-                progress.seconds = time.monotonic() - self._began
-                if first:
-                    self._without_target = stream.rows_without_target
-                    progress.bad_lines = stream.bad_lines
-                    progress.first_bad_lines = stream.first_bad_lines
+                self._note(stream)
                 if self._is_time_to_save():
                     self.save()
-            self._watch(progress)
-        if first:  # bad lines after the last good one
-            self._without_target = stream.rows_without_target
+            self._watch(self.progress)
+        self._note(stream)  # bad lines after the last good one
+        if first:
             self._names, self._stream = self._known_names(), None
+
+    def _note(self, stream: Stream) -> None:
+        """Bring the progress up to date."""
+        progress, total = self.progress, stream.bytes_total or 0
+        self._first_id = stream.position.get("base", self._first_id)
+        progress.rows = self._learner.rows_seen
+        progress.bytes_read = total * self._passes_done + stream.bytes_read
+        progress.share = _share(stream, self._passes_done, self._passes)
+        progress.seconds = time.monotonic() - self._began
+        if self._passes_done == 0:
+            self._without_target = stream.rows_without_target
             progress.bad_lines = stream.bad_lines
             progress.first_bad_lines = stream.first_bad_lines
 

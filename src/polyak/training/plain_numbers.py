@@ -45,16 +45,13 @@ class PlainNumbers:
         >>> plain.matrix(SparseRows(np.array([0, 1, 1]), np.array([0]), np.array([5.0]), 2)).ravel()
         array([5., 0.])
         """
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        features = rows.indices[span]
+        features, values = rows.entries()
         if (features % 2).any():
             return None
         columns = len(self.schema.columns)
-        found = np.zeros(len(rows) * columns)
-        found[np.repeat(np.arange(len(rows)) * columns, np.diff(rows.indptr)) + features // 2] = (
-            rows.values[span]
-        )
-        return found.reshape(len(rows), columns)
+        found = np.zeros((len(rows), columns))
+        found[rows.entry_rows(), features // 2] = values
+        return found
 
     def model(self, model: LinearModel, means: NDArray[np.float64]) -> LinearModel:
         """Make a model of matrices one of tables."""

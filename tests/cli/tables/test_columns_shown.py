@@ -143,5 +143,4 @@ def test_the_features_in_use_are_counted(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
     command = ("train", tmp_path / "t.csv", "--target", "price", "-m", tmp_path / "m", "--json")
     figures = json.loads(polyak(*command).stdout)
-    assert figures["features"] > 2**17
-    assert 5 <= figures["features_in_use"] <= 20
+    assert 5 <= figures["features"] <= 20  # not the largest of 2^18 slots

@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 from simulated import problem
 
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -21,7 +22,7 @@ def lane_of(loss, X, y, **settings):
 
 def copied(lane, loss, X):
     other = NewtonSolver(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0))
-    other.set_state(*lane.state())
+    other.set_state(StoredState(*lane.state()))
     return other
 
 

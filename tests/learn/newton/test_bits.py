@@ -15,6 +15,7 @@ from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
 
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -115,7 +116,7 @@ def test_a_stop_leaves_no_trace(loss, stop, kind):
     first.learn(rows[:stop], y[:stop])
     page, arrays = first.state()
     second = NewtonSolver(loss, rows[:1000], intervals=True)
-    second.set_state(json.loads(json.dumps(page)), arrays)
+    second.set_state(StoredState(json.loads(json.dumps(page)), arrays))
     second.learn(rows[stop:], y[stop:])
     assert_same(straight, second)
 

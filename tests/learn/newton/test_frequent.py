@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.frequent import MOST
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
 ROWS, NUMBERS, NAMES = 9000, 12, 6000
@@ -51,12 +52,12 @@ def test_neither_batches_nor_stops_leave_a_trace(loss, first_names):
         parts.learn(rows[begin:end], y[begin:end])
         page, arrays = resumed.state()
         resumed = NewtonSolver(loss, rows[:1000])
-        resumed.set_state(page, arrays)
+        resumed.set_state(StoredState(page, arrays))
         resumed.learn(rows[begin:end], y[begin:end])
     assert whole.closed
     assert whole.left is None
-    assert len(whole.standard) <= MOST
-    assert set(range(NUMBERS)) <= set(whole.standard.features.tolist())
+    assert len(whole._learned.standard) <= MOST
+    assert set(range(NUMBERS)) <= set(whole._learned.standard.features.tolist())
     assert_same(whole, parts)
     assert_same(whole, resumed)
 
@@ -66,7 +67,7 @@ def test_squared_error_is_that_of_the_features_alone(first_names):
     X, y = numbers_and_names(first_names=first_names)
     lane = NewtonSolver("squared_error", as_rows(X)[:1000])
     lane.learn(as_rows(X), y)
-    features = np.sort(lane.standard.features)
+    features = np.sort(lane._learned.standard.features)
     alone = NewtonSolver("squared_error", as_rows(X[:, features])[:1000])
     alone.learn(as_rows(X[:, features]), y)
     coef, intercept = lane.weights(X.shape[1])
@@ -154,8 +155,8 @@ def test_names_that_go_on_coming_are_left_out_from_the_first(names):
     rows = as_rows(hstack([csr_matrix(rng.normal(size=(8000, NUMBERS))), name]).tocsr())
     lane = NewtonSolver("squared_error", rows[:1000])
     assert lane.closed == (names > 1024)
-    assert lane.closed == (len(lane.standard) <= MOST)
+    assert lane.closed == (len(lane._learned.standard) <= MOST)
     lane.learn(rows, rng.normal(size=8000))
     assert lane.closed == (names > 1024)
-    assert set(range(NUMBERS)) <= set(lane.standard.features.tolist())
+    assert set(range(NUMBERS)) <= set(lane._learned.standard.features.tolist())
     assert not NewtonSolver("squared_error", rows[:1000], intervals=True).closed

@@ -86,7 +86,7 @@ def test_a_centre_moves_exactly():
     lane = learned("squared_error", X[1000:], y[1000:], penalties=(1e-6,))
     moved = NewtonSolver("squared_error", X[:1000], penalties=(1e-6,))
     moved.learn(X[1000:], y[1000:])
-    assert moved.standard.centre[0] == pytest.approx(1e6, rel=1e-3)
+    assert moved._learned.standard.centre[0] == pytest.approx(1e6, rel=1e-3)
     np.testing.assert_allclose(moved.weights()[0], lane.weights()[0], rtol=1e-6)
     scores = [X[1000:] @ lane.weights()[0][0] + lane.weights()[1][0] for lane in (lane, moved)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from simulated import batch_optimum, correlated, labels, mean_loss, problem
 
-from polyak.learn.newton.progressive import SUMS
+from polyak.learn.bank.merging import SUMS
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
@@ -42,7 +42,7 @@ def test_squared_error_is_ridge_exactly(n, weighted):
     weights = np.random.default_rng(2).uniform(0.5, 2.0, n) if weighted else None
     lane = learned("squared_error", X, y, weights, penalties=(0.1, 50.0))
     coef, intercept = lane.weights()
-    Z = (X - lane.standard.centre) / lane.standard.spread
+    Z = (X - lane._learned.standard.centre) / lane._learned.standard.spread
     assert lane.ridge()[0] == 0
     np.testing.assert_allclose(lane.ridge()[1:], 1.0, atol=0.1)
     for t, tau in enumerate((0.1, 50.0)):
@@ -50,8 +50,8 @@ def test_squared_error_is_ridge_exactly(n, weighted):
         counts = np.ones(n) if weights is None else weights
         R = tau * np.diag(lane.ridge())
         w = np.linalg.solve((A * counts[:, None]).T @ A + R, A.T @ (counts * y))
-        np.testing.assert_allclose(coef[t], w[1:] / lane.standard.spread, rtol=1e-8)
-        expected = w[0] - w[1:] @ (lane.standard.centre / lane.standard.spread)
+        np.testing.assert_allclose(coef[t], w[1:] / lane._learned.standard.spread, rtol=1e-8)
+        expected = w[0] - w[1:] @ (lane._learned.standard.centre / lane._learned.standard.spread)
         np.testing.assert_allclose(intercept[t], expected, rtol=1e-8)
 
 
@@ -71,14 +71,14 @@ def test_a_table_that_fits_one_block_is_solved_like_a_batch(loss, n):
     weights = np.random.default_rng(3).integers(1, 4, n).astype(float)
     lane = learned(loss, X, y, weights, penalties=(1.0,))
     coef, intercept = lane.weights()
-    Z = (X - lane.standard.centre) / lane.standard.spread
+    Z = (X - lane._learned.standard.centre) / lane._learned.standard.spread
     w, b = batch_optimum(loss, Z, y, tau=1.0, weights=weights)
 
     def objective(w, b):
         return weights @ get_loss(loss).value(Z @ w + b, y) + 0.5 * w @ w
 
-    slopes = coef[0] * lane.standard.spread
-    ours = objective(slopes, intercept[0] + coef[0] @ lane.standard.centre)
+    slopes = coef[0] * lane._learned.standard.spread
+    ours = objective(slopes, intercept[0] + coef[0] @ lane._learned.standard.centre)
     assert ours <= objective(w, b) * (1 + 1e-4)
 
 

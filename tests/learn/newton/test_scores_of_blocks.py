@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from simulated import batch_optimum, mean_loss, problem
 
+from polyak.learn.bank.merging import SUMS
 from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
-from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows

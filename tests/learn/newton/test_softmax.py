@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.softmax import ClassesBlock, basis
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 CLASSES = 4
@@ -31,7 +32,7 @@ def lane_of(X, penalties=(0.1, 1.0, 10.0)):
 
 def optimum(lane, X, y, penalty):
     """Find what scikit-learn does with the same penalty, in the lane's own units."""
-    units = lane._finished().standard
+    units = lane._finished()._learned.standard
     unit = units.units * np.sqrt(1.0 / lane.ridge()[1:])
     Z = (X - units.centre) / unit
     found = LogisticRegression(C=1.0 / penalty, tol=1e-9, max_iter=5000).fit(Z, y)
@@ -124,7 +125,7 @@ def test_batches_stops_and_threads_leave_no_trace(stop):
     first.threads = 2
     first.learn(X[:stop], y[:stop])
     page, arrays = first.state()
-    second.set_state(json.loads(json.dumps(page)), arrays)
+    second.set_state(StoredState(json.loads(json.dumps(page)), arrays))
     for part in np.array_split(np.arange(stop, 9000), 7):
         second.learn(X[part], y[part])
     assert_same(straight, second)

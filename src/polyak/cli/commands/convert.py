@@ -48,8 +48,8 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Run the command."""
+    from polyak.cli.display import counting
     from polyak.cli.output import print_figures
-    from polyak.cli.progress.counting import counting
     from polyak.data.write.convert import convert, format_of
     from polyak.storage.container import check_writable
     from polyak.training.interrupts import Interrupts

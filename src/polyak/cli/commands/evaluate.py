@@ -9,8 +9,7 @@ from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, add_source
 
 if TYPE_CHECKING:
-    from polyak.errors import RowError
-    from polyak.model.checking import Check
+    from polyak.model.evaluation import Evaluation
     from polyak.model.linear import LinearModel
     from polyak.rows.batch import Batch
 
@@ -53,13 +52,6 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def measure(
-    model: Any, source: Any, options: Namespace, check: Check | None = None
-) -> dict[str, Any]:
-    """Stream a source through a model and report; ``check`` is shown all rows too."""
-    return Measured(model, check).read(source, options)
-
-
 def with_errors(figures: dict[str, Any]) -> dict[str, Any]:
     """Write the standard error of a figure beside it, for the screen; the error is a rate there."""
     from polyak.cli.output import number
@@ -76,20 +68,18 @@ def with_errors(figures: dict[str, Any]) -> dict[str, Any]:
 class Measured:
     """Rows compared with a model's predictions: all of them, and those of each group."""
 
-    def __init__(self, model: LinearModel, check: Check | None = None) -> None:
-        from polyak.model.evaluation import Evaluation
-        from polyak.model.metrics.label_metrics import metrics_of
+    def __init__(self, model: LinearModel) -> None:
+        from polyak.model.checking import Check
 
         self._model = model
-        self._check = check
-        self._all = Evaluation(model)
-        self._classes = metrics_of(model)
+        self.check = Check(model)
         self._groups: dict[str, Evaluation] = {}
 
     def read(self, source: Any, options: Namespace) -> dict[str, Any]:
         """Read all rows of a source, and return the figures that are one number each."""
         from polyak.cli.source import open_for
         from polyak.errors import DataError, RowError
+        from polyak.training.bad_rows import name_row
 
         with open_for(self._model, source, options) as stream:
             if getattr(options, "keep", None) and stream.schema is None:
@@ -100,41 +90,29 @@ class Measured:
                 try:
                     self._add(batch)
                 except RowError as error:
-                    raise DataError(_named(error, batch, stream.rows_read)) from error
+                    before = stream.rows_read - len(batch)
+                    raise DataError(name_row(error, batch, before)) from error
             for line in stream.first_bad_lines:
                 say(f"skipped {line}")
             skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
-        figures: dict[str, Any] = self._all.report() | self._all.std_errors()
-        if self._classes is not None:
-            figures |= self._classes.figures() | self._classes.std_errors()
-        return figures | skipped
+        return self.check.figures() | skipped
 
     def tables(self) -> dict[str, Any]:
         """Return the figures that are tables: confusion, calibration, groups."""
-        found: dict[str, Any] = {}
-        if self._classes is not None:
-            found["confusion"] = self._classes.confusion()
-            found["calibration"] = self._classes.calibration()
+        found = self.check.tables()
         if self._groups:
             groups = sorted(self._groups.items())
             found["by"] = {name: group.report() | group.std_errors() for name, group in groups}
-        return {name: table for name, table in found.items() if table is not None}
+        return found
 
     def _add(self, batch: Batch) -> None:
-        import numpy as np
-
         assert batch.targets is not None
         scores = self._model.scores(batch.rows)
-        self._all.add_scores(scores, batch.targets, batch.weights)
-        weights = np.ones(len(batch)) if batch.weights is None else np.asarray(batch.weights)
-        if self._classes is not None:
-            self._classes.add(scores, batch.targets, weights)
-        if self._check is not None:
-            self._check.add(scores, batch.targets, weights)
+        self.check.add(scores, batch.targets, batch.weights)
         if batch.kept is not None:
-            self._add_groups(scores, batch, weights)
+            self._add_groups(scores, batch)
 
-    def _add_groups(self, scores: Any, batch: Batch, weights: Any) -> None:
+    def _add_groups(self, scores: Any, batch: Batch) -> None:
         import numpy as np
 
         from polyak.data.tables.targets import words_of
@@ -150,20 +128,13 @@ class Measured:
         for number, name in enumerate(names.tolist()):
             chosen = group == number
             own = self._groups.setdefault(name, Evaluation(self._model))
-            own.add_scores(scores[chosen], batch.targets[chosen], weights[chosen])
+            weights = None if batch.weights is None else batch.weights[chosen]
+            own.add_scores(scores[chosen], batch.targets[chosen], weights)
         if len(self._groups) > MOST_GROUPS:
             raise DataError(
                 f"the column {batch.kept.schema.names[0]} has more than {MOST_GROUPS} different "
                 "values: too many groups"
             )
-
-
-def _named(error: RowError, batch: Batch, rows: int) -> str:
-    """Return the message with a row's file and line; ``rows`` is the number of the batch's last."""
-    if batch.where is None:
-        return f"row {rows - len(batch) + error.row + 1}{error.what}"
-    file, number, unit = batch.where(error.row)
-    return f"{file}, {unit} {number},{error.what}"
 
 
 def _print_tables(tables: dict[str, Any]) -> None:

@@ -84,12 +84,11 @@ def with_source(model: LinearModel, source: list[str], look: TableLook | None) -
 def _evaluated(model: LinearModel, options: Namespace) -> tuple[list[str], CheckReport] | None:
     if not options.on:
         return None
-    from polyak.cli.commands.evaluate import measure
-    from polyak.model.checking import Check
+    from polyak.cli.commands.evaluate import Measured
 
-    check = Check(model)
-    measure(model, options.on, options, check)
-    return options.on, check.report()
+    measured = Measured(model)
+    measured.read(options.on, options)
+    return options.on, measured.check.report()
 
 
 def _named(source: list[str]) -> str:

@@ -259,7 +259,7 @@ def _train(job: Job, options: Namespace) -> Outcome:
         from polyak.cli.distributed import train as train_on_cluster
 
         return train_on_cluster(job, options)
-    from polyak.cli.progress.live import display
+    from polyak.cli.display import display
     from polyak.training.job import Progress
     from polyak.training.loop import train
 
@@ -310,17 +310,16 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
         return STOPPED
     clear_checkpoints(job)
     if options.test:
-        from polyak.cli.commands.evaluate import measure, with_errors
-        from polyak.model.checking import Check
+        from polyak.cli.commands.evaluate import Measured, with_errors
 
-        check = Check(model) if options.report else None
-        measured = measure(model, options.test, options, check)
-        if check is not None:
-            write(model, options.model, options.report, (options.test, check.report()))
+        measured = Measured(model)
+        tested = measured.read(options.test, options)
+        if options.report:
+            write(model, options.model, options.report, (options.test, measured.check.report()))
         if options.json:
-            figures["test"] = measured
+            figures["test"] = tested
         else:
-            figures |= {f"test_{name}": value for name, value in with_errors(measured).items()}
+            figures |= {f"test_{name}": value for name, value in with_errors(tested).items()}
     print_figures(figures, options.json)
     return 0
 
@@ -350,7 +349,7 @@ def _report_missing_targets(outcome: Outcome) -> None:
 
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
-    from polyak.cli.progress.live import speeds
+    from polyak.cli.display import speeds
     from polyak.cli.race import recent_words, whole_past_words, winner, winner_words
     from polyak.model.in_use import features_in_use
 
@@ -360,9 +359,8 @@ def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
     if outcome.model is not None and outcome.model.report is not None:
         report = outcome.model.report
         needed = None if report.rows_needed is None else report.rows_needed.rows
-        figures["features"] = outcome.model.n_features
-        if (used := features_in_use(outcome.model)) is not None:
-            figures["features_in_use"] = len(used)
+        used = features_in_use(outcome.model)  # of hash slots, those with a weight
+        figures["features"] = outcome.model.n_features if used is None else len(used)
         if report.has_zeros:
             figures["nonzero_weights"] = int((outcome.model.weights != 0).sum())
         if as_json:

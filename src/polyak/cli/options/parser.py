@@ -58,7 +58,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Help that asks for the terminal's width itself: argparse imports ``shutil`` to do so."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=_width() - 2)
+        super().__init__(prog, max_help_position=26, width=terminal_width() - 2)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         """Write ``-m, --model FILE``, and not ``-m FILE, --model FILE``."""
@@ -97,7 +97,7 @@ def help_of(parser: argparse.ArgumentParser, hidden: Sequence[Any]) -> str:
         count = sum(len(group._group_actions) for group in hidden)
         names = ", ".join(str(group.title).split(" (")[0] for group in hidden)
         more = f"--help-all shows {count} more options: {names}."
-        formatter.add_text("\n".join(textwrap.wrap(more, _width() - 2)))
+        formatter.add_text("\n".join(textwrap.wrap(more, terminal_width() - 2)))
     formatter.add_text(parser.epilog)
     return formatter.format_help()
 
@@ -118,8 +118,9 @@ def usage_of(parser: argparse.ArgumentParser) -> str:
     return " ".join([parser.prog, *given, *needed, "[options]"])
 
 
-def _width() -> int:
+def terminal_width(descriptor: int = 1) -> int:
+    """Return the columns of the terminal that a file descriptor is; 80 if it is none."""
     try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns or 80
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(descriptor).columns or 80
     except (OSError, ValueError):
         return 80

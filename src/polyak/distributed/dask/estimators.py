@@ -6,6 +6,7 @@ and predict lazily. They need the extra ``polyak[dask]``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -26,12 +27,12 @@ from polyak.distributed.dask.collections import (
     source_of,
 )
 from polyak.distributed.dask.run import Result, run
-from polyak.distributed.dask.work import Progress
 from polyak.distributed.tasks import How
 from polyak.estimators import ASGDClassifier, ASGDRegressor
 from polyak.estimators.base import _AUTO, BaseASGD
 from polyak.estimators.fitted_run import Run
 from polyak.estimators.running_sums import ClassTotals
+from polyak.training.job import Progress
 
 __all__ = ["DaskASGDClassifier", "DaskASGDRegressor"]
 
@@ -338,8 +339,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         result = self._fit_on_dask(X, y, sample_weight, None, multi_output=True)
         self._one_output_is_flat = getattr(y, "ndim", 1) == 1 and np.ndim(self.quantile) == 0
         self._run = Run(result.learner, known=result.known(self._names()))
-        spread, counts = self._run.spread, result.run_counts
-        spread.shift, spread.sums = counts.shift, counts.sums
+        self._run.spread = result.run_counts.spread
         return self
 
     def predict(self, X: Any) -> Any:
@@ -361,14 +361,14 @@ def _client(client: Any) -> Any:
         return None
 
 
-def _printed() -> Any:
+def _printed() -> Callable[[Progress], None]:
     """Return a function that prints a line whenever another shard is done."""
-    printed = -1
+    printed: float | None = None
 
     def show(progress: Progress) -> None:
         nonlocal printed
-        if progress.shards_done > printed and progress.shards:
-            printed = progress.shards_done
-            print(f"{printed} of {progress.shards} shards, {progress.rows} rows learned")
+        if progress.share != printed:
+            printed = progress.share
+            print(f"{progress.rows} rows learned, {printed:.0%} of the shards")
 
     return show

@@ -6,8 +6,7 @@ What a task learns is in `polyak.distributed.tasks`, how tasks are run in `dask/
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.distributed import plan, tasks
-from polyak.distributed.dask.work import Progress, Watch, Work
+from polyak.distributed.dask.work import Watch, Work
 from polyak.distributed.partitions import Block
 from polyak.distributed.plan import Shard
 from polyak.distributed.run_counts import RunCounts
@@ -29,6 +28,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.training_report import Engine
 from polyak.training.beginning import classes_of
 from polyak.training.finishing import DataInfo
+from polyak.training.job import Progress
 
 ROWS_A_CHAIN = 1000
 """The least number of rows that is worth a chain."""
@@ -45,7 +45,6 @@ class Result:
     progress: Progress
     chains: int
     rounds: int
-    bytes_read: int
 
     def known(self, names: Mapping[int, str] | None = None) -> DataInfo:
         """Return what the model stores about the data, with the names of its columns if given."""
@@ -167,8 +166,7 @@ class DistributedRun:
     def result(self) -> Result:
         """Run all tasks and return the result."""
         head, facts, (rows, start, size) = self._head()
-        self._work.progress.rows = rows
-        self._work.progress.note({"task": "head", "rows": rows, "done": False})
+        self._work.note({"task": "head", "rows": rows, "done": False})
         shards, left = self._left(facts)
         shards = plan.joined(shards, plan.SHARD_PER_STATE * size)
         chains = min(self._chains, max(int(left / ROWS_A_CHAIN), 1))
@@ -176,10 +174,12 @@ class DistributedRun:
         in_chains = plan.in_chains(shards, chains) if shards else []
         parts = [plan.in_rounds(chain, ends) for chain in in_chains]
         final = self._graph(head, parts, len(ends))
-        self._work.progress.shards = sum(len(some) for chain in parts for some in chain)
+        self._work.shards = sum(len(some) for chain in parts for some in chain)
         learner, run_counts = tasks.unpacked(self._work.value(final))
         assert learner.race is not None
         learner.race.is_part = False
+        if self._blocks is None:
+            self._work.progress.bytes_read = round(sum(shard.size for shard in self._shards))
         return Result(
             learner,
             run_counts,
@@ -188,7 +188,6 @@ class DistributedRun:
             self._work.progress,
             chains=max(len(in_chains), 1),
             rounds=len(ends) if shards else 0,
-            bytes_read=0 if self._blocks else round(sum(shard.size for shard in self._shards)),
         )
 
     def _head(self) -> tuple[Any, list[Sample], tuple[int, float | None, int]]:
@@ -199,13 +198,15 @@ class DistributedRun:
             samples = [
                 self._work.task(
                     "sample",
-                    partial(_sample, self._shards[n], quota, self._how),
+                    partial(_on_worker, tasks.sample, self._shards[n], quota, self._how),
                     *self._block(self._shards[n]),
                     home=self._home(self._shards[n]),
                 )
                 for n in chosen
             ]
-            head = self._work.keep(self._work.task("begin", partial(_begin, self._how), samples))
+            head = self._work.keep(
+                self._work.task("begin", partial(_on_worker, tasks.begin, self._how), samples)
+            )
             found, seen = self._work.value(self._work.task("measure", _measure, samples, head))
             first_ids = {sample.first_id for sample in found}
             reading = self._how.reading
@@ -263,7 +264,7 @@ class DistributedRun:
                     tips.append(state)
             merges = plan.tree(len(tips))
             for one, other in merges:
-                merge = partial(_merge, (one, other) == merges[-1])
+                merge = partial(_on_worker, tasks.merge, (one, other) == merges[-1])
                 tips[one] = self._work.task("merge", merge, tips[one], tips[other], base)
             if len(tips) == 1:
                 base = self._work.task("settle", partial(_on_worker, tasks.settle), tips[0])
@@ -271,8 +272,8 @@ class DistributedRun:
                 base = tips[0]
         return base
 
-    def _block(self, shard: Shard) -> Sequence[Any]:
-        return () if self._blocks is None else self._blocks[shard.partition]
+    def _block(self, shard: Shard) -> list[Any]:
+        return [] if self._blocks is None else [self._blocks[shard.partition]]
 
     def _home(self, shard: Shard) -> str | None:
         return None if self._workers_of is None else self._workers_of[shard.partition]
@@ -289,29 +290,26 @@ def _first_id(samples: list[Sample]) -> int | None:
 
 def _on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a task; its errors name the worker."""
-    with _where():
+    try:
         return function(*arguments)
-
-
-def _sample(shard: Shard, rows: int, how: How, *block: Any) -> Sample:
-    with _where():
-        return tasks.sample(shard, rows, how, _partition(block))
+    except DataError as error:
+        worker = _worker()
+        if worker is None:
+            raise
+        raise DataError(f"{error} (on the worker {worker.address})") from error
 
 
 def _head(X: Any) -> Any:
     return X.iloc[:SAMPLE_ROWS]
 
 
-def _begin(how: How, samples: list[Sample]) -> bytes:
-    with _where():
-        return tasks.begin(samples, how)
-
-
 def _measure(samples: list[Sample], head: bytes) -> tuple[list[Sample], Any]:
     return [sample.facts() for sample in samples], tasks.measure_head(head)
 
 
-def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: Any) -> bytes:
+def _learn(
+    shard: Shard, how: How, topic: str, name: str, state: bytes, block: Block | None = None
+) -> bytes:
     worker, last = _worker(), 0
 
     def report(rows: int, done: bool = False) -> None:
@@ -320,30 +318,9 @@ def _learn(shard: Shard, how: How, topic: str, name: str, state: bytes, *block: 
         if worker is not None:
             worker.log_event(topic, {"task": name, "rows": rows, "done": done})
 
-    with _where():
-        learned = tasks.learn(state, shard, how, _partition(block), report)
+    learned: bytes = _on_worker(tasks.learn, state, shard, how, block, report)
     report(last, done=True)
     return learned
-
-
-def _merge(last: bool, state: bytes, other: bytes, base: bytes) -> bytes:
-    with _where():
-        return tasks.merge(state, other, base, last=last)
-
-
-def _partition(block: tuple[Any, ...]) -> Block | None:
-    return (block[0], block[1], block[2]) if block else None
-
-
-@contextmanager
-def _where() -> Iterator[None]:
-    try:
-        yield
-    except DataError as error:
-        worker = _worker()
-        if worker is None:
-            raise
-        raise DataError(f"{error} (on the worker {worker.address})") from error
 
 
 def _worker() -> Any:

@@ -6,35 +6,15 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from polyak.distributed.dask.cluster import ALLOWED_FAILURES, check_workers, scheduler_address
 from polyak.errors import ClusterError
 from polyak.processors import processors
+from polyak.training.job import Progress
 
 NO_WORKER_SECONDS = 60
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_SHOWS = 2.0, 0.1
-
-
-@dataclass(slots=True)
-class Progress:
-    """The progress of a distributed run."""
-
-    rows: int = 0
-    shards: int = 0
-    shards_done: int = 0
-    seconds: float = 0.0
-    _rows_of: dict[str, int] = field(default_factory=dict)
-    _done: set[str] = field(default_factory=set)
-
-    def note(self, event: dict[str, Any]) -> None:
-        """Record a task's event; a task that is run again sends its events again."""
-        self._rows_of[event["task"]] = event["rows"]
-        if event["done"]:
-            self._done.add(event["task"])
-        self.rows = sum(self._rows_of.values())
-        self.shards_done = len(self._done)
 
 
 Watch = Callable[[Progress], None]
@@ -55,6 +35,9 @@ class Work:
         self._next_look = self._began + SECONDS_BETWEEN_LOOKS
         self.topic = f"polyak-{self._run}"
         self.progress = Progress()
+        self.shards = 0  # in all, once they are known
+        self._rows_of: dict[str, int] = {}
+        self._done: set[str] = set()
         self.threads = processors()
 
     def __enter__(self) -> Work:
@@ -63,7 +46,7 @@ class Work:
             threads = self._client.nthreads()
             self._places = [address for address, n in threads.items() for _ in range(n)]
             self.threads = len(self._places)
-            self._client.subscribe_topic(self.topic, self._hear)
+            self._client.subscribe_topic(self.topic, lambda event: self.note(event[1]))
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -155,8 +138,14 @@ class Work:
                 f"{NO_WORKER_SECONDS} seconds"
             )
 
-    def _hear(self, event: Any) -> None:
-        self.progress.note(event[1])
+    def note(self, event: dict[str, Any]) -> None:
+        """Record a task's event; a task that is run again sends its events again."""
+        self._rows_of[event["task"]] = event["rows"]
+        if event["done"]:
+            self._done.add(event["task"])
+        self.progress.rows = sum(self._rows_of.values())
+        if self.shards:
+            self.progress.share = len(self._done) / self.shards
 
     def _show(self) -> None:
         self.progress.seconds = time.monotonic() - self._began

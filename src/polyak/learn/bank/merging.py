@@ -13,7 +13,7 @@ With N_k the rows that bank k learned since the base, of N in all, and s_k = N_k
   exactly the iterates that went into any of them;
 * the clock, and all that is a sum over rows, grow by what each bank added.
 
-What banks of proximal steps know adds up: see `polyak.learn.bank.merging`.
+What banks of proximal steps know adds up: see `added_up`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from polyak.learn.averaging import Averaging
 Floats = NDArray[np.float64]
 
 SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
-"""The progressive sums of a model, since they were last set to zero."""
+"""The progressive sums of a model, since they were last set to zero: the weights of rows, losses,
+their squares, errors, rows where a wrong class scored highest (for the first model of a group),
+losses capped and weighted by the rows' limits, and the number of capped ones."""
 LINES_AT_A_TIME = 1 << 14
 
 
-class Learned(Protocol):
+class PartialBank(Protocol):
     """What of a bank is merged."""
 
     averaging: Averaging
@@ -58,7 +60,7 @@ class Learned(Protocol):
 
 
 def merged_state(
-    banks: Sequence[Learned], base: Learned | None
+    banks: Sequence[PartialBank], base: PartialBank | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Work out the state of the merged bank, and the fields of its models that differ."""
     if banks[0].proximal:
@@ -104,7 +106,7 @@ def merged_state(
 
 
 def _merged_proximal(
-    banks: Sequence[Learned], base: Learned | None
+    banks: Sequence[PartialBank], base: PartialBank | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     all_banks, last_is_base = [*banks, *([] if base is None else [base])], base is not None
     state, fields = added_up(all_banks, [bank.state() for bank in all_banks], last_is_base)
@@ -116,13 +118,13 @@ def _merged_proximal(
 class _Averages:
     """The share of each bank's average in the merged one, and the weight of that.
 
-    Learned k averaged since the base what it has less what the base had,
+    Bank k averaged since the base what it has less what the base had,
     ``(W_k A_k - W_0 A_0) / (W_k - W_0)``, where A is an average and W the weight of its rows. So
     the merged average is a sum of multiples of the A_k and, last of ``parts``, of A_0.
     """
 
     def __init__(
-        self, banks: Sequence[Learned], base: Learned | None, shares: Floats, clock: int
+        self, banks: Sequence[PartialBank], base: PartialBank | None, shares: Floats, clock: int
     ) -> None:
         power = banks[0].averaging.power
         nothing = np.zeros(len(banks[0]))
@@ -151,7 +153,7 @@ class _Averages:
             self.parts.append(left)
 
 
-def _rows_before_average(bank: Learned) -> Floats:
+def _rows_before_average(bank: PartialBank) -> Floats:
     start = bank.field("start")
     before: Floats = np.where(start < 0, bank.clock, np.minimum(start, bank.clock))
     return before
@@ -168,13 +170,13 @@ def _weight(rows: Floats, power: float) -> Floats:
     return np.asarray(((rows + 0.5) ** (power + 1.0) - 0.5 ** (power + 1.0)) / (power + 1.0))
 
 
-def _mean_bias(bank: Learned) -> Floats:
+def _mean_bias(bank: PartialBank) -> Floats:
     of_iterate, of_sum = _average_of(bank)
     mean: Floats = of_iterate * bank.field("bias") + of_sum * bank.field("bias_sum")
     return mean
 
 
-def _average_of(bank: Learned) -> tuple[Floats, Floats]:
+def _average_of(bank: PartialBank) -> tuple[Floats, Floats]:
     """Return the factors of iterate and sum in an average; with no sum, it is the iterate."""
     total = bank.field("total")
     there = total > 0
@@ -182,7 +184,7 @@ def _average_of(bank: Learned) -> tuple[Floats, Floats]:
 
 
 def _lines(
-    banks: list[Learned], states: list[dict[str, Any]], shares: Floats, plan: _Averages
+    banks: list[PartialBank], states: list[dict[str, Any]], shares: Floats, plan: _Averages
 ) -> NDArray[Any]:
     """Add the lines up, some at a time: in twice the precision, but not in twice the memory."""
     models = len(plan.total)
@@ -218,15 +220,8 @@ def _added(parts: list[NDArray[Any]], last_is_base: bool) -> NDArray[Any]:
     return total
 
 
-class Fields(Protocol):
-    """What is asked of a bank here."""
-
-    def field(self, name: str) -> Floats:
-        """Return one of the numbers each model keeps."""
-
-
 def added_up(
-    banks: Sequence[Fields], states: list[dict[str, Any]], last_is_base: bool
+    banks: Sequence[PartialBank], states: list[dict[str, Any]], last_is_base: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Add up what each bank has beyond the base, which may be the last, and the base itself."""
     signs = [1.0] * len(banks)

@@ -178,8 +178,8 @@ def feature_counts(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         counts = np.count_nonzero(rows, axis=0)
         features = np.flatnonzero(counts)
         return features, counts[features]
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
+    indices, values = rows.entries()
     # By sorting: np.unique would import a good part of NumPy that nothing else needs.
-    there = np.sort(rows.indices[span][rows.values[span] != 0])
+    there = np.sort(indices[values != 0])
     begins = np.flatnonzero(np.diff(there, prepend=-1))
     return there[begins].astype(np.int64), np.diff(begins, append=len(there))

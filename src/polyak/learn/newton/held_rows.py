@@ -12,6 +12,7 @@ from polyak import _core
 from polyak.learn.newton.block.algebra import WIDE
 from polyak.learn.newton.cadence import Cadence
 from polyak.learn.newton.standardize import Standard
+from polyak.learn.stored_state import FLOATS, StoredState
 from polyak.rows.taken import SomeRows
 
 Floats = NDArray[np.float64]
@@ -201,15 +202,18 @@ class HeldRows:
             "held.limits": self._limits[held].copy(),
         }
 
-    def set_state(self, arrays: dict[str, NDArray[Any]], block: int) -> None:
-        """Restore what ``state`` returned, in a block of ``block`` rows."""
-        rows = arrays["held.rows"]
+    def set_state(self, stored: StoredState, columns: int, block: int) -> None:
+        """Restore what ``state`` returned, in a block of ``block`` rows of ``columns`` columns."""
+        rows = stored.array("rows", (None, columns), FLOATS, least=-np.inf)
+        stored.require(len(rows) < block, "rows", f"cannot be {len(rows)} rows")
         self.count, self.block, self._usual = len(rows), block, None
-        self._Z = np.zeros((block, rows.shape[1]), rows.dtype)
+        self._Z = np.zeros((block, columns), rows.dtype)
         if len(self._targets) < block:
             self._allocate_targets()
-        self._Z[: self.count] = rows
-        self._targets[: self.count] = arrays["held.targets"]
-        self._weights[: self.count] = arrays["held.weights"]
-        self._fresh[: self.count] = arrays["held.fresh"]
-        self._limits[: self.count] = arrays["held.limits"]
+        held = slice(self.count)
+        self._Z[held] = rows
+        shape = (self.count, self._targets.shape[1])
+        self._targets[held] = stored.array("targets", shape, least=-np.inf)
+        self._weights[held] = stored.array("weights", (self.count,), least=0.0)
+        self._fresh[held] = stored.array("fresh", (self.count,), least=0.0)
+        self._limits[held] = stored.array("limits", (self.count, 2))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import QuadraticSummary
 from polyak.learn.newton.standardize import Standard
+from polyak.learn.stored_state import StoredState
 
 Floats = NDArray[np.float64]
 
@@ -196,14 +197,16 @@ class Information:
             "spreads": np.stack(self.M) if self.M else none,
         }
 
-    @classmethod
-    def from_state(
-        cls, arrays: dict[str, NDArray[Any]], *, exact: bool, together: bool
-    ) -> Information:
-        """Restore what ``state`` returned."""
-        W, P = arrays["weights"].copy(), arrays["gradients"].copy()
-        G, M = list(arrays["hessians"].copy()), list(arrays["spreads"].copy())
-        return cls(exact, W, P, G, M, together)
+    def from_state(self, stored: StoredState) -> Information:
+        """Return what ``state`` returned, for the same penalties and outputs as these."""
+        weights = stored.array("weights", (None, *self.W.shape[1:]))
+        none = Information.none(
+            *weights.shape, exact=self.exact, intervals=bool(self.M), together=self.together
+        )
+        W, P, G, M = (
+            stored.array(name, array.shape, least=-np.inf) for name, array in none.state().items()
+        )
+        return replace(self, W=W, P=P, G=list(G), M=list(M))
 
 
 def flat(W: Floats) -> Floats:

@@ -55,6 +55,19 @@ class Learned:
     known: Information
     weight: float = 0.0
 
+    @classmethod
+    def none(cls, blocks: BlockSolver, outputs: int, *, fit_intercept: bool) -> Learned:
+        """Return what is known before the first row."""
+        known = Information.none(
+            int(fit_intercept),
+            len(blocks.penalties),
+            outputs - int(blocks.softmax),
+            exact=blocks.exact,
+            intervals=blocks.intervals,
+            together=blocks.softmax,
+        )
+        return cls(blocks, Standard(fit_intercept=fit_intercept), known)
+
     @property
     def columns(self) -> int:
         """The number of columns with the intercept's."""

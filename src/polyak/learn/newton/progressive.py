@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.bank.merging import SUMS
 from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
 
-SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
-"""Each model's sums, as a bank's: the weights of rows, losses, their squares, errors, rows where a
-wrong class scored highest (for the first model of a group), losses capped and weighted by the rows'
-limits, and the number of capped ones."""
 RATED = SUMS.index("rated")
 
 

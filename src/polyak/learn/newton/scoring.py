@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.bank.merging import SUMS
 from polyak.learn.newton.block.algebra import times
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.progressive import RATED, SUMS, progressive_sums
+from polyak.learn.newton.progressive import RATED, progressive_sums
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
 from polyak.losses.softmax import normalised_odds
 
@@ -45,7 +46,7 @@ class Scorer:
     Attributes
     ----------
     totals : array of shape (sums, models)
-        Each model's sums since the last milestone, as `progressive.SUMS` lists them.
+        Each model's sums since the last milestone, as `polyak.learn.bank.merging.SUMS` lists them.
     recent : array of shape (penalties,)
         The losses of each penalty, a row counting as often as there are rows before it: later
         weights are more to the point.

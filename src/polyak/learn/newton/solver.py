@@ -28,13 +28,12 @@ from polyak.learn.newton.converging import MOST_VALUES
 from polyak.learn.newton.fitting import BlockSolver, Fit
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows
-from polyak.learn.newton.information import Information
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import PENALTIES, TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.progressive import progressive_sums
 from polyak.learn.newton.sandwich import drift, remembered
 from polyak.learn.newton.scoring import Scorer
-from polyak.learn.newton.standardize import Standard
+from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.rows.sparse import Rows, as_rows
@@ -159,10 +158,10 @@ class NewtonSolver:
         self._held: HeldRows
         self._learned: Learned
         self._forget_everything(blocks)
-        if not self._limit.choose(self.standard, first_rows):
+        if not self._limit.choose(self._learned.standard, first_rows):
             self._leave(TOO_MANY)
             return
-        self.standard.calibrate(first_rows)
+        self._learned.standard.calibrate(first_rows)
         self._learned.known = self._learned.padded()
         if len(first_rows) and not self._learned.columns:
             self._leave("the first rows have no feature, and there is no intercept")
@@ -179,15 +178,7 @@ class NewtonSolver:
             may_be_coarse=dense and not blocks.for_inference,
             block=self._cadence.first_block,
         )
-        known = Information.none(
-            int(self.fit_intercept),
-            len(blocks.penalties),
-            self.outputs - int(self.softmax),
-            exact=self.exact,
-            intervals=self.intervals,
-            together=self.softmax,
-        )
-        self._learned = Learned(blocks, Standard(fit_intercept=self.fit_intercept), known)
+        self._learned = Learned.none(blocks, self.outputs, fit_intercept=self.fit_intercept)
 
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""
@@ -232,14 +223,9 @@ class NewtonSolver:
         return self._limit.closed
 
     @property
-    def standard(self) -> Standard:
-        """The columns with their units."""
-        return self._learned.standard
-
-    @property
     def n_features(self) -> int:
         """One more than the largest feature seen."""
-        return self.standard.n_features
+        return self._learned.standard.n_features
 
     @property
     def nbytes(self) -> int:
@@ -321,7 +307,7 @@ class NewtonSolver:
 
     def _block_end(self) -> int:
         """Return the number of held rows at which weights are refitted, or their block is full."""
-        features = len(self.standard)
+        features = len(self._learned.standard)
         return self._cadence.rows_until_fit(self._before, self._held.block, features)
 
     def _learn_part(self, part: _Part, *, again: bool) -> None:
@@ -339,12 +325,13 @@ class NewtonSolver:
 
     def _take(self, part: _Part, *, again: bool) -> int:
         """Hold rows until their block is full; return how many there were columns for."""
-        take = self._limit.admit(self.standard, part.rows)
+        standard = self._learned.standard
+        take = self._limit.admit(standard, part.rows)
         if take < len(part.rows):
             part = part.cut(slice(take))
-            self._limit.admit(self.standard, part.rows)
+            self._limit.admit(standard, part.rows)
         self._allocate(bits_of(part.rows))
-        own = (part.rows, self._signs(part.targets), part.weights, part.limits, self.standard)
+        own = (part.rows, self._signs(part.targets), part.weights, part.limits, standard)
         self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
         self.clock += take
         self._learned_again += take if again else 0
@@ -352,7 +339,7 @@ class NewtonSolver:
 
     def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
-        own = (len(self.standard), self.widest, self._before, self._cadence)
+        own = (len(self._learned.standard), self.widest, self._before, self._cadence)
         self._held.allocate(*own, bits)
 
     def _signs(self, targets: NDArray[Any]) -> Floats:
@@ -382,11 +369,11 @@ class NewtonSolver:
         needs_rows = self.intervals or not self.exact
         provisional = needs_rows and held < self._held.block
         counts, others = None, self._limit.left_out
-        if self.closed and not provisional and len(self.standard) > MOST:
+        if self.closed and not provisional and len(self._learned.standard) > MOST:
             counts = np.count_nonzero(self._held.features(), axis=0)
         self._fit(provisional=provisional)
         if counts is not None and self.left is None:
-            self._keep_frequent(counts[: len(self.standard)], held, others)
+            self._keep_frequent(counts[: len(self._learned.standard)], held, others)
 
     def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int) -> None:
         """Keep the features that were in most rows of a block, now that there are too many."""
@@ -405,7 +392,7 @@ class NewtonSolver:
         The held rows of a provisional fit are fitted again with the next ones, so that the weights
         of the first block are the batch optimum of all its rows.
         """
-        learned, features = self._learned, self._held.features()[:, : len(self.standard)]
+        learned, features = self._learned, self._held.features()[:, : len(self._learned.standard)]
         learned.standard.find_spreads(features, self.threads)
         if not self._before and self.fit_intercept:
             mean = features.mean(axis=0, dtype=np.float64)
@@ -415,7 +402,7 @@ class NewtonSolver:
             standard=learned.standard.with_rows(features, self.threads),
             weight=learned.weight + self._held.total_weight(),
         )
-        due, start = self._cadence.is_due(self.clock, len(self.standard)), None
+        due, start = self._cadence.is_due(self.clock, len(self._learned.standard)), None
         if self._before and not (self.softmax or self.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.outputs)
         fit = Fit(
@@ -438,7 +425,7 @@ class NewtonSolver:
             self._cadence.fitted = self.clock
         if self.intervals:
             own = known.W[:, self.smallest]
-            self._earlier = remembered(self._earlier, self.clock, own, self.standard)
+            self._earlier = remembered(self._earlier, self.clock, own, self._learned.standard)
         if not provisional:
             self._learned = counted
             self._begin_block()
@@ -461,7 +448,7 @@ class NewtonSolver:
     # -- the scores of rows ----------------------------------------------------------------------
 
     def sums(self) -> Floats:
-        """Return each model's sums since the last milestone, as `progressive.SUMS` lists them."""
+        """Return each model's sums since the last milestone, as `bank.merging.SUMS` lists them."""
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
 
@@ -474,7 +461,7 @@ class NewtonSolver:
 
     def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
         """Whether `leaving_out` is worth its cost, at most this many multiplications."""
-        columns = len(self.standard)
+        columns = len(self._learned.standard)
         if self.softmax:
             return is_cheap(rows, (self.outputs - 1) * columns, len(self.penalties), most)
         return is_cheap(rows, min(rows, columns), len(self), most)
@@ -502,7 +489,7 @@ class NewtonSolver:
     def sums_of(
         self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of rows that have these scores, as `progressive.SUMS` lists them."""
+        """Return the sums of rows that have these scores, as `bank.merging.SUMS` lists them."""
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
         signs = self._signs(np.asarray(y))
@@ -525,23 +512,24 @@ class NewtonSolver:
         shrink = learned.blocks.shrink(learned.standard)
         return np.asarray(shrink[:, 0] / self.penalties[0])
 
-    def converge(self, X: Rows, y: ArrayLike, sample_weight: Floats | None) -> bool:
-        """Find the optimum of the smallest penalty for all rows, each of which was learned once.
+    def converged(
+        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+    ) -> tuple[NewtonSolver, bool]:
+        """Return a solver at the optimum of the smallest penalty, and whether that is finite.
 
-        Returns whether it is finite without a penalty. Rows too many for memory are not read again:
-        see `polyak.learn.newton.converging`.
+        The rows are all that were learned, each once. If they are too many for memory they are not
+        read again, and the solver stays as it is: see `polyak.learn.newton.converging`.
         """
         done = self._finished()
         if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
-            return True
+            return self, True
         with one_blas_thread():
             own = (X, self._signs(np.asarray(y)), sample_weight, self.threads)
             found = done._learned.at_optimum(*own)
         if found is None:
-            return True
+            return self, True
         done._learned, has_optimum = found
-        vars(self).update(vars(done))
-        return has_optimum
+        return done, has_optimum
 
     def sandwich(self) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units."""
@@ -562,7 +550,7 @@ class NewtonSolver:
             raise ValueError(f"this solver has left the race: {self.left}")
         if not (self._held.count or self.exact):
             return self
-        done = self._copy(to_change=not self._before or not self.standard.spread.all())
+        done = self._copy(to_change=not self._before or not self._learned.standard.spread.all())
         with one_blas_thread():
             done._count()
             if done._held.count:
@@ -582,50 +570,54 @@ class NewtonSolver:
 
     # -- stopping, going on, dropping out, and learning in parts -------------------------------
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Page, Arrays]:
         """Return all that learning changes as a JSON-serialisable dict and a dict of arrays."""
-        page: dict[str, Any] = {
+        page: Page = {
             "clock": self.clock,
-            "left": self.left,
-            "_learned_again": self._learned_again,
-            "_first_block": not self._before,
-            "_counted": self._scorer.counted,
+            "learned_again": self._learned_again,
+            "counted": self._scorer.counted,
             "block": self._held.block,
             "fitted": self._cadence.fitted,
+            "closed": self.closed,
+            "left_out": self._limit.left_out,
+            "weight": self._learned.weight,
+            "earlier": [rows for rows, _ in self._earlier],
         }
-        if self.closed:
-            page |= {"closed": True, "_left_out": self._limit.left_out}
-        if self.sparsity is not None:
-            page["_weight"] = self._learned.weight
-        page["earlier"] = [rows for rows, _ in self._earlier]
-        arrays: dict[str, NDArray[Any]] = {
-            "penalties": self.penalties.copy(),
-            "totals": self._scorer.totals.copy(),
-            "lately": self._scorer.recent.copy(),
-        }
-        columns = {f"column.{name}": array for name, array in self.standard.state().items()}
+        arrays = {"totals": self._scorer.totals.copy(), "lately": self._scorer.recent.copy()}
+        columns = self._learned.standard.state().items()
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
-        arrays |= columns | self._learned.known.state()
+        arrays |= {f"column.{name}": array for name, array in columns}
+        arrays |= self._learned.known.state()
         return page, arrays | self._held.state(self._learned.columns)
 
-    def set_state(self, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what ``state`` returned, to the last bit as if there had been no stop."""
-        self.clock, self.left = page["clock"], page["left"]
-        self._learned_again = page["_learned_again"]
-        self._cadence.fitted, self._scorer.counted = page["fitted"], page["_counted"]
-        self._limit.closed = page.get("closed", False)
-        self._limit.left_out = page.get("_left_out", 0)
-        self._scorer.totals, self._scorer.recent = arrays["totals"].copy(), arrays["lately"].copy()
-        rows = page.get("earlier", [])
-        self._earlier = [(then, arrays[f"earlier.{k}"].copy()) for k, then in enumerate(rows)]
-        learned = self._learned
-        learned.weight = page.get("_weight", 0.0)
-        learned.blocks = replace(learned.blocks, penalties=arrays["penalties"].copy())
-        columns = {name.removeprefix("column."): array for name, array in arrays.items()}
-        learned.standard.set_state(columns)
-        learned.known = Information.from_state(arrays, exact=self.exact, together=self.softmax)
-        self._held.set_state(arrays, page["block"])
-        if len(self.standard) > self.widest:  # there are more classes than there were
+    def set_state(self, stored: StoredState, n_features: int | None = None) -> None:
+        """Restore what ``state`` returned, to the last bit as if there had been no stop.
+
+        Features are below ``n_features``, if that is known. ValueError if the state is corrupt.
+        """
+        self.left, self.clock = None, stored.whole("clock")
+        self._learned_again = stored.whole("learned_again", most=self.clock)
+        self._cadence.fitted = stored.whole("fitted", most=self.clock)
+        self._limit.closed = stored.flag("closed")
+        self._limit.left_out = stored.whole("left_out")
+        scorer, learned, first = self._scorer, self._learned, int(self.fit_intercept)
+        scorer.totals = stored.array("totals", scorer.totals.shape, least=-np.inf)
+        scorer.recent = stored.array("lately", scorer.recent.shape, least=-np.inf)
+        learned.weight = stored.number("weight")
+        learned.standard.set_state(stored.part("column"), n_features)
+        learned.known = learned.known.from_state(stored)
+        most, known = learned.columns, len(learned.known)
+        stored.require(first <= known <= most, "weights", f"cannot have {known} rows")
+        block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)
+        self._held.set_state(stored.part("held"), most, block)
+        stored.require(self._before >= 0, "clock", f"is below the {self._held.count} rows held")
+        scorer.counted = stored.whole("counted", most=self._held.count)
+        self._earlier = []
+        for number, then in enumerate(stored.field("earlier")):
+            stored.require(0 < then <= self.clock, "earlier", f"cannot be of row {then}")
+            slopes = stored.array(f"earlier.{number}", (None, self.outputs), least=-np.inf)
+            self._earlier.append((then, slopes))
+        if len(self._learned.standard) > self.widest:  # there are more classes than there were
             self._leave(TOO_MANY)
 
     def select(self, penalties: Sequence[int] | NDArray[np.int64]) -> NewtonSolver:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
+from polyak.learn.stored_state import StoredState
 from polyak.rows.huge_values import SMALLEST
 from polyak.rows.sparse import Rows, SparseRows, core_arrays
 from polyak.rows.taken import SomeRows, TakenRows
@@ -87,15 +88,15 @@ class Standard:
             row = there.argmax(axis=0) if len(rows) else np.zeros(0, dtype=np.int64)
             order = np.argsort(row, kind="stable")
             return new[order], row[order]
-        span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-        is_new = (self.places(rows.indices[span]) < 0) & (rows.values[span] != 0)
-        unknown = np.flatnonzero(is_new)
-        there = rows.indices[span][unknown]
+        indices, values = rows.entries()
+        unknown = np.flatnonzero((self.places(indices) < 0) & (values != 0))
+        there = indices[unknown]
         order = np.argsort(there, kind="stable")  # np.unique would import more than it does
         begins = np.flatnonzero(np.diff(there[order], prepend=-1))
         new, first = there[order][begins], order[begins]
         order = np.argsort(first)
-        row = np.searchsorted(rows.indptr, span.start + unknown[first[order]], side="right") - 1
+        place = rows.indptr[0] + unknown[first[order]]
+        row = np.searchsorted(rows.indptr, place, side="right") - 1
         return new[order].astype(np.int64), row
 
     def add(self, features: NDArray[np.int64]) -> None:
@@ -110,7 +111,9 @@ class Standard:
     def kept(self, places: NDArray[np.int64]) -> Standard:
         """Return a copy with only these columns."""
         fewer = copy.copy(self)
-        fewer.set_state({name: array[places] for name, array in self.state().items()})
+        for name in _ARRAYS:
+            setattr(fewer, name, getattr(self, name)[places])
+        fewer._sort()
         return fewer
 
     # -- centre and spread ---------------------------------------------------------------------
@@ -232,10 +235,16 @@ class Standard:
         """Return everything as arrays."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
-    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what ``state`` returned."""
-        for name in _ARRAYS:
-            setattr(self, name, state[name].copy())
+    def set_state(self, stored: StoredState, n_features: int | None) -> None:
+        """Restore what ``state`` returned; features are below ``n_features``."""
+        self.features = stored.array("features", (None,), "int64", least=0.0)
+        width = len(self.features)
+        known = n_features is None or self.features.max(initial=-1) < n_features
+        known = known and len(np.unique(self.features)) == width
+        stored.require(known, "features", "are not features that the rows can have")
+        self.centre = stored.array("centre", (width,), least=-np.inf)
+        for name in _ARRAYS[2:]:
+            setattr(self, name, stored.array(name, (width,), least=0.0))
         self._sort()
 
     def _sort(self) -> None:

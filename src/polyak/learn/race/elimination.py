@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import NoRoom, free_memory
-from polyak.learn.recipes import AnyCandidate, Candidate
+from polyak.learn.recipes import AnyCandidate
 from polyak.learn.recipes.candidates import (
     BYTES_PER_FEATURE,
     FEWEST_CANDIDATES,
@@ -31,6 +31,10 @@ PER_DOUBLING = 8
 """Milestones from one doubling of the rows to the next."""
 FEW_ROWS = 32
 """Up to this many rows milestones are at doublings only."""
+
+EARLY, LATE = 16_000, 64_000
+"""Before this many rows averaged SGD may be ahead of Newton steps by chance, or because there were
+few rows per feature; and small rates ahead of large ones because they fluctuate less."""
 
 CLEARLY = 0.99
 """A candidate of constant rate leads with at most this share of the loss of the best other one."""
@@ -99,33 +103,24 @@ def most_after(rows: int, entered: int) -> int:
     return max(round(entered * share), 1)
 
 
-def best_and_slower(best: Sequence[int], keep: int, candidates: Sequence[AnyCandidate]) -> set[int]:
-    """Return the ``keep`` best candidates, counting with each the one that may overtake it later.
+def fewest_after(rows: int) -> int:
+    """Return how many of a lane's best candidates go on while others may be ahead by chance."""
+    return 3 if rows < EARLY else 2 if rows < LATE else 0
 
-    Rates that follow gradients are best small where rows are many: at every doubling the next
-    smaller one is still behind, and in the end it leads.
-    """
+
+def best_and_slower(best: Sequence[int], keep: int, candidates: Sequence[AnyCandidate]) -> set[int]:
+    """Return the ``keep`` best candidates, counting with each the first that may overtake it."""
     chosen: set[int] = set()
     for number in best:
         if len(chosen) >= keep:
             break
-        slower = _next_slower(number, candidates)
-        chosen |= {number} if slower is None else {number, slower}
+        slower = [n for n, one in enumerate(candidates) if one.may_overtake(candidates[number])]
+        for first in slower:
+            if not any(candidates[first].may_overtake(candidates[other]) for other in slower):
+                chosen.add(first)
+                break
+        chosen.add(number)
     return chosen
-
-
-def _next_slower(number: int, candidates: Sequence[AnyCandidate]) -> int | None:
-    mine = candidates[number]
-    if not isinstance(mine, Candidate) or mine.adagrad is None:
-        return None
-    rates = {
-        other: one.schedule.gamma0
-        for other, one in enumerate(candidates)
-        if isinstance(one, Candidate)
-        and one.of_the_bank() == mine.of_the_bank()
-        and one.schedule.gamma0 < mine.schedule.gamma0
-    }
-    return max(rates, key=rates.__getitem__, default=None)
 
 
 def widest_for(running: int, models_each: int) -> int:
@@ -165,9 +160,8 @@ def moving_candidates(candidates: Sequence[AnyCandidate]) -> set[int]:
     beside the others where rows are learned as they come. They eliminate no other candidate, and
     lead only where their loss was clearly lower of late.
     """
-    averaged = {n: c for n, c in enumerate(candidates) if isinstance(c, Candidate)}
-    moving = {n for n, c in averaged.items() if c.never_rests}
-    return moving if len(moving) < len(averaged) else set()
+    moving = {number for number, one in enumerate(candidates) if one.never_rests}
+    return moving if len(moving) < sum(one.is_stochastic for one in candidates) else set()
 
 
 def most_moving(rows: int) -> int:

@@ -31,7 +31,7 @@ from polyak.learn.race.history import LOSS, RATED, SQUARES, SUMS, RaceHistory, m
 from polyak.learn.race.lanes import lane_numbers, lane_of
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.race.leader import Leader
-from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
+from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
@@ -123,7 +123,7 @@ class Race:
     @property
     def running_sgd(self) -> list[int]:
         """The numbers of those among them that are averaged SGD, whose weights are widest."""
-        return [n for n in self.contenders if isinstance(self.candidates[n], Candidate)]
+        return [n for n in self.contenders if self.candidates[n].is_stochastic]
 
     @property
     def running_moving(self) -> list[int]:
@@ -174,10 +174,9 @@ class Race:
         where it is small beside the batch, as when a file is learned. Otherwise a race whose
         weights overflowed stays as it is, and its model says so.
         """
-        averaged = [c for c in self.candidates if isinstance(c, Candidate)]
-        uncapped = any(c.step == "explicit" and not c.capped for c in averaged)
         size = sum(lane.nbytes for lane in self.lanes)
-        return bool(uncapped or size <= SMALL_COPY * bytes_of(rows))
+        small = size <= SMALL_COPY * bytes_of(rows)
+        return small or any(candidate.may_overflow for candidate in self.candidates)
 
     def _that_fit(self, given: TrainingRows) -> Iterator[TrainingRows]:
         """Yield the rows that can be learned at once: all, unless some are too wide for all lanes.
@@ -323,7 +322,7 @@ class Race:
         chosen = self.moving.union(best_and_slower(best, keep, self.candidates), *stay)
         if any(lane.may_leave for lane in self.lanes):
             # Averaged SGD may have to go on alone, so its candidates race as if it did.
-            entered = sum(isinstance(one, Candidate) for one in self.candidates) - len(self.moving)
+            entered = sum(one.is_stochastic for one in self.candidates) - len(self.moving)
             averaged = [number for number in best if number in set(self.running_sgd)]
             chosen.update(averaged[: most_after(self.scored, entered)])
         for lane in self.lanes:

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from polyak.learn.averaging import Averaging
 from polyak.learn.centring import Centre
 from polyak.learn.race.history import SUMS, RaceHistory
 from polyak.learn.race.lanes import CANDIDATES, lane_of
 from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.race.race import Race
-from polyak.learn.recipes import AnyCandidate, Candidate, NewtonCandidate, Recipe
-from polyak.learn.schedules import Polynomial
+from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.losses import get_loss
+from polyak.storage.records import read
 
 
 def race_state(race: Race) -> tuple[Page, Arrays]:
@@ -94,13 +93,17 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
     those that are still in every race go on. Where all went on from the same race, ``base``, what
     was known there counts once.
     """
-    takes_newton = [_takes_newton_steps(one) for one in (race, *others)]
+    takes_newton = [
+        any(candidate.method == "newton" for candidate in one.candidates) for one in (race, *others)
+    ]
     if len(set(takes_newton)) == 1 and any(other.entered != race.entered for other in others):
         raise ValueError("only races with the same number of candidates can be merged")
     common = set(race.running).intersection(*(other.running for other in others))
     if not all(takes_newton):  # the first rows of some had too many features for it
         for one in (race, *others):
-            common = {n for n in common & set(one.running_sgd) if _alike(one, race, n)}
+            common &= set(one.running_sgd)
+            pairs = {n: (one.candidates[n].method, race.candidates[n].method) for n in common}
+            common = {n for n, (mine, other) in pairs.items() if mine == other}
     common -= {number for one in (race, *others) if (number := one.constant) is not None}
     if not common:
         raise ValueError("the races have no candidate in common any more")
@@ -119,14 +122,6 @@ def merge_races(race: Race, others: list[Race], base: Race | None = None) -> Non
         lane.start_interval()
     race.drop_lanes_that_left()
     race.scored, race.history = scored, history
-
-
-def _alike(one: Race, other: Race, number: int) -> bool:
-    """Whether the candidates of this number learn in the same way."""
-    mine, theirs = one.candidates[number], other.candidates[number]
-    if not (isinstance(mine, Candidate) and isinstance(theirs, Candidate)):
-        return False
-    return (mine.adagrad is None) == (theirs.adagrad is None)
 
 
 def _halves(races: list[Race], common: set[int], scored: int) -> RaceHistory:
@@ -158,17 +153,8 @@ def _with_constant(race: Race, numbers: set[int]) -> set[int]:
     return numbers if race.constant is None else numbers | {race.constant}
 
 
-def _takes_newton_steps(race: Race) -> bool:
-    return any(isinstance(candidate, NewtonCandidate) for candidate in race.candidates)
-
-
 def _candidate(stored: StoredState, fields: dict[str, Any]) -> AnyCandidate:
     kind = CANDIDATES.get(fields["kind"])
     stored.require(kind is not None, "candidates", f"cannot be of kind {fields['kind']!r}")
-    assert kind is not None
-    nested = {"schedule": Polynomial, "averaging": Averaging}
-    own = {name: value for name, value in fields.items() if name != "kind"}
-    found: AnyCandidate = kind(
-        **{name: nested[name](**value) if name in nested else value for name, value in own.items()}
-    )
+    found: AnyCandidate = read(kind, fields, "candidates")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 from polyak.learn.averaging import Averaging
@@ -32,6 +32,33 @@ class AnyCandidate(Protocol):
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
+    @property
+    def method(self) -> str:
+        """One of "newton", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
+
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether it takes stochastic gradient steps: its weights are as wide as the rows."""
+        return False
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether its steps may be so long that weights overflow."""
+        return False
+
+    @property
+    def never_rests(self) -> bool:
+        """Whether its rate is constant and nothing is averaged, for streams that drift."""
+        return False
+
+    def lane_settings(self) -> tuple[Any, ...]:
+        """Return what candidates must have in common to share a lane."""
+        return ()
+
+    def may_overtake(self, other: AnyCandidate) -> bool:
+        """Whether it is ``other`` with a smaller rate, which may be behind for long and lead."""
+        return False
+
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its `polyak.model.training_report.CandidateReport`.
 
@@ -40,7 +67,7 @@ class AnyCandidate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(AnyCandidate):
     """Averaged SGD with all its settings."""
 
     alpha: float
@@ -53,6 +80,23 @@ class Candidate:
     adagrad: float | None = None
 
     @property
+    def method(self) -> str:
+        """The kind of its steps."""
+        if self.step == "proximal":
+            return "proximal"
+        return "averaged SGD" if self.adagrad is None else "adaptive SGD"
+
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether it takes stochastic gradient steps: its weights are as wide as the rows."""
+        return True
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether its steps may be so long that weights overflow."""
+        return self.step == "explicit" and not self.capped
+
+    @property
     def never_rests(self) -> bool:
         """Whether its rate is constant and nothing is averaged, for streams that drift."""
         return self.schedule.a == 0.0 and self.averaging.start is None
@@ -60,20 +104,31 @@ class Candidate:
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""
         rate, averaging = self.schedule, self.averaging
-        return {name: getattr(self, name) for name in self.__slots__} | {
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {
             "softmax": softmax or None,
             "schedule": Rate(gamma0=rate.gamma0, a=rate.a, c=rate.c),
             "averaging": AveragingReport(start=averaging.start, power=averaging.power),
         }
 
-    def of_the_bank(self) -> tuple[Any, ...]:
+    def lane_settings(self) -> tuple[Any, ...]:
         """Return the settings that all models of a bank share."""
         apart = (self.averaging, self.step, self.precondition, self.adagrad)
         return (*apart, self.capped, self.schedule.c)
 
+    def may_overtake(self, other: AnyCandidate) -> bool:
+        """Whether it is ``other`` with a smaller rate, where rates follow gradients.
+
+        Such rates are best small where rows are many: at every doubling the next smaller one is
+        still behind, and in the end it leads.
+        """
+        if self.adagrad is None or not isinstance(other, Candidate):
+            return False
+        same = self.lane_settings() == other.lane_settings()
+        return same and self.schedule.gamma0 < other.schedule.gamma0
+
 
 @dataclass(frozen=True, slots=True)
-class NewtonCandidate:
+class NewtonCandidate(AnyCandidate):
     """Block Newton steps with a penalty, in rows; see `polyak.learn.newton.solver`.
 
     With ``softmax`` all classes are learned together, without it one against the rest.
@@ -81,6 +136,11 @@ class NewtonCandidate:
 
     penalty: float
     softmax: bool = False
+
+    @property
+    def method(self) -> str:
+        """The kind of its steps."""
+        return "newton"
 
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""

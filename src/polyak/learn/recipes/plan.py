@@ -391,9 +391,7 @@ def proximal_settings(
     >>> [one.alpha for one in proximal_settings(np.eye(3), [], [4.0, 3.0, 2.0, 1.0], unit=1.0)][:4]
     [2.0, 3.0, 1.0, 4.0]
     """
-    values = rows.values if isinstance(rows, SparseRows) else np.asarray(rows)
-    if isinstance(rows, SparseRows):
-        values = values[int(rows.indptr[0]) : int(rows.indptr[-1])]
+    values = rows.entries()[1] if isinstance(rows, SparseRows) else np.asarray(rows)
     squares = np.square(values[values != 0], dtype=np.float64)
     size = float(np.sqrt(squares.mean())) if squares.any() else 1.0
     if not alphas:  # those in the middle are the likeliest, and rather small than large

@@ -11,29 +11,16 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.newton.block.algebra import gram, times, times_transposed
 from polyak.learn.newton.block.thinning import taken_of
-from polyak.losses import Loss, get_loss
+from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
 
 
-def value_and_slope(loss: str | Loss, scores: Floats, targets: Floats) -> tuple[Floats, Floats]:
-    """Return the loss of each score and its derivative, which share the expensive part."""
-    return _loss(loss).value_and_slope(scores, targets)
-
-
-def curvature(loss: str | Loss, scores: Floats, targets: Floats, *, safe: bool = False) -> Floats:
+def curvature(loss: Loss, scores: Floats, targets: Floats, *, safe: bool = False) -> Floats:
     """Return the second derivative of each score's loss, or of a majorizer: see `Loss`."""
-    if scores.ndim == 1 and not safe and _is_logistic(loss):
+    if scores.ndim == 1 and not safe and loss.name == "log_loss":
         return _core.logistic_curvature(np.ascontiguousarray(scores))
-    return _loss(loss).curvature_at(scores, targets, safe=safe)
-
-
-def _is_logistic(loss: str | Loss) -> bool:
-    return _loss(loss).name == "log_loss"
-
-
-def _loss(loss: str | Loss) -> Loss:
-    return get_loss(loss) if isinstance(loss, str) else loss
+    return loss.curvature_at(scores, targets, safe=safe)
 
 
 class Look(NamedTuple):
@@ -82,7 +69,7 @@ class Block:
 
         For the logistic loss the core computes all of it in one pass over the rows.
         """
-        if self.targets.ndim == 1 and _is_logistic(loss):
+        if self.targets.ndim == 1 and loss.name == "log_loss":
             along = None if step is None else np.ascontiguousarray(step.T)
             own = (self.targets, self.weights, np.ascontiguousarray(scores), along, self.threads)
             found, values, gradient = _core.logistic_loss(self.Z, *own)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite_inverse, gram
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.newton.block.curvature import curvature
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def is_cheap(rows: int, columns: int, models: int, most: float = MOST_WORK) -> b
 
 
 def scores_left_out(
-    loss: str | Loss,
+    loss: Loss,
     Z: NDArray[Any],
     targets: Floats,
     weights: Floats | None,
@@ -66,15 +66,17 @@ def scores_left_out(
 
     Examples
     --------
+    >>> from polyak.losses import get_loss
+    >>> loss = get_loss("squared_error")
     >>> Z, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 6.0])
     >>> free = np.zeros((1, 1))  # the mean of the others, without a penalty
-    >>> scores_left_out("squared_error", Z, y, None, np.array([[3.0]]), free).T
+    >>> scores_left_out(loss, Z, y, None, np.array([[3.0]]), free).T
     array([[3.666..., 3.333..., 3.   , 2.   ]])
     """
     found = np.empty((len(Z), W.shape[1]))
     for place, own in enumerate(shrink.T):
         scores = np.asarray(Z @ W[:, place], dtype=np.float64)
-        _, slope = value_and_slope(loss, scores, targets)
+        _, slope = loss.value_and_slope(scores, targets)
         h = curvature(loss, scores, targets)
         if weights is not None:
             slope, h = slope * weights, h * weights

@@ -70,11 +70,8 @@ def _best_constant(loss: Loss, goal: Floats, weights: Floats) -> float:
 def _transposed_product(rows: Rows, slopes: Floats) -> Floats:
     if not isinstance(rows, SparseRows):
         return np.asarray(np.asarray(rows, np.float64).T @ slopes)
-    span = slice(int(rows.indptr[0]), int(rows.indptr[-1]))
-    features, place = np.unique(rows.indices[span], return_inverse=True)
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-    found = [
-        np.bincount(place, rows.values[span] * own[row], minlength=len(features))
-        for own in slopes.T
-    ]
+    indices, values = rows.entries()
+    features, place = np.unique(indices, return_inverse=True)
+    row = rows.entry_rows()
+    found = [np.bincount(place, values * own[row], minlength=len(features)) for own in slopes.T]
     return np.stack(found, axis=1)

@@ -30,7 +30,7 @@ def lane_numbers(
         groups: dict[Hashable, list[int]] = {}
         for number, candidate in enumerate(candidates):
             if kind.takes(candidate):
-                groups.setdefault(kind.shared_by(candidate), []).append(number)
+                groups.setdefault(candidate.lane_settings(), []).append(number)
         found += [part for own in groups.values() for part in kind.split(own, recipe, problem)]
     return found
 
@@ -40,4 +40,4 @@ def lane_of(
 ) -> Lane:
     """Make the lane of candidates that share one."""
     kind = next(kind for kind in LANES if kind.takes(candidates[numbers[0]]))
-    return kind.of(numbers, candidates, recipe, problem)
+    return kind(numbers, [candidates[number] for number in numbers], recipe, problem)

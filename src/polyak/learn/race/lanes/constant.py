@@ -11,7 +11,7 @@ Its losses also determine how rows count where candidates are compared: see
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -36,10 +36,15 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantCandidate:
+class ConstantCandidate(AnyCandidate):
     """The best constant so far, so that no model is worse."""
 
     constant: bool = True
+
+    @property
+    def method(self) -> str:
+        """The kind of model."""
+        return "constant"
 
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""
@@ -58,9 +63,13 @@ class ConstantLane(Lane):
     n_features = 0
 
     def __init__(
-        self, number: int, candidate: ConstantCandidate, recipe: Recipe, problem: Problem
+        self,
+        numbers: list[int],
+        candidates: list[ConstantCandidate],
+        recipe: Recipe,
+        problem: Problem,
     ) -> None:
-        self.numbers, self.candidates = [number], [candidate]
+        self.numbers, self.candidates = numbers, candidates
         self.recipe, self.problem = recipe, problem
         self.loss, self.fit_intercept = recipe.loss, recipe.fit_intercept
         self.together = problem.one_vs_rest and recipe.takes_softmax
@@ -80,17 +89,6 @@ class ConstantLane(Lane):
     def entering(cls, recipe: Recipe) -> list[AnyCandidate]:
         """Return the constant, which enters every race but that of the paper's one candidate."""
         return [] if recipe.recipe == "paper" else [ConstantCandidate()]
-
-    @classmethod
-    def of(
-        cls,
-        numbers: list[int],
-        candidates: Mapping[int, Any] | Sequence[Any],
-        recipe: Recipe,
-        problem: Problem,
-    ) -> Self:
-        """Make the lane of the one candidate there is."""
-        return cls(numbers[0], candidates[numbers[0]], recipe, problem)
 
     @property
     def _kinds(self) -> int:
@@ -165,7 +163,7 @@ class ConstantLane(Lane):
         self.start_interval()
 
     def _empty(self, recipe: Recipe, problem: Problem) -> Self:
-        return type(self)(self.numbers[0], self.candidates[0], recipe, problem)
+        return type(self)(self.numbers, self.candidates, recipe, problem)
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more, which no row has had so far."""

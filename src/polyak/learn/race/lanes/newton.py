@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +16,7 @@ from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
+from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
     candidate_sums,
@@ -27,7 +28,7 @@ from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
 from polyak.learn.score_histogram import ScoreHistogram
-from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
 from polyak.rows.sparse import Rows, core_arrays, take_rows
@@ -40,9 +41,6 @@ Floats = NDArray[np.float64]
 
 MOST_SCORES = 1 << 20
 """The number of progressive scores held at a time, so that memory stays bounded."""
-EARLY, LATE = 16_000, 64_000
-"""Before this many rows averaged SGD may be ahead by chance, or because there were few rows per
-feature; in the end it will not be."""
 
 
 class NewtonRacer(Lane):
@@ -58,41 +56,36 @@ class NewtonRacer(Lane):
         self,
         numbers: list[int],
         candidates: list[NewtonCandidate],
-        newton: NewtonSolver,
         recipe: Recipe,
         problem: Problem,
     ) -> None:
         self.numbers, self.candidates = numbers, candidates
-        self.newton, self.recipe, self.problem = newton, recipe, problem
+        self.recipe, self.problem = recipe, problem
+        self.newton = self._solver(np.empty((0, 0)), candidates)
         self.counts = histogram_for(recipe.loss, problem, len(numbers))
         self._not_learned = 0  # rows of the clock that were only let pass
         self._gate: Bank | None = None  # refuses what cannot be learned, with the core's message
 
-    @classmethod
-    def of(
-        cls,
-        numbers: list[int],
-        candidates: Mapping[int, Any] | Sequence[Any],
-        recipe: Recipe,
-        problem: Problem,
-    ) -> Self:
-        """Make a lane of penalties; it learns nothing before `warm_up` or `set_state`."""
+    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
+        """Return a solver with the penalties of candidates that has learned nothing."""
         from polyak.learn.newton.solver import NewtonSolver  # only where there is such a lane
 
-        own = [candidates[number] for number in numbers]
-        newton = NewtonSolver(
+        recipe, problem = self.recipe, self.problem
+        solver = NewtonSolver(
             recipe.loss,
-            np.empty((0, 0)),
-            penalties=[one.penalty for one in own],
+            first_rows,
+            penalties=[one.penalty for one in candidates],
             outputs=problem.outputs,
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
-            softmax=own[0].softmax,
+            softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=sparsity_of(recipe),
         )
-        return cls(numbers, own, newton, recipe, problem)
+        if problem.begin_at is not None:
+            solver.begin_at(problem.begin_at)
+        return solver
 
     @property
     def clock(self) -> int:
@@ -148,7 +141,7 @@ class NewtonRacer(Lane):
 
         if self.clock <= FEW_ROWS:  # in the end they may be compared by leaving one row out
             return len(self.numbers)
-        return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
+        return fewest_after(self.clock)
 
     @property
     def stays(self) -> list[int]:
@@ -157,28 +150,7 @@ class NewtonRacer(Lane):
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
-        self.newton = self._new_lane(rows, self.newton.penalties)
-
-    def _new_lane(self, first_rows: Rows, penalties: Floats) -> NewtonSolver:
-        """Return a lane with the settings of this one that has learned nothing."""
-        from polyak.learn.newton.solver import NewtonSolver
-
-        like = self.newton
-        lane = NewtonSolver(
-            like.loss,
-            first_rows,
-            penalties=penalties.tolist(),
-            outputs=like.outputs,
-            one_vs_rest=like.one_vs_rest,
-            fit_intercept=like.fit_intercept,
-            intervals=like.intervals,
-            softmax=like.softmax,
-            together=like.together,
-            sparsity=like.sparsity,
-        )
-        if self.problem.begin_at is not None:
-            lane.begin_at(self.problem.begin_at)
-        return lane
+        self.newton = self._solver(rows, self.candidates)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -210,7 +182,8 @@ class NewtonRacer(Lane):
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         """Make weights exact for all rows, each learned once; return whether they are finite."""
         with np.errstate(all="ignore"):
-            return self.newton.converge(rows, targets, weights)
+            self.newton, has_optimum = self.newton.converged(rows, targets, weights)
+        return has_optimum
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -262,19 +235,18 @@ class NewtonRacer(Lane):
     ) -> Floats:
         """Return the scores of all rows, each by weights refitted without its fold."""
         scores = np.full((len(rows), self.newton.outputs), np.nan)
-        penalty = self.newton.penalties[[place]]
         for fold in range(folds):
             held = np.arange(fold, len(rows), folds)
             rest = np.setdiff1d(np.arange(len(rows)), held)
             some = take_rows(rows, rest)
-            lane = self._new_lane(some[:CALIBRATION_ROWS], penalty)
-            lane.fit_once()
-            lane.learn(some, targets[rest], None if weights is None else weights[rest])
-            if lane.left is None:
-                coef, intercept = lane.weights(rows.shape[1], place=0)
+            solver = self._solver(some[:CALIBRATION_ROWS], [self.candidates[place]])
+            solver.fit_once()
+            solver.learn(some, targets[rest], None if weights is None else weights[rest])
+            if solver.left is None:
+                coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)
                 raw = score_rows(*core_arrays(take_rows(rows, held)), matrix) + intercept
-                scores[held] = odds_of_softmax(raw) if lane.softmax else raw
+                scores[held] = odds_of_softmax(raw) if solver.softmax else raw
         together = self.newton.together and not self.newton.softmax
         return normalised_odds(scores) if together else scores
 
@@ -302,7 +274,7 @@ class NewtonRacer(Lane):
         chosen.candidates = [self.candidates[place] for place in places]
         chosen.newton = self.newton.select(places)
         if self.counts is not None:
-            chosen.counts = self.counts.select(self._columns(places))
+            chosen.counts = self.counts.select(places, self.newton.outputs)
         return chosen
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
@@ -324,7 +296,7 @@ class NewtonRacer(Lane):
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more; two classes go on together where a matrix has room."""
-        from polyak.learn.newton.one_class_more import mirrored_arrays, with_output
+        from polyak.learn.race.lanes.newton_output import mirrored_arrays, with_output
 
         page, arrays = self.newton.state()
         candidates, together = self.candidates, self.softmax
@@ -335,9 +307,8 @@ class NewtonRacer(Lane):
             candidates = [replace(one, softmax=together) for one in candidates]
             arrays = mirrored_arrays(arrays, new.share, together=together)
         arrays = with_output(arrays, page["clock"], new, together=together)
-        pairs = dict(zip(self.numbers, candidates, strict=True))
-        grown = type(self).of(self.numbers, pairs, new.recipe, new.problem)
-        grown.newton.set_state(page, arrays)
+        grown = type(self)(self.numbers, candidates, new.recipe, new.problem)
+        grown.newton.set_state(StoredState(page, arrays))
         grown._not_learned = self._not_learned
         if self.counts is not None and grown.counts is not None:
             at = (new.place, new.constant)
@@ -352,8 +323,8 @@ class NewtonRacer(Lane):
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         """Go on from what `state` returned."""
-        _check_state(stored, self.newton, self.problem.n_features, clock)
-        self.newton.set_state(stored.page, stored.arrays)
+        stored.whole("clock", most=clock)
+        self.newton.set_state(stored, self.problem.n_features)
         self._not_learned = clock - self.newton.clock
         if self.counts is not None:
             self.counts.set_state(stored)
@@ -379,60 +350,4 @@ class NewtonRacer(Lane):
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select(self._columns([place]))
-
-    def _columns(self, places: Sequence[int]) -> NDArray[np.int64]:
-        each = np.arange(self.newton.outputs)
-        return np.concatenate([place * len(each) + each for place in places])
-
-
-def _check_state(
-    stored: StoredState, newton: NewtonSolver, n_features: int | None, clock: int
-) -> None:
-    """Raise ValueError where state cannot be that of such a lane."""
-    from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
-    from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
-
-    def array(
-        name: str,
-        *shape: int | None,
-        types: str | tuple[str, ...] = "float64",
-        least: float = -np.inf,
-    ) -> NDArray[Any]:
-        return stored.array(name, shape, types, least=least)
-
-    penalties, outputs = len(newton.penalties), newton.outputs
-    rows = stored.whole("clock", most=clock)
-    stored.require(stored.field("left") is None, "left", "is set, but the lane is still there")
-    array("penalties", penalties, least=0.0)
-    array("totals", len(MODEL_SUMS), penalties * outputs)
-    array("lately", penalties)
-    features = array("column.features", None, types="int64", least=0.0)
-    width = len(features)
-    fits = width <= newton.widest and len(np.unique(features)) == width
-    fits = fits and (n_features is None or features.max(initial=-1) < n_features)
-    stored.require(fits, "column.features", "are not features that the rows can have")
-    array("column.centre", width)
-    for name in ("spread", "squares", "varied"):
-        array(f"column.{name}", width, least=0.0)
-    coordinates, first = outputs - int(newton.softmax), int(newton.fit_intercept)
-    known = len(array("weights", None, penalties, coordinates))
-    stored.require(first <= known <= first + width, "weights", f"cannot have {known} rows")
-    array("gradients", known, 1 if newton.exact else penalties, coordinates)
-    matrices, size = (1, coordinates * known) if newton.softmax else (coordinates, known)
-    array("hessians", 1 if newton.exact else matrices, size, size)
-    array("spreads", outputs if newton.intervals else 0, known, known)
-    for number, then in enumerate(stored.field("earlier")):
-        stored.require(0 < then <= rows, "earlier", f"cannot be of row {then}")
-        array(f"earlier.{number}", None, outputs)
-    held = len(array("held.rows", None, first + width, types=FLOATS))
-    array("held.targets", held, outputs)
-    array("held.weights", held, least=0.0)
-    array("held.fresh", held, least=0.0)
-    stored.array("held.limits", (held, 2))
-    block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)
-    stored.require(held < block and held <= rows, "held.rows", f"cannot be {held} rows")
-    stored.whole("_counted", most=held)
-    stored.whole("fitted", most=rows)
-    stored.whole("_learned_again", most=rows)
-    stored.flag("_first_block")
+        return None if self.counts is None else self.counts.select([place], self.newton.outputs)

@@ -7,7 +7,7 @@ its own state. Members with a body here are what most lanes answer.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -150,6 +150,10 @@ class Lane(Protocol):
     candidates: list[Any]
     limits: Floats | None = None
 
+    def __init__(
+        self, numbers: list[int], candidates: list[Any], recipe: Recipe, problem: Problem
+    ) -> None: ...
+
     # -- which candidates ----------------------------------------------------------------------
 
     @classmethod
@@ -166,24 +170,9 @@ class Lane(Protocol):
         return isinstance(candidate, cls.kinds)
 
     @classmethod
-    def shared_by(cls, candidate: AnyCandidate) -> Hashable:
-        """Return what candidates must have in common to share a lane."""
-        return None
-
-    @classmethod
     def split(cls, numbers: list[int], recipe: Recipe, problem: Problem) -> list[list[int]]:
         """Divide candidates that could share a lane among several."""
         return [numbers]
-
-    @classmethod
-    def of(
-        cls,
-        numbers: list[int],
-        candidates: Mapping[int, Any] | Sequence[Any],
-        recipe: Recipe,
-        problem: Problem,
-    ) -> Self:
-        """Make a lane of the candidates with these numbers."""
 
     # -- what the race asks ----------------------------------------------------------------------
 

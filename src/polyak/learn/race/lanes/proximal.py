@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.race.elimination import FIRST_DECISION
+from polyak.learn.race.elimination import FIRST_DECISION, fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import NewOutput
 from polyak.learn.race.lanes.sgd import SgdLane
@@ -22,9 +22,6 @@ from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 
-EARLY, LATE = 16_000, 64_000
-"""Before this many rows smaller rates may be ahead because they fluctuate less, not because they
-lead further."""
 LATEST = 0.4
 """The weight of the latest iterate in the mean, beside the mean of those before it."""
 
@@ -46,7 +43,7 @@ class ProximalLane(SgdLane):
     @property
     def fewest(self) -> int:
         """The number of its best candidates that stay, since it is too early to compare them."""
-        return 3 if self.clock < EARLY else 2 if self.clock < LATE else 0
+        return fewest_after(self.clock)
 
     def learn(
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int

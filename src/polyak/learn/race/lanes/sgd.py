@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
+from polyak.learn.bank.merging import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
-from polyak.learn.newton.progressive import SUMS as MODEL_SUMS
 from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
@@ -51,24 +51,19 @@ class SgdLane(Lane):
         self,
         numbers: list[int],
         candidates: list[Candidate],
-        bank: Bank,
+        recipe: Recipe,
         problem: Problem,
-        histogram: ScoreHistogram | None,
     ) -> None:
-        self.numbers, self.candidates = numbers, candidates
-        self.bank, self.problem, self.counts = bank, problem, histogram
+        self.numbers, self.candidates, self.problem = numbers, candidates, problem
         self.centre, self.outputs = problem.centre, problem.outputs
+        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
+        self.bank = _bank_of(candidates, averaged, problem)
+        self.counts = histogram_for(recipe.loss, problem, len(numbers))
 
     @classmethod
     def takes(cls, candidate: AnyCandidate) -> bool:
         """Whether it is averaged SGD, by explicit or implicit steps."""
         return isinstance(candidate, Candidate) and candidate.step != "proximal"
-
-    @classmethod
-    def shared_by(cls, candidate: AnyCandidate) -> Hashable:
-        """Return the settings that all models of a bank share."""
-        assert isinstance(candidate, Candidate)
-        return candidate.of_the_bank()
 
     @classmethod
     def split(cls, numbers: list[int], recipe: Recipe, problem: Problem) -> list[list[int]]:
@@ -77,20 +72,6 @@ class SgdLane(Lane):
         if problem.outputs * (1 + averaged.replicas) < MANY_MODELS or len(numbers) < 2:
             return [numbers]
         return [numbers[::2], numbers[1::2]]
-
-    @classmethod
-    def of(
-        cls,
-        numbers: list[int],
-        candidates: Mapping[int, Any] | Sequence[Any],
-        recipe: Recipe,
-        problem: Problem,
-    ) -> Self:
-        """Make a lane of candidates that can share a bank."""
-        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-        own = [candidates[number] for number in numbers]
-        counts = histogram_for(recipe.loss, problem, len(numbers))
-        return cls(numbers, own, _bank_of(own, averaged, problem), problem, counts)
 
     @property
     def clock(self) -> int:
@@ -193,9 +174,10 @@ class SgdLane(Lane):
         chosen = copy.copy(self)
         chosen.numbers = [self.numbers[place] for place in places]
         chosen.candidates = [self.candidates[place] for place in places]
-        chosen.bank = self.bank.select(_columns(places, self.models_each))
+        models = np.arange(len(self.bank)).reshape(-1, self.models_each)[list(places)]
+        chosen.bank = self.bank.select(models.ravel())
         if self.counts is not None:
-            chosen.counts = self.counts.select(_columns(places, self.outputs))
+            chosen.counts = self.counts.select(places, self.outputs)
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
@@ -215,7 +197,7 @@ class SgdLane(Lane):
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a model more for every candidate and each of its replicas."""
-        grown = type(self).of(self.numbers, dict(self._pairs()), new.recipe, new.problem)
+        grown = type(self)(self.numbers, self.candidates, new.recipe, new.problem)
         state = self.bank.state()
         if new.mirrors:
             state["lines"], state["models"] = self._mirrored(state["lines"], state["models"], new)
@@ -230,9 +212,6 @@ class SgdLane(Lane):
             at = (new.place, new.constant)
             grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
         return grown
-
-    def _pairs(self) -> zip[tuple[int, Candidate]]:
-        return zip(self.numbers, self.candidates, strict=True)
 
     def _mirrored(
         self, lines: NDArray[Any], models: Floats, new: NewOutput
@@ -290,15 +269,11 @@ class SgdLane(Lane):
 
     def histogram(self, place: int) -> ScoreHistogram | None:
         """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select(_columns([place], self.outputs))
+        return None if self.counts is None else self.counts.select([place], self.outputs)
 
     def _models(self, place: int) -> slice:
         first = place * self.models_each
         return slice(first, first + self.outputs)
-
-
-def _columns(places: Sequence[int], each: int) -> NDArray[np.int64]:
-    return np.concatenate([place * each + np.arange(each) for place in places])
 
 
 def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> Bank:

@@ -15,47 +15,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.curvature import curvature, value_and_slope
+from polyak.learn.bank.merging import SUMS
+from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.progressive import SUMS
 from polyak.learn.newton.softmax import basis, of_classes
+from polyak.learn.race.lanes.protocol import NewOutput, mirrored
+from polyak.learn.stored_state import Arrays
+from polyak.losses import get_loss
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
-
-
-class Output(Protocol):
-    """The new class: see `polyak.learn.race.lanes.protocol.NewOutput`."""
-
-    @property
-    def place(self) -> int:
-        """Its place among the classes."""
-
-    @property
-    def constant(self) -> float:
-        """The score that its models begin with."""
-
-    @property
-    def recipe(self) -> Any:
-        """The recipe of the race."""
-
-    def inserted(self, array: NDArray[Any], new: Any = 0.0) -> NDArray[Any]:
-        """Insert a column for the new class."""
 
 
 def mirrored_arrays(arrays: Arrays, share: float, *, together: bool) -> Arrays:
-    """Return the arrays of a lane of two classes, one model for both, with a model for each.
+    """Return the arrays of a solver of two classes, one model for both, with a model for each.
 
     The first class's is the mirror image of the second's. Learned ``together``, a softmax of two is
     the logistic curve: the weights of the one model are the difference of the two classes'.
     """
-    found = {name: _both(a) for name, a in arrays.items() if name.startswith("earlier.")}
-    found["held.targets"] = _both(arrays["held.targets"])
+    found = {name: mirrored(a) for name, a in arrays.items() if name.startswith("earlier.")}
+    found["held.targets"] = mirrored(arrays["held.targets"])
     totals = np.repeat(arrays["totals"], 2, axis=1)
     totals[[SUMS.index(name) for name in ("loss", "loss_squared", "rated")]] *= share
     totals[SUMS.index("confusion")] = totals[SUMS.index("error")]
@@ -67,19 +49,14 @@ def mirrored_arrays(arrays: Arrays, share: float, *, together: bool) -> Arrays:
         found["hessians"] = arrays["hessians"] * apart**2
         return arrays | found
     for name in ("weights", "gradients"):
-        found[name] = _both(arrays[name])
+        found[name] = mirrored(arrays[name])
     for name in ("hessians", "spreads"):
         found[name] = np.concatenate([arrays[name]] * 2)
     return arrays | found
 
 
-def _both(array: NDArray[Any]) -> NDArray[Any]:
-    pairs = np.stack([-array, array], axis=-1)
-    return pairs.reshape(*array.shape[:-1], -1)
-
-
-def with_output(arrays: Arrays, clock: int, new: Output, *, together: bool) -> Arrays:
-    """Return the arrays of a lane that has learned ``clock`` rows, none of the new class."""
+def with_output(arrays: Arrays, clock: int, new: NewOutput, *, together: bool) -> Arrays:
+    """Return the arrays of a solver that has learned ``clock`` rows, none of the new class."""
     intercept, forgotten = new.recipe.fit_intercept, clock - len(arrays["held.targets"])
     rows = arrays["totals"][:, :: arrays["held.targets"].shape[1]].copy()
     rows[1:] = 0.0  # all sums but that of the rows' weights
@@ -89,12 +66,13 @@ def with_output(arrays: Arrays, clock: int, new: Output, *, together: bool) -> A
     }
     if together:
         chance = 1.0 / (1.0 + math.exp(-new.constant))
-        known = Information.from_state(arrays, exact=False, together=True)
+        own = (arrays["weights"], arrays["gradients"], list(arrays["hessians"]))
+        known = Information(False, *own, [], together=True)
         how = (new.place, chance, forgotten)
         more = with_one_class_more(known, *how, fit_intercept=intercept)
         return arrays | found | more.state()
     weights, hessians = arrays["weights"], arrays["hessians"]
-    constant, negative = np.full(1, new.constant), -np.ones(1)
+    loss, constant, negative = get_loss(new.recipe.loss), np.full(1, new.constant), -np.ones(1)
     first = np.zeros(weights.shape[:2])
     slope, gram = np.zeros(1), np.zeros(hessians.shape[1:])
     summed: Floats = hessians.sum(axis=0)
@@ -102,10 +80,10 @@ def with_output(arrays: Arrays, clock: int, new: Output, *, together: bool) -> A
         first[0] = new.constant
         if summed[0, 0] > 0:
             gram = forgotten * summed / summed[0, 0]
-            slope = value_and_slope(new.recipe.loss, constant, negative)[1]
+            slope = loss.value_and_slope(constant, negative)[1]
     gradient = slope * (gram[0] if len(gram) else np.zeros(0))
     gradients = np.repeat(gradient[:, None], weights.shape[1], axis=1)
-    curved = curvature(new.recipe.loss, constant, negative) * gram
+    curved = curvature(loss, constant, negative) * gram
     found |= {
         "weights": new.inserted(weights, first),
         "gradients": new.inserted(arrays["gradients"], gradients),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.one_class_more import with_one_class_more
 from polyak.learn.newton.softmax import ClassesBlock, basis, of_classes
+from polyak.learn.race.lanes.newton_output import with_one_class_more
 from polyak.losses.softmax import softmax
 
 COLUMNS, ROWS, CHANCE = 4, 500, 1e-3

@@ -5,15 +5,47 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from polyak.cli.race import error_name
 
 if TYPE_CHECKING:
+    from polyak.data.stream import Stream
     from polyak.training.job import Progress
 
 FIRST_LINE = 1000
 UPDATES_A_SECOND = 8
+
+
+def display(quiet: bool, live: bool = True) -> Quiet:
+    """Choose how to show progress: not at all, live if the terminal can, or in plain lines."""
+    if quiet:
+        return Quiet()
+    if live and sys.stderr.isatty():
+        return LiveLine()
+    return Lines(sys.stderr)
+
+
+@contextmanager
+def counting(quiet: bool) -> Iterator[Callable[[Stream], None]]:
+    """Show how far a stream was read; yields the function to call after every batch."""
+    from polyak.training.job import Progress
+
+    began, progress, shown = time.monotonic(), Progress(), display(quiet)
+
+    def watch(stream: Stream) -> None:
+        progress.rows, progress.bytes_read = stream.rows_read, stream.bytes_read
+        progress.seconds = time.monotonic() - began
+        if stream.bytes_total:
+            progress.share = min(1.0, stream.bytes_read / stream.bytes_total)
+        shown(progress)
+
+    try:
+        yield watch
+    finally:
+        shown.close()
 
 
 class Quiet:
@@ -49,24 +81,21 @@ class Lines(Quiet):
             self._print(self._last)
 
     def _print(self, progress: Progress) -> None:
-        if not self._printed:
-            error = "error rate" if progress.learner.loss.classifies else "MAE"
-            print(
-                f"{'':>12}  {'recent':>9}  {'overall':>9}  {'recent':>10}  {'overall':>10}\n"
-                f"{'rows':>12}  {'loss':>9}  {'loss':>9}  {error:>10}  {error:>10}"
-                f"  {'rows/s':>9}  {'MB/s':>7}",
-                file=self._out,
-            )
-        loss, wrong = progress.learner.progressive_loss, progress.learner.progressive_error
-        recent = progress.learner.recent()
         rate, megabytes = speeds(progress)
-        print(
-            f"{progress.rows:>12,}  {_figure(recent['loss'])}  {_figure(loss)}"
-            f"  {_figure(recent['error']):>10}  {_figure(wrong):>10}"
-            f"  {rate:>9,.0f}  {megabytes:>7.1f}",
-            file=self._out,
-            flush=True,
-        )
+        head = cells = ""
+        if progress.learner is not None:
+            error = "error rate" if progress.learner.loss.classifies else "MAE"
+            head = f"  {'loss':>9}  {'loss':>9}  {error:>10}  {error:>10}"
+            (loss, wrong), (recent, wrong_recently) = scores(progress)
+            cells = f"  {_figure(recent)}  {_figure(loss)}"
+            cells += f"  {_figure(wrong_recently):>10}  {_figure(wrong):>10}"
+        if not self._printed:
+            if head:
+                above = f"{'recent':>9}  {'overall':>9}  {'recent':>10}  {'overall':>10}"
+                print(f"{'':>12}  {above}", file=self._out)
+            print(f"{'rows':>12}{head}  {'rows/s':>9}  {'MB/s':>7}", file=self._out)
+        speed = f"{rate:>9,.0f}  {f'{megabytes:.1f}' if progress.bytes_read else '-':>7}"
+        print(f"{progress.rows:>12,}{cells}  {speed}", file=self._out, flush=True)
         self._printed = progress.rows
 
 
@@ -98,11 +127,9 @@ class LiveLine(Quiet):
     def __call__(self, progress: Progress) -> None:
         """Bring the line up to date; its scores only as often as the eye can follow."""
         now = time.monotonic()
-        if now >= self._next_look:
+        if now >= self._next_look and progress.learner is not None:
             self._next_look = now + 1.0 / UPDATES_A_SECOND
-            overall = progress.learner.progressive_loss, progress.learner.progressive_error
-            recent = progress.learner.recent()
-            self._scores = overall, (recent["loss"], recent["error"])
+            self._scores = scores(progress)
         self._last = progress
         self._words = words(progress, *self._scores)
         if self._live is None:
@@ -132,17 +159,36 @@ class LiveLine(Quiet):
 
 
 def words(progress: Progress, overall: tuple[float, float], recent: tuple[float, float]) -> str:
-    """Return a line with the progress, the speed and the loss of a run."""
+    """Return a line with the progress, the speed and the loss of a run.
+
+    Examples
+    --------
+    >>> from polyak.training.job import Progress
+    >>> nothing = float("nan"), float("nan")
+    >>> words(Progress(rows=1000, share=0.25, seconds=0.5), nothing, nothing)
+    '1,000 rows · 2,000 rows/s · 25%, 0:02 left'
+    """
     rate, megabytes = speeds(progress)
-    parts = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s", f"{megabytes:,.0f} MB/s"]
+    parts = [f"{progress.rows:,} rows", f"{rate:,.0f} rows/s"]
+    if progress.bytes_read:
+        parts.append(f"{megabytes:,.0f} MB/s")
     if progress.share is not None:
         parts.append(f"{progress.share:.0%}{eta(progress)}")
-    if overall[0] == overall[0]:
+    if progress.learner is not None and overall[0] == overall[0]:
         error = error_name(progress.learner.loss.classifies).replace("_", " ")
         for name, now, all_rows in zip(("loss", error), recent, overall, strict=True):
             if all_rows == all_rows:
                 parts.append(f"{name} {now:.4f} recent, {all_rows:.4f} overall")
     return " · ".join(parts)
+
+
+def scores(progress: Progress) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the loss and the error over all rows, and those over the later half."""
+    learner = progress.learner
+    assert learner is not None
+    recent = learner.recent()
+    overall = learner.progressive_loss, learner.progressive_error
+    return overall, (recent["loss"], recent["error"])
 
 
 def speeds(progress: Progress) -> tuple[float, float]:
@@ -163,12 +209,3 @@ def eta(progress: Progress) -> str:
     return (
         f", {hours}:{minutes:02}:{seconds:02} left" if hours else f", {minutes}:{seconds:02} left"
     )
-
-
-def display(quiet: bool, live: bool) -> Quiet:
-    """Choose how to show progress: not at all, live if the terminal can, or in plain lines."""
-    if quiet:
-        return Quiet()
-    if live and sys.stderr.isatty():
-        return LiveLine()
-    return Lines(sys.stderr)
