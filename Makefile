@@ -117,7 +117,7 @@ fuzz-loaders: $(VENV)/.installed-fuzz
 FUZZ_BUILD = clang++ -std=c++17 -I$(CURDIR)/core -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) $< -o $@
+	$(FUZZ_BUILD) $< $(wildcard core/text/$*.cpp) -o $@
 
 # Builds of the kernels as objects in the folder $@-kernels: $(call compile_kernels,compiler,builds),
 # or of some sources: $(call compile_kernels,compiler,builds,sources). The scalar build is the one
@@ -138,7 +138,7 @@ endif
 build/fuzz-svmlight: fuzz/svmlight.cpp $(CORE_FILES)
 	$(call compile_kernels,clang++ -std=c++17 -I$(CURDIR)/core -O1,$(BUILDS))
 	$(call compile_kernels,$(FUZZ_BUILD),$(BUILDS),$(CURDIR)/core/text/simd/parse4.cpp)
-	$(FUZZ_BUILD) $(HAS) $< $@-kernels/*/*.o -o $@
+	$(FUZZ_BUILD) $(HAS) $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
 
 # Compares 64-bit ARM, under qemu, with this x86-64 machine: the svmlight parser must give the same
 # bits, and on each of them the kernels must read and learn with SIMD what they do without it. `make
@@ -153,10 +153,10 @@ neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	qemu-aarch64 build/learns-the-same-on-arm
 build/same-here: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,g++ $(NEON_BUILD),$(BUILDS))
-	g++ $(NEON_BUILD) $(HAS) $< $@-kernels/*/*.o -o $@
+	g++ $(NEON_BUILD) $(HAS) $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
 build/same-on-arm: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $@-kernels/*/*.o -o $@
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
 build/learns-the-same-on-arm: fuzz/learns_the_same.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
 	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $@-kernels/*/*.o -o $@

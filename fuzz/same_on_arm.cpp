@@ -6,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "kernels/kernel_choice.hpp"
 #include "text/svmlight.hpp"
 
 using namespace polyak;

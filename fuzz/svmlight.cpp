@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <vector>
+
+#include "kernels/kernel_choice.hpp"
 
 using namespace polyak::svmlight;
 

@@ -1,7 +1,8 @@
 // A libFuzzer harness of the parser of VW text. Any bytes must come out as rows that hold together,
 // under the sanitizers, and as the same rows whether or not those without a label are wanted:
 //
-//   clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined fuzz/vw.cpp -o build/fuzz-vw
+//   clang++ -std=c++17 -Icore -g -O1 -fsanitize=fuzzer,address,undefined fuzz/vw.cpp
+//     core/text/vw.cpp -o build/fuzz-vw
 //   build/fuzz-vw -max_total_time=600 -dict=fuzz/vw.dict
 #include "text/vw.hpp"
 

@@ -26,13 +26,16 @@ namespace POLYAK_KERNELS {
 // The logistic loss of classes that are learned together: a group of models at once.
 struct Together : LogLoss {};
 
-// The number of models, K. A bank of one model is compiled separately: its loops over models
-// vanish, which takes a tenth of the time on the shortest rows.
+// The number of models, K. A bank of one model is compiled separately, for steps that are neither
+// proximal nor of a softmax: its loops over models vanish, which takes a tenth of the time on the
+// shortest rows.
 struct One {
+  static constexpr bool is_single = true;
   static constexpr int64_t K = 1;
   explicit One(int64_t) {}
 };
 struct Many {
+  static constexpr bool is_single = false;
   const int64_t K;
   explicit Many(int64_t models) : K(models) {}
 };
@@ -297,16 +300,18 @@ BankStep<Bank> bank_step() {
     step.advance = [](Bank &bank, double norm) { return bank.advance_together(norm); };
   } else {
     step.advance = [](Bank &bank, double norm) { return bank.template advance<Loss>(norm); };
-    step.advance_proximal = [](Bank &bank, const Rates &rates) {
-      return bank.template advance_proximal<Loss>(rates);
-    };
+    if constexpr (!Bank::is_single)
+      step.advance_proximal = [](Bank &bank, const Rates &rates) {
+        return bank.template advance_proximal<Loss>(rates);
+      };
   }
   return step;
 }
 
 template <class Bank>
 BankStep<Bank> bank_step(const char *loss, bool softmax) {
-  if (softmax) return bank_step<Bank, Together>();
+  if constexpr (!Bank::is_single)
+    if (softmax) return bank_step<Bank, Together>();
   BankStep<Bank> step{};
   each_loss([&](const char *name, auto kind) {
     if (std::strcmp(name, loss) == 0) step = bank_step<Bank, decltype(kind)>();

@@ -109,14 +109,15 @@ template <class Bank, class Row>
 bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row &next,
                bool checked) {
   auto &args = bank.args;
-  if (args.settings.proximal) {
-    if (!checked && !in_order(row, args.features)) return false;
-    const ProximalRates<typename Bank::W> rates(args);
-    gather_proximal(args, row, rates);
-    if (!step.advance_proximal(bank, rates)) return false;
-    scatter_proximal(args, row, rates);
-    return true;
-  }
+  if constexpr (!Bank::is_single)
+    if (args.settings.proximal) {
+      if (!checked && !in_order(row, args.features)) return false;
+      const ProximalRates<typename Bank::W> rates(args);
+      gather_proximal(args, row, rates);
+      if (!step.advance_proximal(bank, rates)) return false;
+      scatter_proximal(args, row, rates);
+      return true;
+    }
   const double p = args.settings.precondition;
   const double constant = args.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
   const ScanResult scan = bank.lines.gather(row, args.sums, {next, checked});
@@ -157,8 +158,7 @@ template <class Count, class W, class Rows>
 int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const Task &task) {
   Bank<W, Count> bank(args);
   const auto step = bank_step<Bank<W, Count>>(loss, args.settings.softmax);
-  const bool splits = Rows::Row::dense && std::is_same_v<Count, One> && !args.settings.proximal;
-  const ColumnsApart<W> apart(bank.lines, rows[0].size, splits);
+  const ColumnsApart<W> apart(bank.lines, rows[0].size, Rows::Row::dense && Count::is_single);
   Nonzeros<W> nonzeros;
   const auto stored_row = [&](int64_t n) {
     return rows[task.order && !task.gathered ? task.order[n] : n];
@@ -184,8 +184,9 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
 
 template <class W, class Rows>
 int64_t learn(const char *loss, BankArgs<W> &args, const Rows &rows, const Task &task) {
-  return args.models.count == 1 ? learn_rows<One>(loss, args, rows, task)
-                                : learn_rows<Many>(loss, args, rows, task);
+  const bool single = args.models.count == 1 && !args.settings.proximal;
+  return single ? learn_rows<One>(loss, args, rows, task)
+                : learn_rows<Many>(loss, args, rows, task);
 }
 
 template <class Rows>

@@ -11,21 +11,20 @@
 #include "kernels/kernel_choice.hpp"
 #include "learn/newton/block_sums.hpp"
 #include "learn/newton/coordinate_descent.hpp"
-#include "python/rows/any_rows.hpp"
-#include "python/rows/arrays.hpp"
+#include "python/buffers.hpp"
+#include "python/rows.hpp"
 #include "rows/standard_units.hpp"
 
 namespace nb = nanobind;
-namespace {
-
 using namespace polyak;
 
-using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using Weights = nb::ndarray<double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 
-bool descend(Matrix H, Column c, Column ridge, Column threshold, Column lowest, Weights v,
-             double enough, int64_t rounds) {
+bool minimize(Matrix H, Vector c, Vector ridge, Vector threshold, Vector lowest, Weights v,
+              double enough, int64_t rounds) {
   const size_t n = H.shape(0);
   if (H.shape(1) != n) throw nb::value_error("the matrix is not square");
   for (const size_t size :
@@ -34,7 +33,7 @@ bool descend(Matrix H, Column c, Column ridge, Column threshold, Column lowest, 
   const PenalizedQuadratic goal{static_cast<int64_t>(n), H.data(),     c.data(), ridge.data(),
                                 threshold.data(),        lowest.data()};
   nb::gil_scoped_release release;
-  return CoordinateDescent(goal, v.data()).descend(enough, rounds);
+  return descend(goal, v.data(), enough, rounds);
 }
 
 using Block = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
@@ -75,15 +74,13 @@ bool worth_two_threads(size_t numbers, int threads, double each = 1.0) {
   return threads > 1 && static_cast<double>(numbers) * each >= 120e3;
 }
 
-int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> indices,
-                      AnyArray values, std::optional<Integers> order, Integers features,
-                      Column centre, Column per_unit, Block out, int threads) {
-  const AnyRows any{indptr, indices, values};
+int64_t fill(const Rows &rows, const std::optional<Integers> &order, const Integers &features,
+             const Vector &centre, const Vector &per_unit, const Block &out, int threads) {
   const size_t columns = features.shape(0);
   check_size(centre.shape(0), columns);
   check_size(per_unit.shape(0), columns);
   check_size(out.shape(1), columns);
-  check_size(out.shape(0), order ? order->shape(0) : static_cast<size_t>(any.count()));
+  check_size(out.shape(0), order ? order->shape(0) : static_cast<size_t>(rows.count()));
   const StandardUnits units{features.data(), centre.data(), per_unit.data(),
                             static_cast<int64_t>(columns)};
   const int64_t *taken = order ? order->data() : nullptr;
@@ -91,14 +88,12 @@ int64_t fill_standard(std::optional<AnyArray> indptr, std::optional<AnyArray> in
   nb::gil_scoped_release release;
   return visit_block(out, [&](auto *at, int64_t stride) {
     using Out = std::remove_pointer_t<decltype(at)>;
-    return any.visit([&](const auto &rows) {
-      return fill_rows(rows, taken, count, units, RowsOut<Out>{at, stride},
-                       worth_two_threads(out.shape(0) * columns, threads));
-    });
+    return fill_standard(rows.view, taken, count, units, RowsOut<Out>{at, stride},
+                         worth_two_threads(out.shape(0) * columns, threads));
   });
 }
 
-std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Column> h, double most) {
+std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Vector> h, double most) {
   const size_t n = Z.shape(1);
   if (h) check_size(h->shape(0), Z.shape(0));
   const bool few = visit_rows(Z, [&](const auto &rows) { return share_of_nonzeros(rows) < most; });
@@ -166,7 +161,7 @@ NewDoubles block_scores(ReadBlock Z, ReadBlock W, int threads) {
   return scores;
 }
 
-NewDoubles block_squares(ReadBlock Z, Column weights, int threads) {
+NewDoubles block_squares(ReadBlock Z, Vector weights, int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1);
   check_size(weights.shape(0), columns);
   auto sums = new_array<double>({rows});
@@ -210,7 +205,7 @@ std::vector<double> loss_by_halves(const LogisticBlock<Value> &block, const doub
   return sums;
 }
 
-nb::tuple logistic_loss(ReadBlock Z, Column targets, std::optional<Column> weights, Matrix scores,
+nb::tuple logistic_loss(ReadBlock Z, Vector targets, std::optional<Vector> weights, Matrix scores,
                         std::optional<Matrix> step, int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1), models = scores.shape(1);
   for (const size_t size : {targets.shape(0), scores.shape(0), weights ? weights->shape(0) : rows})
@@ -234,7 +229,7 @@ nb::tuple logistic_loss(ReadBlock Z, Column targets, std::optional<Column> weigh
   return nb::make_tuple(found, values, gradient);
 }
 
-NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix limits,
+NewDoubles logistic_sums(Matrix scores, Vector targets, Vector weights, Matrix limits,
                          int threads) {
   const size_t rows = scores.shape(0), models = scores.shape(1), size = 5 * models;
   check_size(targets.shape(0), rows);
@@ -260,7 +255,7 @@ NewDoubles logistic_sums(Matrix scores, Column targets, Column weights, Matrix l
   return sums;
 }
 
-NewDoubles logistic_curvature(Column scores) {
+NewDoubles logistic_curvature(Vector scores) {
   auto found = new_array<double>({scores.shape(0)});
   nb::gil_scoped_release release;
   kernels->blocks.logistic_curvature(scores.data(), int64_t(scores.shape(0)), found.data());
@@ -269,7 +264,7 @@ NewDoubles logistic_curvature(Column scores) {
 
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu, nb::c_contig>;
 
-nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Column> weights, Matrix shrink, Cube W,
+nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Vector> weights, Matrix shrink, Cube W,
                       int threads) {
   const size_t rows = Z.shape(0), columns = Z.shape(1), penalties = W.shape(0),
                classes = W.shape(1);
@@ -300,12 +295,11 @@ nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Column> weights, Mat
 }  // namespace
 
 void bind_newton(nb::module_ &m) {
-  m.def("coordinate_descent", descend, nb::arg("H"), nb::arg("c"), nb::arg("ridge"),
+  m.def("coordinate_descent", minimize, nb::arg("H"), nb::arg("c"), nb::arg("ridge"),
         nb::arg("threshold"), nb::arg("lowest"), nb::arg("v"), nb::arg("enough"), nb::arg("rounds"),
         "Move v to the minimum of a quadratic with an L1 penalty and lower bounds.");
-  m.def("fill_standard", fill_standard, nb::arg("indptr").none(), nb::arg("indices").none(),
-        nb::arg("values"), nb::arg("order").none(), nb::arg("features"), nb::arg("centre"),
-        nb::arg("per_unit"), nb::arg("out"), nb::arg("threads") = 1,
+  m.def("fill_standard", fill, nb::arg("rows"), nb::arg("order").none(), nb::arg("features"),
+        nb::arg("centre"), nb::arg("per_unit"), nb::arg("out"), nb::arg("threads") = 1,
         "Write standardized rows to `out`; return the number of nonzeros that have no column.");
   m.def("sparse_gram", sparse_gram, nb::arg("Z"), nb::arg("h").none(), nb::arg("most"),
         "Return the sum of h z z' over rows, or None if the share of nonzeros exceeds `most`.");

@@ -1,7 +1,45 @@
-// The reader of text that all formats share, and the blocks that it returns.
-#include "python/bind_text.hpp"
+// The readers of svmlight and VW text, and the blocks that they return.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
-namespace polyak {
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hash/hashing.hpp"
+#include "memory/process.hpp"
+#include "python/bind_names.hpp"
+#include "python/buffers.hpp"
+#include "python/rows.hpp"
+#include "text/block_cutter.hpp"
+#include "text/lines_in_order.hpp"
+#include "text/read_ahead.hpp"
+#include "text/svmlight.hpp"
+#include "text/vw.hpp"
+
+namespace nb = nanobind;
+using namespace polyak;
+
+namespace {
+
+// The memory returns to its stream when Python releases the array. Arrays of validated rows must
+// not be written to, and are of `const T`.
+template <class T, class Kept>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(Column<Kept> &&numbers) {
+  auto *kept = new Column<Kept>(std::move(numbers));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<Column<Kept> *>(p); });
+  return {kept->data(), {kept->size()}, owner};
+}
 
 nb::list bad_lines(const std::vector<BadLine> &lines) {
   nb::list list;
@@ -10,6 +48,105 @@ nb::list bad_lines(const std::vector<BadLine> &lines) {
                                nb::str(line.reason)));
   return list;
 }
+
+template <class T>
+using Numbers = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// A parsed block of text; fields that a format lacks keep these defaults. Arrays become NumPy
+// arrays only on access, so that NumPy is not imported before it is needed.
+struct TextBlock {
+  explicit TextBlock(CheckedRows rows) : checked(std::move(rows)) {}
+
+  CheckedRows checked;        // indptr, indices and values
+  int64_t file = 0, end = 0;  // where the block ends
+  int64_t bytes_read = 0;     // of all files, by then
+  Numbers<double> targets;
+  std::optional<Numbers<double>> weights;
+  int64_t lines = 0, bad_lines = 0;
+  nb::list label_sets;                    // targets are indices of these if rows may have several
+  nb::list first_bad;                     // line (from zero), text and reason of the first ten
+  Numbers<int64_t> bad_before;            // for every bad line the number of rows before it
+  int64_t largest_index = -1, base = -1;  // svmlight only
+  int64_t unlabelled = 0;                 // VW only: rows left out because they have no label
+  nb::list seen;                          // VW only: whether each named namespace occurs
+  nb::object tags = nb::none();           // VW only, on request: one line per row
+};
+
+// The fields that only one format has.
+template <class Index, class Value>
+void set_own_fields(svmlight::Rows<Index, Value> &rows, TextBlock &block) {
+  block.largest_index = rows.largest_index;
+  block.base = rows.base;
+}
+template <class Value>
+void set_own_fields(vw::Rows<Value> &rows, TextBlock &block) {
+  if (!rows.weights.empty()) block.weights = to_array<double>(std::move(rows.weights));
+  block.unlabelled = rows.unlabelled;
+  for (const bool seen : rows.seen) block.seen.append(seen);
+  block.tags = nb::bytes(rows.tags.data(), rows.tags.size());
+}
+
+template <class Parsed>
+TextBlock to_block(Parsed &rows) {
+  using Index = std::remove_reference_t<decltype(rows.indices[0])>;
+  using Value = std::remove_reference_t<decltype(rows.values[0])>;
+  Rows arrays(AnyArray(to_array<const int64_t>(std::move(rows.indptr))),
+              AnyArray(to_array<const Index>(std::move(rows.indices))),
+              AnyArray(to_array<const Value>(std::move(rows.values))));
+  const int64_t features = features_of_ascending(arrays.view);
+  TextBlock block(CheckedRows(std::move(arrays), {features, false}));
+  block.targets = to_array<double>(std::move(rows.targets));
+  for (const auto &labels : rows.labels.sets())
+    block.label_sets.append(nb::tuple(nb::cast(labels)));
+  block.lines = rows.lines;
+  block.bad_lines = rows.bad_lines;
+  block.first_bad = bad_lines(rows.first_bad);
+  block.bad_before = to_array<int64_t>(std::move(rows.bad_before));
+  set_own_fields(rows, block);
+  return block;
+}
+
+// The rows of a block, parsed without Python.
+using ParsedText = std::variant<svmlight::Rows<int32_t, float>, svmlight::Rows<int32_t, double>,
+                                svmlight::Rows<int64_t, float>, svmlight::Rows<int64_t, double>,
+                                vw::Rows<float>, vw::Rows<double>>;
+
+TextBlock to_python(ParsedText &parsed) {
+  return std::visit([](auto &rows) { return to_block(rows); }, parsed);
+}
+
+using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+// Text that is parsed ahead by threads: that of files or, without paths, text that is fed.
+class TextReader {
+ public:
+  using Parsed = std::unique_ptr<ParsedText>;
+  using Parse = ReadAhead<Parsed>::Parse;
+
+  TextReader(std::vector<std::string> paths, const Cutting &cutting, int base, int threads,
+             size_t head_start, Parse parse, std::shared_ptr<SlotNames> names = nullptr);
+  ~TextReader();
+
+  std::optional<TextBlock> next();
+  nb::object room();
+  bool filled(size_t count, int64_t bytes_read);
+  TextBlock parse(nb::handle source) const;
+  TextBlock parse_in_order(nb::handle source, LinePlaces places, Integers order) const;
+  int base();
+  nb::tuple names() const { return names_seen(names_.get()); }
+
+ private:
+  TextBlock parsed(LineSource &lines) const;
+  ReadAhead<Parsed> &ahead() const;
+
+  const int base_;
+  const Parse parse_;
+  const std::shared_ptr<SlotNames> names_;
+  const int process_;
+  const Memory memory_ = std::make_shared<Recycled>();
+  std::optional<BlockCutter> cutter_;
+  std::unique_ptr<ReadAhead<Parsed>> ahead_;
+};
 
 TextReader::TextReader(std::vector<std::string> paths, const Cutting &cutting, int base,
                        int threads, size_t head_start, Parse parse,
@@ -37,7 +174,7 @@ std::optional<TextBlock> TextReader::next() {
     parsed = reader.next();
   }
   if (!parsed) return std::nullopt;
-  TextBlock block = parsed->rows->to_python();
+  TextBlock block = to_python(*parsed->rows);
   block.file = parsed->file;
   block.end = parsed->end;
   block.bytes_read = parsed->bytes_read;
@@ -64,7 +201,7 @@ TextBlock TextReader::parse(nb::handle source) const {
   return parsed(lines);
 }
 
-TextBlock TextReader::parse_in_order(nb::handle source, LinePlaces places, LineOrder order) const {
+TextBlock TextReader::parse_in_order(nb::handle source, LinePlaces places, Integers order) const {
   const Text text(source);
   const auto *lines = reinterpret_cast<const LinePlace *>(places.data());
   const auto room = static_cast<int64_t>(text.size()) - static_cast<int64_t>(kPadding);
@@ -92,7 +229,7 @@ TextBlock TextReader::parsed(LineSource &lines) const {
     nb::gil_scoped_release release;
     rows = parse_(lines, base);
   }
-  return rows->to_python();
+  return to_python(*rows);
 }
 
 ReadAhead<TextReader::Parsed> &TextReader::ahead() const {
@@ -101,7 +238,62 @@ ReadAhead<TextReader::Parsed> &TextReader::ahead() const {
   return *ahead_;
 }
 
-namespace {
+// The two readers differ in their constructors only.
+struct SvmlightText : TextReader {
+  using TextReader::TextReader;
+};
+struct VwText : TextReader {
+  using TextReader::TextReader;
+};
+
+template <class Value>
+TextReader::Parsed parse_svmlight(LineSource &source, const svmlight::Options &options, int &base) {
+  const auto finish = [&](auto &&rows) {
+    base = rows.base;
+    return std::make_unique<ParsedText>(std::move(rows));
+  };
+  svmlight::Rows<int32_t, Value> narrow;
+  if (svmlight::parse(source, options, narrow)) return finish(std::move(narrow));
+  svmlight::Rows<int64_t, Value> wide;
+  svmlight::parse(source, options, wide);
+  return finish(std::move(wide));
+}
+
+void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t file,
+                   int64_t offset, int64_t bytes_before, int64_t block_bytes, int64_t longest_line,
+                   int threads, size_t head_start, bool float64, int base, int64_t largest_index,
+                   bool skip_bad_lines, bool several_labels) {
+  const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
+  const auto parse = [=](LineSource &lines, int &base) {
+    const svmlight::Options options{base, largest_index, skip_bad_lines, several_labels};
+    return float64 ? parse_svmlight<double>(lines, options, base)
+                   : parse_svmlight<float>(lines, options, base);
+  };
+  new (reader) SvmlightText(std::move(paths), cutting, base, threads, head_start, parse);
+}
+
+void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
+             int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
+             size_t head_start, bool float64, int bits, bool need_labels, bool skip_bad_lines,
+             bool several_labels, size_t names, bool with_tags,
+             std::vector<std::vector<std::string>> crossed, std::vector<std::string> dropped) {
+  if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
+  const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
+  const int base = 0;  // slots are counted from zero, so that no block waits for the first
+  const auto seen = names ? std::make_shared<SlotNames>(bits, names) : nullptr;
+  const vw::Options options{bits,
+                            need_labels,
+                            skip_bad_lines,
+                            several_labels,
+                            seen,
+                            with_tags,
+                            vw::Namespaces(crossed, dropped)};
+  const auto parse_lines = [=](LineSource &lines, int &) {
+    return float64 ? std::make_unique<ParsedText>(vw::parse<double>(lines, options))
+                   : std::make_unique<ParsedText>(vw::parse<float>(lines, options));
+  };
+  new (reader) VwText(std::move(paths), cutting, base, threads, head_start, parse_lines, seen);
+}
 
 // Converts one array of a block to NumPy; those of validated rows are read-only.
 template <class Get>
@@ -113,9 +305,6 @@ nb::ndarray<nb::numpy, nb::ro> read_only(const AnyArray &array) {
 }
 
 }  // namespace
-}  // namespace polyak
-
-using namespace polyak;
 
 void bind_text(nb::module_ &m) {
   m.attr("PADDING") = kPadding;
@@ -127,13 +316,13 @@ void bind_text(nb::module_ &m) {
       .def_prop_ro("targets", on_access([](const TextBlock &block) { return block.targets; }))
       .def_prop_ro("weights", on_access([](const TextBlock &block) { return block.weights; }))
       .def_prop_ro("indptr", on_access([](const TextBlock &block) {
-                     return read_only(*block.checked.rows.indptr);
+                     return read_only(*block.checked.indptr);
                    }))
       .def_prop_ro("indices", on_access([](const TextBlock &block) {
-                     return read_only(*block.checked.rows.indices);
+                     return read_only(*block.checked.indices);
                    }))
       .def_prop_ro("values", on_access([](const TextBlock &block) {
-                     return read_only(block.checked.rows.values);
+                     return read_only(block.checked.values);
                    }))
       .def_ro("checked", &TextBlock::checked)
       .def_ro("label_sets", &TextBlock::label_sets)
@@ -164,4 +353,23 @@ void bind_text(nb::module_ &m) {
       .def("names", &TextReader::names,
            "Return the slots that have a name, where each name ends, and the text of all.")
       .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
+  nb::class_<SvmlightText, TextReader>(m, "SvmlightText")
+      .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
+           nb::arg("offset"), nb::arg("bytes_before"), nb::arg("block_bytes"),
+           nb::arg("longest_line"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
+           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"),
+           nb::arg("several_labels"));
+  nb::class_<VwText, TextReader>(m, "VwText")
+      .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
+           nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
+           nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),
+           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("several_labels"),
+           nb::arg("names"), nb::arg("with_tags"), nb::arg("crossed"), nb::arg("dropped"));
+  m.def(
+      "hash_name",
+      [](std::string_view name) { return hashing::hash_bytes(name.data(), name.size()); },
+      nb::arg("name"), "Hash a feature's name: XXH64 of its UTF-8 bytes, seed zero.");
+  m.def(
+      "hash_name", [](nb::bytes name) { return hashing::hash_bytes(name.c_str(), name.size()); },
+      nb::arg("name"), "Hash bytes as they are.");
 }

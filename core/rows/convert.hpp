@@ -64,21 +64,6 @@ class RowBuffer {
   std::vector<W> values_;
 };
 
-// The rows from `begin` on.
-template <class V, class I>
-SparseRows<V, I> rows_from(SparseRows<V, I> rows, int64_t begin) {
-  const int64_t width = rows.offsets.wide ? sizeof(int64_t) : sizeof(int32_t);
-  rows.offsets.data = static_cast<const char *>(rows.offsets.data) + begin * width;
-  rows.count -= begin;
-  return rows;
-}
-template <class V>
-DenseRows<V> rows_from(DenseRows<V> rows, int64_t begin) {
-  rows.values += begin * rows.stride;
-  rows.count -= begin;
-  return rows;
-}
-
 // Calls use(rows, begin, end, gathered) for consecutive parts of the order, or of the rows if there
 // is no order, until it returns false. Rows that need no conversion are one part; the others are
 // `gathered`: copied in the order that is given.
@@ -86,7 +71,7 @@ template <class W, class Rows, class Use>
 void each_part(const Rows &rows, const int64_t *order, int64_t begin, int64_t end, Use &&use) {
   if (begin == end) return;
   if constexpr (is_native<Rows, W>) {
-    use(rows_from(rows, order ? 0 : begin), begin, end, false);
+    use(rows.from(order ? 0 : begin), begin, end, false);
   } else {
     RowBuffer<W> buffer;
     for (bool more = true; more && begin < end;) {

@@ -61,6 +61,12 @@ struct SparseRows {
     const int64_t begin = offsets[i];
     return {indices + begin, values + begin, offsets[i + 1] - begin};
   }
+  // The rows from `begin` on.
+  POLYAK_INLINE SparseRows from(int64_t begin) const {
+    const int64_t bytes = begin * (offsets.wide ? sizeof(int64_t) : sizeof(int32_t));
+    const Offsets some{static_cast<const char *>(offsets.data) + bytes, offsets.wide};
+    return {some, indices, values, count - begin, stored};
+  }
 };
 
 template <class Value>
@@ -72,6 +78,9 @@ struct DenseRows {
   int64_t features;
   int64_t stride;  // from one row to the next, in values
   POLYAK_INLINE Row operator[](int64_t i) const { return {values + i * stride, features}; }
+  POLYAK_INLINE DenseRows from(int64_t begin) const {
+    return {values + begin * stride, count - begin, features, stride};
+  }
 };
 
 }  // namespace polyak

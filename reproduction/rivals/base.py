@@ -23,7 +23,7 @@ from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.estimators.base import _canonical as canonical
 from polyak.losses import get_loss
-from polyak.rows.sparse import Rows, as_rows, core_arrays
+from polyak.rows.sparse import Rows, as_rows, core_rows
 from reproduction.rivals.stream import Engine, Stream
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ class Rival(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = canonical(validate_data(self, X, reset=False, **_CHECKS))
         weights = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
-        scores: Floats = _core.score_rows(*core_arrays(as_rows(X)), weights)[:, 0]
+        scores: Floats = _core.score_rows(core_rows(X), weights)[:, 0]
         return scores + float(self.intercept_[0])
 
     def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.losses import get_loss
-from polyak.rows.sparse import Rows, core_arrays
+from polyak.rows.sparse import Rows, core_rows
 from reproduction.rivals.iterate import Iterate
 
 SAMPLE = 1001
@@ -108,7 +108,7 @@ def objective(
     """Return the mean loss plus the penalty; infinite where it is not finite."""
     with np.errstate(all="ignore"):
         weights = np.ascontiguousarray(coef[:, None])
-        scores = _core.score_rows(*core_arrays(rows), weights)[:, 0] + intercept
+        scores = _core.score_rows(core_rows(rows), weights)[:, 0] + intercept
         losses = get_loss(loss).value(scores, targets)
         found = float(np.mean(losses) + alpha / 2 * np.sum(np.square(coef)))
     return found if np.isfinite(found) else np.inf

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from polyak import _core
+from polyak.rows.sparse import core_rows
 
 
 def block_of(dtype, rows=300, columns=61, share=0.1):
@@ -76,27 +77,27 @@ def test_rows_in_standard_units(rows_of, dtype, to):
     centre, per_unit = rng.normal(size=X.shape[1]), rng.uniform(0.1, 9.0, X.shape[1])
     order = rng.permutation(len(X))[:100]
     features, rows = np.arange(X.shape[1]), rows_of(X)
-    given = (None, None, X) if rows is X else (rows.indptr, rows.indices, rows.data)
+    given = core_rows(rows)
     whole = np.full((len(X), 70), 7.0, to)
-    assert _core.fill_standard(*given, None, features, centre, per_unit, whole[:, 3:64]) == 0
+    assert _core.fill_standard(given, None, features, centre, per_unit, whole[:, 3:64]) == 0
     wanted = (X.astype(np.float64) - centre) * per_unit
     np.testing.assert_allclose(whole[:, 3:64], wanted, rtol=1e-6 if to is np.float32 else 1e-15)
     assert (whole[:, [0, 1, 2, 64, 69]] == 7.0).all()
     some = np.empty((100, X.shape[1]), to)
-    _core.fill_standard(*given, order, features, centre, per_unit, some)
+    _core.fill_standard(given, order, features, centre, per_unit, some)
     np.testing.assert_array_equal(some, whole[order, 3:64])
     for wrong in (len(X), -1):
         order[7] = wrong
         with pytest.raises(ValueError, match=f"there is no row {wrong} among 300"):
-            _core.fill_standard(*given, order, features, centre, per_unit, some)
+            _core.fill_standard(given, order, features, centre, per_unit, some)
 
 
 def test_features_that_are_no_columns():
     rows = csr_matrix(np.array([[0.0, 2.0, 3.0, 0.0], [1.0, 0.0, 0.0, 4.0]]))
-    arrays = rows.indptr, rows.indices, rows.data
     out = np.empty((2, 2))
     columns = np.array([3, 1]), np.array([1.0, 0.0]), np.array([2.0, 0.5])
-    assert _core.fill_standard(*arrays, None, *columns, out) == 2
+    assert _core.fill_standard(core_rows(rows), None, *columns, out) == 2
     np.testing.assert_array_equal(out, [[-2.0, 1.0], [6.0, 0.0]])
+    beyond = _core.Rows(np.array([0, 9, 4]), rows.indices, rows.data)
     with pytest.raises(ValueError, match="indptr goes from 0 to 9"):
-        _core.fill_standard(np.array([0, 9, 4]), *arrays[1:], None, *columns, out)
+        _core.fill_standard(beyond, None, *columns, out)

@@ -160,6 +160,8 @@ def test_what_is_believed_is_what_the_core_holds(text):
 def test_nobody_but_the_core_makes_them(text):
     with pytest.raises(TypeError):
         CheckedRows()
+    with pytest.raises(TypeError, match="only the core"):
+        CheckedRows(None, None, np.eye(2))
     with pytest.raises(TypeError), pytest.warns(RuntimeWarning, match="uninitialized"):
         make_bank().learn(CheckedRows.__new__(CheckedRows), [1.0])
     rows = batches(text)[0].rows

@@ -11,8 +11,8 @@
 
 #include "learn/losses.hpp"
 #include "olbfgs.hpp"
-#include "python/rows/any_rows.hpp"
-#include "python/rows/arrays.hpp"
+#include "python/buffers.hpp"
+#include "python/rows.hpp"
 #include "rivals.hpp"
 #include "rows/check.hpp"
 #include "sgd_qn.hpp"
@@ -89,8 +89,8 @@ void check_targets(const double *y, int64_t rows) {
 // Checks rows and targets, then calls learn(loss, rows, targets), which returns where it had to
 // stop.
 template <class Learn>
-void learn_rows(const AnyRows &any, const Doubles &targets, const std::string &name,
-                int64_t features, Learn &&learn) {
+void learn_rows(const Rows &any, const Doubles &targets, const std::string &name, int64_t features,
+                Learn &&learn) {
   if (static_cast<int64_t>(targets.shape(0)) != any.count())
     refuse("there are ", any.count(), " rows but ", targets.shape(0), " targets");
   int64_t stopped;
@@ -98,12 +98,13 @@ void learn_rows(const AnyRows &any, const Doubles &targets, const std::string &n
     nb::gil_scoped_release release;
     stopped = with_loss(name, [&](auto loss) {
       check_targets<decltype(loss)>(targets.data(), any.count());
-      return any.visit([&](const auto &rows) {
+      const auto learn_checked = [&](const auto &rows) {
         check(rows, features);
         const int64_t row = learn(loss, rows, targets.data());
         if (row != all_learned) check_values(rows[row], row);
         return row;
-      });
+      };
+      return std::visit(learn_checked, any.view);
     });
   }
   if (stopped == all_learned) return;

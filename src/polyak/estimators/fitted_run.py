@@ -19,7 +19,7 @@ from polyak.estimators.running_sums import TargetSpread
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
-from polyak.rows.sparse import as_rows, core_arrays
+from polyak.rows.sparse import core_rows
 from polyak.training.finishing import DataInfo, finished
 
 Floats = NDArray[np.float64]
@@ -162,7 +162,7 @@ class Run:
 
     def _measure(self, X: Any, weights: Floats | None, order: NDArray[np.int64] | None) -> None:
         assert self.learner is not None
-        lengths = _core.squared_norms(*core_arrays(as_rows(X)))
+        lengths = _core.squared_norms(core_rows(X))
         lengths += self.learner.recipe.fit_intercept  # the intercept is a feature that is always 1
         chosen = slice(None) if order is None else order
         self.longest = max(self.longest, float(lengths[chosen].max(initial=0.0)))

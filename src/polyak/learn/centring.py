@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.stored_state import StoredState
-from polyak.rows.sparse import Rows, SparseRows, bytes_of, core_arrays, take_rows
+from polyak.rows.sparse import Rows, SparseRows, bytes_of, core_rows, take_rows
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class Centre:
             return rows
         width = max(rows.shape[1], int(self.features[-1]) + 1)
         if isinstance(rows, SparseRows):
-            moved = _core.shift_rows(*core_arrays(rows), self.features, self.means)
+            moved = _core.shift_rows(core_rows(rows), self.features, self.means)
             return SparseRows(*moved, width)
         wide = np.zeros((len(rows), width), rows.dtype)
         wide[:, : rows.shape[1]] = rows
@@ -117,7 +117,7 @@ class Centre:
 
         def fill(some: slice) -> None:
             taken, which = (rows[some], None) if order is None else (rows, order[some])
-            _core.fill_standard(None, None, taken, which, *units, moved[some])
+            _core.fill_standard(core_rows(taken), which, *units, moved[some])
 
         ends = [len(moved) * part // threads for part in range(threads + 1)]
         on_threads(fill, [slice(*span) for span in pairwise(ends) if span[0] < span[1]], threads)

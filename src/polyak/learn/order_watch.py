@@ -32,7 +32,7 @@ from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.sparse import core_arrays
+from polyak.rows.sparse import core_rows
 
 Floats = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class OrderWatch:
         rows, targets, weights, *_ = self.early.joined()
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
-        scores = _core.score_rows(*core_arrays(rows), matrix) + intercept
+        scores = _core.score_rows(core_rows(rows), matrix) + intercept
         if leader.softmax:  # what a race adds up is the loss of each class's odds
             scores = odds_of_softmax(scores)
         goals = np.asarray(encode(targets, classes, loss))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.losses import Loss
 from polyak.rows.huge_values import SMALLEST
-from polyak.rows.sparse import Rows, SparseRows, core_arrays
+from polyak.rows.sparse import Rows, SparseRows, core_rows
 
 CALIBRATION_ROWS = 1000
 """The number of first rows that the paper's recipe looks at."""
@@ -70,7 +70,7 @@ FAR = 1e8
 
 def largest_squared_length(rows: Rows, *, fit_intercept: bool = True) -> float:
     """Measure ``M``, the largest ``|x|^2`` of the first 1000 rows; 1.0 where all are zero."""
-    lengths = _core.squared_norms(*core_arrays(rows[:CALIBRATION_ROWS]))
+    lengths = _core.squared_norms(core_rows(rows[:CALIBRATION_ROWS]))
     M = float(np.max(lengths, initial=0.0)) + float(fit_intercept)
     return M if M > SMALLEST**2 else 1.0
 
@@ -88,7 +88,7 @@ def unusual_rows(rows: Rows) -> NDArray[np.int64]:
     >>> unusual_rows(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1e6], [1.0, 0.0]]))
     array([], dtype=int64)
     """
-    lengths = _core.squared_norms(*core_arrays(rows))
+    lengths = _core.squared_norms(core_rows(rows))
     # The median by sorting: np.median imports the masked arrays, a tenth of the start-up.
     positive = np.sort(lengths[lengths > 0])
     median = positive[len(positive) // 2] if len(positive) else 0.0

@@ -18,7 +18,7 @@ from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import TrainingReport
-from polyak.rows.sparse import Rows, SparseRows, as_rows, core_arrays
+from polyak.rows.sparse import Rows, SparseRows, as_rows, core_rows
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -309,6 +309,6 @@ def _all_scores(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
     outputs = model.weights.shape[1]
     side_by_side = np.ascontiguousarray(np.concatenate(list(replicas), axis=1))
     for some in _some_at_a_time(model, X):
-        raw = _core.score_rows(*core_arrays(some), np.ascontiguousarray(side_by_side[:-1]))
+        raw = _core.score_rows(core_rows(some), np.ascontiguousarray(side_by_side[:-1]))
         others = np.asarray(raw + side_by_side[-1], dtype=np.float64)
         yield model.scores(some), others.reshape(-1, len(replicas), outputs).transpose(1, 0, 2)

@@ -179,7 +179,7 @@ class LinearModel:
         `polyak.model.features.FeatureMap.rows`. Other models ignore unknown features.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(*core_rows(self.features.rows(X)), matrix)
+        raw: NDArray[Any] = _core.score_rows(core_rows(self.features.rows(X)), matrix)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:

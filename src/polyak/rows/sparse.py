@@ -118,20 +118,20 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
 def core_arrays(
     rows: Rows,
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
-    """Return the arguments of the core's functions: indptr, indices, values."""
+    """Return indptr, indices and values, of which dense rows have only the last."""
     if isinstance(rows, SparseRows):
         return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
     return None, None, rows
 
 
-def core_rows(X: Any) -> tuple[Any, ...]:
-    """Return the row arguments of a bank: validated rows, or indptr, indices and values."""
+def core_rows(X: Any) -> _core.Rows:
+    """Return rows as the functions of the core take them; validated rows stay validated."""
     if isinstance(X, CheckedRows):
-        return (X,)
+        return X
     rows = as_rows(X)
     if isinstance(rows, SparseRows) and rows.checked is not None:
-        return (rows.checked,)
-    return core_arrays(rows)
+        return rows.checked
+    return _core.Rows(*core_arrays(rows))
 
 
 def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
@@ -194,7 +194,7 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
     Traceback (most recent call last):
     ValueError: row 1 has the value nan for feature 0
     """
-    _core.squared_norms(*core_arrays(rows))
+    _core.squared_norms(core_rows(rows))
     widths = row_widths(rows)
     if n_features is not None and widths.max(initial=0) > n_features:
         row = int(np.argmax(widths > n_features))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyak._core import print_svmlight
+from polyak._core import Rows, print_svmlight
 from polyak.data import text as text_reading
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
@@ -264,7 +264,9 @@ class TestNumbersInText:
         for numbers in (np.array(floats, np.float32), np.array(doubles)):
             numbers = numbers[np.isfinite(numbers)]
             ends = np.array([0, len(numbers)])
-            text = print_svmlight(ends, np.arange(len(numbers)), numbers, np.array(doubles[:1]))
+            text = print_svmlight(
+                Rows(ends, np.arange(len(numbers)), numbers), np.array(doubles[:1])
+            )
             wide = numbers.dtype == np.float64
             block = text_reading.svmlight_text((), 1, 0, float64=wide, base=1).parse(text)
             assert struct.pack("d", block.targets[0]) == struct.pack("d", doubles[0])
@@ -273,5 +275,5 @@ class TestNumbersInText:
 
     def test_no_more_digits_than_it_takes(self) -> None:
         values = np.array([[0.1, 2.0, -0.25, 0.000001, 123456.789, 1e-30]], np.float64)
-        text = print_svmlight(None, None, values, np.array([-1.0]))
+        text = print_svmlight(Rows(None, None, values), np.array([-1.0]))
         assert text == b"-1 1:0.1 2:2 3:-0.25 4:0.000001 5:123456.789 6:1.0000000000000001e-30\n"

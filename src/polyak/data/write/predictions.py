@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import print_lines, score_lines
+from polyak._core import print_lines, print_names
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import core_rows
 
 What = Literal["labels", "scores", "proba"]
 
@@ -55,15 +54,11 @@ def line_writer(model: LinearModel, what: What) -> Callable[[Any], bytes]:
         )  # raises at once if it has none
         return lambda rows: print_lines(model.predict_proba(rows))
     if what == "scores":
-        return _scored(model, None)
+        return lambda rows: print_lines(model.scores(rows))
     if model.classes is None:
         link = get_loss(model.loss).predictions
         return lambda rows: print_lines(link(model.scores(rows)))
     if model.multilabel:
         return lambda rows: "".join(f"{each}\n" for each in label_lists(model, rows)).encode()
-    return _scored(model, [label_text(label) for label in model.classes])
-
-
-def _scored(model: LinearModel, names: list[str] | None) -> Callable[[Any], bytes]:
-    weights, intercept = map(np.ascontiguousarray, (model.weights, model.intercept))
-    return lambda rows: score_lines(*core_rows(rows), weights, intercept, names)
+    names = [label_text(label) for label in model.classes]
+    return lambda rows: print_names(model.scores(rows), names)

@@ -12,7 +12,7 @@ from polyak.data.stream import Stream
 from polyak.data.write.written_file import written_file
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
-from polyak.rows.sparse import core_arrays
+from polyak.rows.sparse import core_rows
 
 
 @contextmanager
@@ -33,7 +33,6 @@ def svmlight_writer(
                 raise DataError(
                     "svmlight text has no place for the rows' weights; .npz and .parquet have"
                 )
-            indptr, indices, values = core_arrays(batch.rows)
-            file.write(print_svmlight(indptr, indices, values, targets.astype(np.float64)))
+            file.write(print_svmlight(core_rows(batch.rows), targets.astype(np.float64)))
 
         yield write

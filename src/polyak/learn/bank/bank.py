@@ -23,12 +23,11 @@ from polyak.learn.bank.settings import (
 )
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from polyak.rows.sparse import as_rows, core_arrays, core_rows
+from polyak.rows.sparse import core_rows
 
 Floats = NDArray[np.float64]
 
 _NO_STOPS = np.empty(0, dtype=np.int64)
-_CORES = {np.dtype(np.float32): _core.BankF32, np.dtype(np.float64): _core.BankF64}
 
 
 class Bank:
@@ -204,7 +203,7 @@ class Bank:
         """
         noted = _NO_STOPS if stops is None else stops
         progressive = {name: self.field(name) for name in SUMS} if again else {}
-        given = (*core_rows(X), *core_targets(y, classes=self.one_vs_rest))
+        given = (core_rows(X), *core_targets(y, classes=self.one_vs_rest))
         weights, which = as_array(sample_weight, np.float64), as_array(order, np.int64)
         try:
             notes = self._core.learn(*given, weights, which, scores, limits, noted)
@@ -226,7 +225,7 @@ class Bank:
         another looks through again. Rows that a parser of polyak's made are that already.
         """
         targets = None if self.one_vs_rest else as_array(y, np.float64)
-        return self._core.check(*core_rows(X), targets, as_array(sample_weight, np.float64))
+        return self._core.check(core_rows(X), targets, as_array(sample_weight, np.float64))
 
     def reset_progressive_sums(self) -> None:
         """Set the progressive sums of all models to zero."""
@@ -238,7 +237,7 @@ class Bank:
         Otherwise its first means are of a row or two, and a value that happens to be close to
         zero makes its feature's first step enormous.
         """
-        self._core.warm_up(*core_arrays(as_rows(X)))
+        self._core.warm_up(core_rows(X))
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -295,7 +294,7 @@ class Bank:
     def decision_function(self, X: Any, *, last: bool = False) -> NDArray[Any]:
         """Score rows: one column a model. Features the bank has never seen count nothing."""
         matrix = self._core.weights(last=last)
-        scores: NDArray[Any] = _core.score_rows(*core_arrays(as_rows(X)), matrix)
+        scores: NDArray[Any] = _core.score_rows(core_rows(X), matrix)
         return scores + self._core.intercepts(last=last)
 
     # -- the state, whole ----------------------------------------------------------------------
@@ -380,8 +379,8 @@ class Bank:
         )
 
     def _make_core(self) -> None:
-        self._core = _CORES[self.dtype](
-            models=len(self),
+        self._core = _core.Bank(
+            float64=self.dtype == np.float64,
             output=self.outputs.tolist(),
             replica=self.replicas.tolist(),
             parameter=self.loss.core_parameters(self.outputs),

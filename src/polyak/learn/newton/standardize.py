@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.stored_state import StoredState
 from polyak.rows.huge_values import SMALLEST
-from polyak.rows.sparse import Rows, SparseRows, core_arrays
+from polyak.rows.sparse import Rows, SparseRows, core_rows
 from polyak.rows.taken import SomeRows, TakenRows
 
 Floats = NDArray[np.float64]
@@ -177,7 +177,7 @@ class Standard:
         if isinstance(rows, TakenRows):
             order, rows = rows.order, rows.rows
         units = (self.features, self.centre, 1.0 / self.units)
-        return _core.fill_standard(*core_arrays(rows), order, *units, out, threads)
+        return _core.fill_standard(core_rows(rows), order, *units, out, threads)
 
     def read_out(
         self, weights: Floats, n_features: int, dtype: Any = np.float64

@@ -31,7 +31,7 @@ from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
-from polyak.rows.sparse import Rows, core_arrays, take_rows
+from polyak.rows.sparse import Rows, core_rows, take_rows
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class NewtonRacer(Lane):
             if solver.left is None:
                 coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)
-                raw = score_rows(*core_arrays(take_rows(rows, held)), matrix) + intercept
+                raw = score_rows(core_rows(take_rows(rows, held)), matrix) + intercept
                 scores[held] = odds_of_softmax(raw) if solver.softmax else raw
         together = self.newton.together and not self.newton.softmax
         return normalised_odds(scores) if together else scores
