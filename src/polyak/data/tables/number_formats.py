@@ -1,17 +1,21 @@
-"""Text formats of numbers, dates and booleans: their detection and their parsing."""
+"""Text formats of numbers, dates, times and booleans: their detection and their parsing.
+
+A format is named by an example, such as ``1.234,5`` or ``d/m/y``. Columns of strings are parsed by
+the format that fits all of them, in every source of tables. Strings of plain numbers stay strings:
+a source that has types could have stored numbers, and the parser of CSV, which has none, does.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import column_numbers, written_dates, written_numbers
-from polyak.data.position import BadLine
-from polyak.data.tables.advice import FRAME, about_word
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
     arrow_numbers,
@@ -19,52 +23,71 @@ from polyak.data.tables.arrow_types import (
     codes_of,
     core_form,
     in_one_piece,
+    is_category,
     single_column,
     stored_as,
     with_column,
 )
-from polyak.data.tables.bad_values import short
-from polyak.errors import DataError
-from polyak.model.dialect import DATES, NUMBERS, TRUTHS, Dialect
+from polyak.model.dialect import CLOCK, DATES, NUMBERS, PLAIN, TRUTHS, Dialect
 from polyak.optional_imports import pyarrow
 
 MISSING = list(MISSING_WORDS)
+STANDARD = {"number": PLAIN, "boolean": "true/false"}
+"""The formats of text columns of these kinds unless the schema names another."""
+FIRST_WORDS = 1000
+"""Words that must fit before all others are tried, to give up early."""
 
 
-def plain_values(array: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
-    """Return the values of strings in the format ``written``, and the rows in another format.
+class PlainText(NamedTuple):
+    """The text of a CSV table, which has no types.
+
+    Attributes
+    ----------
+    delimiter : str
+    words : function
+        Returns columns of the sample as strings.
+    """
+
+    delimiter: str
+    words: Callable[[list[str]], Any]
+
+
+def parse_words(array: Any, format: str) -> tuple[Any, NDArray[np.int64]]:
+    """Return the values of strings in ``format``, and the rows of those in another.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> values, wrong = plain_values(pa.array(["1.234,5", "12 %", "?", "many"]), "1.234,5")
+    >>> values, wrong = parse_words(pa.array(["1.234,5", "12 %", "?", "many"]), "1.234,5")
     >>> values.to_pylist(), wrong.tolist()
     ([1234.5, 12.0, None, None], [3])
     """
     pa = pyarrow()
     if pa.types.is_dictionary(array.type):
         # Parse each distinct string once.
-        values, wrong = plain_values(array.dictionary, written)
+        values, wrong = parse_words(array.dictionary, format)
         codes = codes_of(array, -1)
         return values.take(array.indices), np.flatnonzero(np.isin(codes, wrong))
     words = core_form(array, "category")
-    if written in TRUTHS:
-        return _truths(words, written)
+    if format in TRUTHS:
+        return _truths(words, format)
     schema, data = words.__arrow_c_array__()
-    if written in NUMBERS:
-        decimal, thousands = NUMBERS[written]
+    if format in NUMBERS:
+        decimal, thousands = NUMBERS[format]
         numbers, wrong = written_numbers(schema, data, decimal, thousands, MISSING)
         return arrow_numbers(numbers), wrong
-    times, wrong, has_clock = written_dates(schema, data, DATES[written], MISSING)
+    times, wrong, has_clock = written_dates(schema, data, DATES[format], MISSING)
     moments = times.view("datetime64[us]")
+    if format == CLOCK:
+        return arrow_numbers(moments).cast(pa.int64()).cast(pa.time64("us")), wrong
     return arrow_numbers(moments if has_clock else moments.astype("datetime64[D]")), wrong
 
 
-def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
+def _truths(words: Any, format: str) -> tuple[Any, NDArray[np.int64]]:
     import pyarrow.compute as pc
 
     pa = pyarrow()
-    yes, no = written.split("/")
+    yes, no = format.split("/")
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(words))
     is_yes, is_no = (pc.equal(lower, word) for word in arrow_words([yes, no]))
     nothing = pc.is_in(
@@ -75,189 +98,150 @@ def _truths(words: Any, written: str) -> tuple[Any, NDArray[np.int64]]:
     return values, np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
-class Found:
-    """Detects the text formats of columns from a table's first rows.
+def fits(array: Any, format: str) -> bool:
+    """Whether all strings of ``array`` are in ``format``."""
+    parts = array.slice(0, FIRST_WORDS), array.slice(FIRST_WORDS)
+    return all(len(parse_words(part, format)[1]) == 0 for part in parts)
 
-    Parameters
-    ----------
-    sample : pyarrow.Table
-    names : iterable of str
-        The columns to check.
-    dialect : Dialect
-    delimiter : str, optional
-        The delimiter of a CSV table. Without one, strings are not parsed as numbers, since the
-        format has a numeric type.
-    as_words : function, optional
-        Returns numeric columns of the sample as unconverted strings.
+
+def fits_some(array: Any, format: str) -> bool:
+    """Whether any string of ``array`` is in ``format``, or all are missing."""
+    values, wrong = parse_words(array, format)
+    return len(wrong) == 0 or values.null_count < len(values)
+
+
+def find_formats(
+    texts: dict[str, Any],
+    dialect: Dialect,
+    source: str,
+    *,
+    target: str | None = None,
+    text: PlainText | None = None,
+    numbers: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the formats of the string columns ``texts`` that hold numbers, dates or booleans.
+
+    The target is never a boolean or a date. ``numbers`` are the columns of a CSV table, its
+    ``text``, that hold plain numbers: with decimal commas they have a format, too.
     """
+    distinct = {name: _distinct(array) for name, array in texts.items()}
+    distinct = {name: array for name, array in distinct.items() if _first(array) is not None}
+    found = {
+        name: format
+        for name, array in distinct.items()
+        if name != target and (format := _truth_format(array))
+    }
+    left = {n: array for n, array in distinct.items() if n not in found and _has_digits(array)}
+    left = {name: array for name, array in left.items() if not is_iso(array)}
+    found |= _date_formats({n: a for n, a in left.items() if n != target}, dialect, source)
+    left = {name: array for name, array in left.items() if name not in found}
+    return found | _number_formats(left, dialect, source, text, numbers)
 
-    def __init__(
-        self,
-        sample: Any,
-        names: Iterable[str],
-        dialect: Dialect,
-        delimiter: str | None = None,
-        as_words: Callable[[list[str]], Any] | None = None,
-    ) -> None:
-        self._sample = sample
-        self._names = list(names)
-        self._dialect = dialect
-        self._delimiter = delimiter
-        self._as_words = as_words
-        self.written: dict[str, str] = {}
 
-    def find(self, known: dict[str, str], target: str | None, source: str) -> dict[str, str]:
-        """Return the text formats of columns; those of ``known`` where they fit."""
-        types = dict(zip(self._sample.column_names, self._sample.schema.types, strict=True))
-        words = [name for name in self._names if stored_as(types[name]) == "string"]
-        texts = {name: in_one_piece(self._sample.column(name)) for name in words}
-        texts = {n: a for n, a in texts.items() if a.null_count != len(a)}
-        self.written = {n: known[n] for n, a in texts.items() if n in known and fits(a, known[n])}
-        left = {name: array for name, array in texts.items() if name not in self.written}
-        self._find_truths({name: array for name, array in left.items() if name != target})
-        left = {name: a for name, a in left.items() if name not in self.written and _digits(a)}
-        left = {name: array for name, array in left.items() if not _is_iso(array)}
-        self._find_dates({n: a for n, a in left.items() if n != target}, source)
-        if self._delimiter is not None:
-            self._find_numbers({n: a for n, a in left.items() if n not in self.written}, source)
-        return self.written
+def string_columns(sample: Any, names: list[str]) -> dict[str, Any]:
+    """Return those columns of ``sample`` that are strings, without categories."""
+    types = dict(zip(sample.column_names, sample.schema.types, strict=True))
+    some = [n for n in names if stored_as(types[n]) == "string" and not is_category(types[n])]
+    return {name: in_one_piece(sample.column(name)) for name in some}
 
-    def _find_truths(self, texts: dict[str, Any]) -> None:
-        for name, array in texts.items():
-            words = set(array.to_pylist())
-            if len(words) > 8:
-                continue
-            there = {(word or "").strip().lower() for word in words}
-            for written in TRUTHS:
-                pair = set(written.split("/"))
-                # One word of the pair alone may mean anything.
-                if pair <= there and fits(array, written):
-                    self.written[name] = written
 
-    def _find_dates(self, texts: dict[str, Any], source: str) -> None:
-        unsure = []
-        orders = [self._dialect.dates] if self._dialect.dates else ["d/m/y", "m/d/y"]
-        for name, array in texts.items():
-            possible = [written for written in (*orders, "y/m/d") if fits(array, written)]
-            if possible:
-                self.written[name] = possible[0]
-            if len(possible) > 1:
-                unsure.append(name)
-        sure = {self.written[n] for n in texts if n in self.written and n not in unsure}
-        for name in unsure:
-            if len(sure & {"d/m/y", "m/d/y"}) == 1:
-                self.written[name] = next(iter(sure & {"d/m/y", "m/d/y"}))
-                continue
-            slashes = "/" in (_first(texts[name]) or "")
-            self.written[name] = "m/d/y" if slashes else "d/m/y"
-            other = "d/m/y" if slashes else "m/d/y"
-            use = "convert them beforehand" if source == FRAME else f"use dates={other!r}"
-            warnings.warn(
-                f"the dates in column {name} of {source} are read as {self.written[name]}, but in "
-                f"the first rows they could also be {other}: if so, {use}",
-                stacklevel=2,
-            )
+def _distinct(array: Any) -> Any:
+    import pyarrow.compute as pc
 
-    def _find_numbers(self, texts: dict[str, Any], source: str) -> None:
-        possible = {
-            name: [written for written in NUMBERS if fits(array, written)]
-            for name, array in texts.items()
-        }
-        possible = {name: several for name, several in possible.items() if several}
-        decimal = self._decimal(possible, source)
-        for name, several in possible.items():
-            right = [written for written in several if NUMBERS[written][0] == decimal]
-            if right or self._delimiter != ",":
-                self.written[name] = (right or several)[0]
-        if decimal == "," and self._as_words is not None:
-            self._read_again()
+    return pc.unique(core_form(array, "category"))
 
-    def _decimal(self, possible: dict[str, list[str]], source: str) -> str:
-        """Return the decimal separator of all columns, from those with only one valid reading."""
-        if self._dialect.decimal is not None:
-            return self._dialect.decimal
-        if self._delimiter == ",":
-            return "."
-        ways = [{NUMBERS[written][0] for written in several} for several in possible.values()]
-        sure = {point for points in ways if len(points) == 1 for point in points}
+
+def _truth_format(array: Any) -> str | None:
+    if len(array) > 8:
+        return None
+    there = {(word or "").strip().lower() for word in array.to_pylist()}
+    for format in TRUTHS:
+        # One word of the pair alone may mean anything.
+        if set(format.split("/")) <= there and fits(array, format):
+            return format
+    return None
+
+
+def _date_formats(texts: dict[str, Any], dialect: Dialect, source: str) -> dict[str, str]:
+    found, unsure = {}, []
+    orders = [dialect.dates] if dialect.dates else ["d/m/y", "m/d/y"]
+    for name, array in texts.items():
+        possible = [format for format in (*orders, "y/m/d", CLOCK) if fits(array, format)]
+        if possible:
+            found[name] = possible[0]
+        if len(possible) > 1:
+            unsure.append(name)
+    sure = {found[name] for name in found if name not in unsure} & {"d/m/y", "m/d/y"}
+    for name in unsure:
         if len(sure) == 1:
-            return str(sure.pop())
-        unsure = [name for name, points in zip(possible, ways, strict=True) if len(points) > 1]
-        unsure = [name for name in unsure if _has_mark(self._sample.column(name))]
-        if not unsure:
-            return "."
-        decimal = "," if self._delimiter == ";" else "."
+            (found[name],) = sure
+            continue
+        slashes = "/" in (_first(texts[name]) or "")
+        found[name], other = ("m/d/y", "d/m/y") if slashes else ("d/m/y", "m/d/y")
+        use = "convert them beforehand" if source == FRAME else f"use dates={other!r}"
         warnings.warn(
-            f"the numbers in column {unsure[0]} of {source} are read with the decimal point "
-            f"{decimal!r}, which the first rows do not show: set it with decimal=",
+            f"the dates in column {name} of {source} are read as {found[name]}, but in the first "
+            f"rows they could also be {other}: if so, {use}",
             stacklevel=2,
         )
-        return decimal
-
-    def _read_again(self) -> None:
-        """Read numeric columns with decimal commas too, except those with decimal points.
-
-        With decimal commas 1.234 is more than a thousand, and a column of integers in the sample
-        may have 12,5 in later rows.
-        """
-        assert self._as_words is not None
-        numbers = [n for n in self._names if stored_as(self._sample.column(n).type) == "number"]
-        words = self._as_words(numbers)
-        for name in numbers:
-            array = in_one_piece(words.column(name))
-            if fits(array, "1.234,5") and array.null_count < len(array):
-                self.written[name] = "1.234,5"
+    return found
 
 
-def with_plain_values(table: Any, written: dict[str, str], words: Any = None) -> Any:
-    """Return ``table`` with the columns of ``written`` parsed; all their strings must fit."""
-    for name, how in written.items():
-        place = table.column_names.index(name)
-        column = table.column(name)
+def _number_formats(
+    texts: dict[str, Any],
+    dialect: Dialect,
+    source: str,
+    text: PlainText | None,
+    numbers: Sequence[str],
+) -> dict[str, str]:
+    delimiter = None if text is None else text.delimiter
+    possible = {
+        name: [format for format in NUMBERS if format != PLAIN and fits(array, format)]
+        for name, array in texts.items()
+        if not fits(array, PLAIN)
+    }
+    possible = {name: formats for name, formats in possible.items() if formats}
+    decimal = dialect.decimal or ("." if delimiter == "," else _decimal(possible))
+    if decimal is None:
+        unsure = [name for name in possible if _has_mark(texts[name])]
+        decimal = "," if unsure and delimiter == ";" else "."
+        if unsure:
+            warnings.warn(
+                f"the numbers in column {unsure[0]} of {source} are read with the decimal point "
+                f"{decimal!r}, which the first rows do not show: set it with decimal=",
+                stacklevel=2,
+            )
+    found = {}
+    for name, formats in possible.items():
+        right = [format for format in formats if NUMBERS[format][0] == decimal]
+        if right or delimiter != ",":
+            found[name] = (right or formats)[0]
+    if decimal == "," and text is not None and numbers:
+        # 1.234 is more than a thousand then, and whole numbers may have decimals in later rows.
+        words = text.words(list(numbers))
+        commas = [name for name in numbers if fits(in_one_piece(words.column(name)), "1.234,5")]
+        found |= dict.fromkeys(commas, "1.234,5")
+    return found
+
+
+def _decimal(possible: dict[str, list[str]]) -> str | None:
+    """Return the decimal point of all columns, from those with only one valid reading."""
+    ways = [{NUMBERS[format][0] for format in formats} for formats in possible.values()]
+    sure = {point for points in ways if len(points) == 1 for point in points}
+    return str(sure.pop()) if len(sure) == 1 else None
+
+
+def with_values(table: Any, formats: dict[str, str], text: PlainText | None = None) -> Any:
+    """Return ``table``, rows of the sample of ``text``, with the columns of ``formats`` parsed."""
+    for name, format in formats.items():
+        place = table.schema.get_field_index(name)
+        column = table.column(place)
         if stored_as(column.type) != "string":
-            column = words([name]).column(name)
-            # The sample may have rows of several files, ``words`` has those of the first.
-            table = table.slice(0, len(column))
-        table = with_column(table, place, name, plain_values(in_one_piece(column), how)[0])
+            assert text is not None
+            column = text.words([name]).column(name).slice(0, table.num_rows)
+        values = parse_words(in_one_piece(column), format)[0]
+        table = with_column(table, place, name, values)
     return table
-
-
-class Plain:
-    """Parses string columns by their text formats; skips rows that do not fit, or raises."""
-
-    def __init__(self, written: dict[str, str], skip_bad_lines: bool) -> None:
-        self._written = written
-        self._skip = skip_bad_lines
-
-    def values(
-        self, table: Any, where: Callable[[int], tuple[str, int, str]], bad: list[BadLine]
-    ) -> tuple[Any, list[int]]:
-        """Return ``table`` with parsed columns, and the rows that do not fit their format."""
-        odd: dict[int, tuple[str, str]] = {}
-        for name, written in self._written.items():
-            place = table.schema.get_field_index(name)
-            if place < 0 or stored_as(table.column(place).type) != "string":
-                continue
-            words = table.column(place)
-            values, wrong = plain_values(words, written)
-            table = with_column(table, place, name, values)
-            for row in wrong.tolist():
-                odd.setdefault(row, (name, words[row].as_py()))
-        for row, (name, value) in sorted(odd.items()):
-            file, number, unit = where(row)
-            reason = f"the column {name} was {_in_words(self._written[name])} so far"
-            if not self._skip:
-                raise DataError(
-                    f"{file}, {unit} {number}: {reason}, but here it is {short(value)!r}"
-                    f"{about_word(file, name, value)}"
-                )
-            bad.append(BadLine(file, number, short(value), reason))
-        return table, list(odd)
-
-
-def _in_words(written: str) -> str:
-    kind = "a number such as " if written in NUMBERS else "a date " if written in DATES else ""
-    return kind + written
 
 
 def without_missing(table: Any, missing: tuple[str, ...]) -> Any:
@@ -302,24 +286,39 @@ def number_of(word: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def fits(array: Any, written: str) -> bool:
-    """Whether all strings of ``array`` are in the format ``written``."""
-    return len(plain_values(array, written)[1]) == 0
+def loses_digits(words: Any) -> bool:
+    """Whether integers such as ids lose digits as floats: leading zeros, or beyond 2^53.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> loses_digits(pa.array(["12", "-3", "0", "0.5"]))
+    False
+    >>> loses_digits(pa.array(["007"])), loses_digits(pa.array(["9007199254740993"]))
+    (True, True)
+    """
+    for word in words.to_pylist():
+        digits = (word or "").strip().lstrip("+-")
+        if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
+            return True
+    return False
 
 
-def _is_iso(array: Any) -> bool:
+def is_iso(array: Any) -> bool:
+    """Whether all strings are dates or times in ISO format, or missing."""
     return bool(column_numbers(*single_column(core_form(array, "date")))[1])
 
 
 def _first(array: Any) -> str | None:
     """Return the first string that is not missing; None if all are."""
-    for word in array.to_pylist():
+    for scalar in array:
+        word = scalar.as_py()
         if word is not None and word.strip() not in MISSING_WORDS:
             return str(word)
     return None
 
 
-def _digits(array: Any) -> bool:
+def _has_digits(array: Any) -> bool:
     """Whether the first string has a digit; without one it is neither a number nor a date."""
     return any(letter.isdecimal() for letter in _first(array) or "")
 
