@@ -160,6 +160,11 @@ def doubts(sample: Any, whole: Any, schema: Schema) -> list[str]:
                 f"the column {column.name} is read as words because of {shown}, though nearly all "
                 f"of it is numbers: missing={tuple(odd[:3])!r} reads these as missing values"
             )
+        elif column.kind == "category" and _are_own_words(array):
+            found.append(
+                f"the column {column.name} is read as words, and nearly every row has its own: "
+                f"drop={(column.name,)!r} leaves it out, if it is no number or date to convert"
+            )
         if column.kind == "number" and counts_rows(array):
             found.append(
                 f"the column {column.name} counts the rows: drop={(column.name,)!r} leaves it out"
@@ -204,6 +209,13 @@ def _odd_words(array: Any) -> list[str]:
     distinct = arrow_words(words)
     odd = min((parse_words(distinct, format)[1].tolist() for format in NUMBERS), key=len)
     return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+
+
+def _are_own_words(array: Any) -> bool:
+    """Whether nearly every row has a string of its own: an id, or a number or date with a unit."""
+    words, there = words_of(array)
+    different = len(set(words[there].tolist()))
+    return stored_as(array.type) == "string" and different > NEARLY_ALL * len(words)
 
 
 def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
