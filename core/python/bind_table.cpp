@@ -129,13 +129,16 @@ class TableEncoder {
       nb::gil_scoped_release release;
       rows = Encoder<Value>(plan_, columns, n, chosen, names_.get()).run();
     }
-    nb::list bad;
+    nb::list bad, no_dates;
     for (const BadValue &value : rows.bad)
       bad.append(nb::make_tuple(value.row, value.column,
                                 nb::bytes(value.text.data(), value.text.size()), value.reason));
+    for (const BadValue &value : rows.no_dates)
+      no_dates.append(
+          nb::make_tuple(value.row, value.column, nb::bytes(value.text.data(), value.text.size())));
     return nb::make_tuple(to_numpy(std::move(rows.indptr)),
                           buffer_to_numpy(std::move(rows.indices), rows.stored),
-                          buffer_to_numpy(std::move(rows.values), rows.stored), bad);
+                          buffer_to_numpy(std::move(rows.values), rows.stored), bad, no_dates);
   }
 
   Plan plan_;
@@ -218,8 +221,9 @@ void bind_table(nb::module_ &m) {
            nb::arg("chosen") = nb::none(),
            "Encode a record batch, given as the two capsules of __arrow_c_array__; of its rows\n"
            "those that are not 0 in `chosen`, if there is such an array of bytes.\n\n"
-           "Returns indptr, indices, values, and of each value that cannot be read the row, the\n"
-           "column, the text and the reason; such rows are left empty.")
+           "Returns indptr, indices, values; of each value that is too large the row, the column,\n"
+           "the text and the reason, such rows are left empty; and of each word in a column of\n"
+           "dates the row, the column and the text, which is read as missing.")
       .def("names", &TableEncoder::names,
            "Give the slots that have a name, where each name ends, and the text of all.");
   m.def("number_matrix", number_matrix, nb::arg("schema"), nb::arg("array"),

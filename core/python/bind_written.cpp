@@ -7,6 +7,7 @@
 
 #include "python/buffers.hpp"
 #include "table/arrow.hpp"
+#include "table/csv_columns.hpp"
 #include "table/written.hpp"
 
 namespace nb = nanobind;
@@ -47,11 +48,12 @@ size_t length(nb::handle array) {
 
 nb::tuple written_numbers(nb::handle schema, nb::handle array, const std::string &decimal,
                           const std::string &thousands, const std::vector<std::string> &missing) {
-  const char point = decimal.empty() ? '.' : decimal[0];
+  const char point = decimal.empty() ? '\0' : decimal[0];
   const char between = thousands.empty() ? '\0' : thousands[0];
   std::vector<double> numbers(length(array), arrow::kMissing);
   auto bad = each_word(schema, array, missing, [&](size_t row, std::string_view word) {
-    return written::Digits().number(word, point, between, numbers[row]);
+    return point == '\0' ? table::read_any_number(word, numbers[row])
+                         : written::Digits().number(word, point, between, numbers[row]);
   });
   return nb::make_tuple(to_numpy(std::move(numbers)), to_numpy(std::move(bad)));
 }
@@ -60,13 +62,15 @@ nb::tuple written_dates(nb::handle schema, nb::handle array, const std::string &
                         const std::vector<std::string> &missing) {
   std::string sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted != "dmy") throw nb::value_error("a date has a day, a month and a year");
+  const bool is_clock = order.empty();
+  if (!is_clock && sorted != "dmy") throw nb::value_error("a date has a day, a month and a year");
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   std::vector<int64_t> times(length(array), kNone);
   bool has_clock = false;
   auto bad = each_word(schema, array, missing, [&](size_t row, std::string_view word) {
     IsoTime time;
-    if (!written::read_date(word, order, time)) return false;
+    if (!(is_clock ? written::read_time_of_day(word, time) : written::read_date(word, order, time)))
+      return false;
     times[row] = time.microseconds;
     has_clock = has_clock || time.has_clock;
     return true;
@@ -77,15 +81,18 @@ nb::tuple written_dates(nb::handle schema, nb::handle array, const std::string &
 }  // namespace
 
 void bind_written(nb::module_ &m) {
-  m.def("written_numbers", written_numbers, nb::arg("schema"), nb::arg("array"), nb::arg("decimal"),
-        nb::arg("thousands"), nb::arg("missing"),
-        "Read an array of words as numbers, with signs of currencies and per cent around them.\n\n"
-        "Returns the numbers, NaN where one is missing or cannot be read, and the rows of the\n"
-        "latter.");
+  m.def(
+      "written_numbers", written_numbers, nb::arg("schema"), nb::arg("array"), nb::arg("decimal"),
+      nb::arg("thousands"), nb::arg("missing"),
+      "Read an array of words as numbers, with signs of currencies and per cent around them; with\n"
+      "an empty decimal point as CSV has numbers, without any signs.\n\n"
+      "Returns the numbers, NaN where one is missing or cannot be read, and the rows of the\n"
+      "latter.");
   m.def(
       "written_dates", written_dates, nb::arg("schema"), nb::arg("array"), nb::arg("order"),
       nb::arg("missing"),
-      "Read an array of words as dates whose day, month and year come in an order such as dmy.\n\n"
-      "Returns microseconds since 1970, -2^63 where one is missing or cannot be read; the rows\n"
-      "of the latter; and whether any has a time of day.");
+      "Read an array of words as dates whose day, month and year come in an order such as dmy, or\n"
+      "with an empty order as times of day.\n\n"
+      "Returns microseconds since 1970 or midnight, -2^63 where one is missing or cannot be read;\n"
+      "the rows of the latter; and whether any date has a time of day.");
 }

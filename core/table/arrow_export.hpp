@@ -61,24 +61,21 @@ inline ArrowArray array_node(Owned<ArrowArray> *owned, int64_t missing, int64_t 
           owned};
 }
 
-// Those of the columns, in this order.
-inline ArrowSchema schema_of(const Shared &data, const std::vector<size_t> &columns) {
+inline ArrowSchema schema_of(const Shared &data) {
   auto *batch = new Owned<ArrowSchema>{data, {}, {}, {}};
-  batch->adopt(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const size_t c = columns[i];
+  batch->adopt(data->names.size());
+  for (size_t c = 0; c < data->names.size(); ++c) {
     const char *const format = c < data->n_numbers ? "g" : "u";
-    batch->nodes[i] =
+    batch->nodes[c] =
         schema_node(new Owned<ArrowSchema>{data, {}, {}, {}}, format, data->names[c].c_str());
   }
   return schema_node(batch, "+s", "");
 }
 
-inline ArrowArray array_of(const Shared &data, const std::vector<size_t> &columns) {
+inline ArrowArray array_of(const Shared &data) {
   auto *batch = new Owned<ArrowArray>{data, {}, {}, {}};
-  batch->adopt(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const size_t c = columns[i];
+  batch->adopt(data->names.size());
+  for (size_t c = 0; c < data->names.size(); ++c) {
     const auto &valid = data->valid[c];
     auto *column = new Owned<ArrowArray>{data, {}, {}, {}};
     column->buffers[0] = valid.empty() ? nullptr : valid.data();
@@ -89,7 +86,7 @@ inline ArrowArray array_of(const Shared &data, const std::vector<size_t> &column
       column->buffers[1] = words.begins.data();
       column->buffers[2] = words.text.data();
     }
-    batch->nodes[i] = array_node(column, data->missing[c], c < data->n_numbers ? 2 : 3);
+    batch->nodes[c] = array_node(column, data->missing[c], c < data->n_numbers ? 2 : 3);
   }
   return array_node(batch, 0, 1);
 }

@@ -1,11 +1,10 @@
 // Cells of CSV to columns of numbers and of words, row by row: a parser that goes through the
-// columns one by one waits for memory at every cell where they are many. It reads what is a number
-// beyond doubt, or stands for a missing one, and words in UTF-8; a column with anything else is
-// given up, and left to a parser that knows more.
+// columns one by one waits for memory at every cell if there are many columns. Rows with a wrong
+// number of cells are left out and listed; so are values that are no numbers, which become missing,
+// and words that are not UTF-8.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -33,83 +32,137 @@ struct WordColumn {
   }
 };
 
-// Columns of numbers one after the other, with room for as many rows in each, then those of words.
+constexpr int64_t kUnclosed = -1;  // instead of a number of cells: a quotation mark is not closed
+
+// A row with another number of cells than the header: its offsets and its line, from zero.
+struct BadRow {
+  int64_t begin, end, line, cells;
+};
+
+// The first value of a column of numbers that is no number.
+struct NoNumber {
+  int64_t row;
+  size_t column;
+  std::string text;
+};
+
+// A word that is not UTF-8.
+struct NoText {
+  int64_t row;
+  size_t column;
+};
+
+// Columns of numbers one after the other, each with space for `room` rows, then those of words.
 struct CsvColumns {
   std::vector<std::string> names;
   size_t n_numbers = 0;
   int64_t n_rows = 0, room = 0;
   std::unique_ptr<double[]> numbers;
   std::vector<WordColumn> words;
-  std::vector<uint8_t> is_odd;              // a byte a column
-  std::vector<int64_t> missing;             // how many of its rows are
-  std::vector<std::vector<uint8_t>> valid;  // a bit a row, where any is missing
+  std::vector<int64_t> missing;             // the number of missing values of each column
+  std::vector<std::vector<uint8_t>> valid;  // one bit per row; empty if no value is missing
+  std::vector<int64_t> lines;               // the line where each row begins, from zero
+  std::vector<BadRow> bad;
+  std::vector<NoNumber> no_numbers;
+  std::vector<NoText> no_text;
 
   const double *number_column(size_t c) const {
     return numbers.get() + static_cast<int64_t>(c) * room;
   }
 };
 
+// Reads what Python's float() reads, with blanks around it.
+inline bool read_any_number(std::string_view word, double &number) {
+  while (!word.empty() && (word.front() == ' ' || word.front() == '\t')) word.remove_prefix(1);
+  while (!word.empty() && (word.back() == ' ' || word.back() == '\t')) word.remove_suffix(1);
+  if (word.empty()) return false;
+  std::string padded(word);
+  const size_t sign = padded[0] == '-' || padded[0] == '+';
+  if (!is_digit(padded[sign]) && padded[sign] != '.') {
+    std::string lower = padded.substr(sign);
+    for (char &c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    if (lower != "inf" && lower != "infinity") return false;
+    number = std::numeric_limits<double>::infinity() * (padded[0] == '-' ? -1.0 : 1.0);
+    return true;
+  }
+  padded.append(kPadding, '\n');
+  return read_number(padded.data(), number) == padded.data() + word.size();
+}
+
 class CsvParser {
  public:
   using Words = std::unordered_set<std::string_view>;
 
-  // The first of `names` are columns of numbers. `places` says of every column of the text which of
-  // them it is, or -1; and `words_may_miss` whether what stands for a missing number does so for a
-  // missing word.
+  // The first of `names` are columns of numbers. `places` holds for every column of the text its
+  // index in `names`, or -1. What is in `missing` stands for a missing number.
   CsvParser(std::string_view text, char delimiter, std::vector<std::string> names, size_t n_numbers,
-            const std::vector<int32_t> &places, const Words &missing, bool words_may_miss)
+            const std::vector<int32_t> &places, const Words &missing)
       : text_(text),
         delimiter_(delimiter),
         ends_(text, delimiter),
         places_(places),
-        missing_(missing),
-        words_may_miss_(words_may_miss) {
+        missing_(missing) {
     const size_t n = names.size();
     out_.names = std::move(names);
     out_.n_numbers = n_numbers;
     out_.room = 1 + std::count(text.begin(), text.end(), '\n');
+    if (std::memchr(text.data(), '\r', text.size()) != nullptr)
+      out_.room += std::count(text.begin(), text.end(), '\r');
     out_.numbers.reset(new double[n_numbers * static_cast<size_t>(out_.room)]);
     out_.words.resize(n - n_numbers);
     for (WordColumn &words : out_.words) words.begins.reserve(static_cast<size_t>(out_.room) + 1);
-    const bool long_text = text.size() > std::numeric_limits<int32_t>::max();
-    out_.is_odd.assign(n, 0);
-    if (long_text)
-      std::fill(out_.is_odd.begin() + static_cast<int64_t>(n_numbers), out_.is_odd.end(), 1);
+    out_.lines.reserve(static_cast<size_t>(out_.room));
     out_.missing.assign(n, 0);
     out_.valid.resize(n);
+    has_no_number_.assign(n_numbers, 0);
   }
 
-  // False if the rows are not all of as many cells, or lines end with carriage returns alone.
-  bool run() {
+  CsvColumns run() {
     const char *p = text_.data(), *const end = p + text_.size();
+    int64_t line = 0;
     while (p < end) {
-      if (*p == '\n' || *p == '\r') {  // pyarrow passes over lines without a character
-        ++p;
+      if (*p == '\n' || *p == '\r') {  // lines without a character are no rows
+        line += *p++ == '\n';
         continue;
       }
-      if (out_.n_rows == out_.room) return false;
-      for (size_t i = 0; i < places_.size(); ++i) {
-        const char *const last = cell_end(p, end);
-        const bool is_last = i + 1 == places_.size();
-        if (last == nullptr || (last < end && *last == delimiter_) == is_last) return false;
-        if (places_[i] >= 0) read(static_cast<size_t>(places_[i]), p, last);
-        p = is_last || last == end ? last : last + 1;
+      const char *const begin = p;
+      const int64_t cells = read_row(p, end);
+      if (cells == static_cast<int64_t>(places_.size())) {
+        out_.lines.push_back(line);
+        ++out_.n_rows;
+      } else {
+        undo_row();
+        out_.bad.push_back({begin - text_.data(), p - text_.data(), line, cells});
       }
-      ++out_.n_rows;
+      if (has_quotes_) line += std::count(begin, p, '\n');
     }
-    for (size_t c = out_.n_numbers; c < out_.names.size(); ++c)
-      if (!out_.is_odd[c]) out_.is_odd[c] = !are_utf8(words_of(c));
-    return true;
+    for (size_t c = out_.n_numbers; c < out_.names.size(); ++c) find_bad_characters(c);
+    return std::move(out_);
   }
-
-  CsvColumns &&take() { return std::move(out_); }
 
  private:
   static constexpr int64_t kLongest = 40;
 
-  // Null where a quotation mark is not closed. Two of them within a pair stand for one.
+  // Reads up to the end of a row, and returns the number of its cells.
+  int64_t read_row(const char *&p, const char *end) {
+    has_quotes_ = false;
+    for (size_t i = 0;; ++i) {
+      const char *const last = cell_end(p, end);
+      if (last == nullptr) {
+        p = end;
+        return kUnclosed;
+      }
+      if (i < places_.size() && places_[i] >= 0) read(static_cast<size_t>(places_[i]), p, last);
+      p = last;
+      if (last == end || *last != delimiter_) return static_cast<int64_t>(i) + 1;
+      ++p;
+    }
+  }
+
+  // Null if a quotation mark is not closed. Two of them within a pair stand for one.
   const char *cell_end(const char *p, const char *end) {
     while (p < end && *p == '"') {
+      has_quotes_ = true;
       p = static_cast<const char *>(std::memchr(p + 1, '"', static_cast<size_t>(end - p - 1)));
       if (p == nullptr) return nullptr;
       ++p;
@@ -118,7 +171,12 @@ class CsvParser {
   }
 
   void read(size_t c, const char *p, const char *end) {
-    if (out_.is_odd[c]) return;
+    if (p < end && *p == '"') {
+      unquoted_.clear();
+      unquote(p, end);
+      p = unquoted_.data();
+      end = p + unquoted_.size();
+    }
     if (c < out_.n_numbers)
       read_number_cell(c, p, end);
     else
@@ -128,78 +186,92 @@ class CsvParser {
   void read_number_cell(size_t c, const char *p, const char *end) {
     double &number =
         out_.numbers[c * static_cast<size_t>(out_.room) + static_cast<size_t>(out_.n_rows)];
-    if (is_number(p, end, number)) return;
-    if (end > p && !stands_for_missing(p, end)) {
-      out_.is_odd[c] = 1;
-      return;
+    if (is_plain_number(p, end, number)) return;
+    const std::string_view word(p, static_cast<size_t>(end - p));
+    if (!word.empty() && missing_.count(word) == 0) {
+      if (read_any_number(word, number)) return;
+      note_no_number(c, word);
     }
     mark_missing(c);
     number = 0.0;
   }
 
+  void note_no_number(size_t c, std::string_view word) {
+    if (has_no_number_[c]) return;
+    has_no_number_[c] = 1;
+    out_.no_numbers.push_back({out_.n_rows, c, std::string(word)});
+  }
+
   void read_word(size_t c, const char *p, const char *end) {
     WordColumn &words = words_of(c);
-    const size_t begin = words.text.size();
-    if (p < end && *p == '"') {
-      if (!append_unquoted(words.text, p, end)) {
-        out_.is_odd[c] = 1;
-        return;
-      }
-    } else {
-      words.text.append(p, end);
-    }
-    const char *const word = words.text.data() + begin;
-    if (words_may_miss_ && stands_for_missing(word, words.text.data() + words.text.size())) {
-      words.text.resize(begin);
-      mark_missing(c);
-    }
+    words.text.append(p, end);
     words.begins.push_back(static_cast<int32_t>(words.text.size()));
   }
 
-  // False where anything stands behind the mark that closes the cell.
-  static bool append_unquoted(std::string &text, const char *p, const char *end) {
+  // What stands behind the mark that closes the cell belongs to it, as it is.
+  void unquote(const char *p, const char *end) {
     for (++p; p < end; ++p) {
       const auto *mark =
           static_cast<const char *>(std::memchr(p, '"', static_cast<size_t>(end - p)));
-      if (mark == nullptr) return false;
-      text.append(p, mark);
-      if (mark + 1 == end) return true;
-      if (mark[1] != '"') return false;
-      text.push_back('"');
+      unquoted_.append(p, mark);
+      if (mark + 1 == end) return;
+      if (mark[1] != '"') return void(unquoted_.append(mark + 1, end));
+      unquoted_.push_back('"');
       p = mark + 1;
     }
-    return false;
   }
 
-  static bool are_utf8(const WordColumn &words) {
-    if (is_ascii(words.text)) return true;
-    for (size_t i = 0; i + 1 < words.begins.size(); ++i)
-      if (!is_utf8(words.word(i))) return false;
-    return true;
+  // Forgets the cells of a row that is left out.
+  void undo_row() {
+    const auto rows = static_cast<size_t>(out_.n_rows);
+    for (WordColumn &words : out_.words) {
+      words.begins.resize(rows + 1);
+      words.text.resize(static_cast<size_t>(words.begins.back()));
+    }
+    for (size_t c = 0; c < out_.valid.size(); ++c) {
+      if (out_.valid[c].empty()) continue;
+      uint8_t &bits = out_.valid[c][rows / 8];
+      const auto bit = static_cast<uint8_t>(1u << (rows & 7));
+      if ((bits & bit) == 0) --out_.missing[c];
+      bits |= bit;
+    }
+    while (!out_.no_numbers.empty() && out_.no_numbers.back().row == out_.n_rows) {
+      has_no_number_[out_.no_numbers.back().column] = 0;
+      out_.no_numbers.pop_back();
+    }
+  }
+
+  void find_bad_characters(size_t c) {
+    const WordColumn &words = words_of(c);
+    if (is_ascii(words.text)) return;
+    for (int64_t row = 0; row < out_.n_rows; ++row)
+      if (!is_utf8(words.word(static_cast<size_t>(row)))) {
+        out_.no_text.push_back({row, c});
+        clear_valid(c, row);
+      }
   }
 
   WordColumn &words_of(size_t c) { return out_.words[c - out_.n_numbers]; }
 
-  bool stands_for_missing(const char *p, const char *end) const {
-    return missing_.count({p, static_cast<size_t>(end - p)}) != 0;
-  }
+  void mark_missing(size_t c) { clear_valid(c, out_.n_rows); }
 
-  void mark_missing(size_t c) {
+  void clear_valid(size_t c, int64_t row) {
     std::vector<uint8_t> &valid = out_.valid[c];
     if (valid.empty()) valid.assign(static_cast<size_t>(out_.room + 7) / 8, 0xff);
-    valid[static_cast<size_t>(out_.n_rows) / 8] &= static_cast<uint8_t>(~(1u << (out_.n_rows & 7)));
+    valid[static_cast<size_t>(row) / 8] &= static_cast<uint8_t>(~(1u << (row & 7)));
     ++out_.missing[c];
   }
 
-  // Digits, perhaps with a sign, a point and an exponent between them; no number that a double
-  // holds badly or not at all.
-  bool is_number(const char *p, const char *end, double &number) const {
+  // Digits, perhaps with a sign, a point and an exponent between them.
+  bool is_plain_number(const char *p, const char *end, double &number) const {
     const bool minus = p < end && *p == '-';
     const char *const digits = p + minus;
     if (digits >= end || !is_digit(*digits) || !is_digit(end[-1]) || end - p > kLongest)
       return false;
     const int64_t size = end - digits;
-    if (size <= 8 && text_.data() + text_.size() - digits >= 8) {  // most are short and whole
+    const bool inside = p >= text_.data() && end <= text_.data() + text_.size();
+    const int64_t behind = inside ? text_.data() + text_.size() - end : 0;
+    if (size <= 8 && size + behind >= 8) {  // most are short and whole
       const uint64_t chars = eight_chars(digits);
       if (leading_digits(chars) >= size) {
         const auto whole =
@@ -210,21 +282,15 @@ class CsvParser {
     }
     char copy[kLongest + kPadding + 1];  // the parser reads ahead
     const char *from = digits;
-    if (text_.data() + text_.size() - end < static_cast<int64_t>(kPadding)) {
+    if (behind < static_cast<int64_t>(kPadding)) {
       std::memcpy(copy, digits, static_cast<size_t>(size));
       std::memset(copy + size, '\n', kPadding);
       from = copy;
     }
     double x;
-    const char *const stop = read_number(from, x);
-    if (stop != from + size) return false;
-    if (!(x >= 1e-300 && x <= 1e300) && (x != 0.0 || !is_zero(digits, end))) return false;
+    if (read_number(from, x) != from + size) return false;
     number = minus ? -x : x;
     return true;
-  }
-
-  static bool is_zero(const char *p, const char *end) {
-    return std::all_of(p, end, [](char c) { return c == '0' || c == '.'; });
   }
 
   const std::string_view text_;
@@ -232,7 +298,9 @@ class CsvParser {
   CellEnds ends_;
   const std::vector<int32_t> &places_;
   const Words &missing_;
-  const bool words_may_miss_;
+  bool has_quotes_ = false;             // whether the row has quotation marks, so perhaps newlines
+  std::string unquoted_;                // the cell that is read, if it is quoted
+  std::vector<uint8_t> has_no_number_;  // whether the column is in `no_numbers`
   CsvColumns out_;
 };
 

@@ -37,6 +37,7 @@ struct Rows {
   Buffer<int32_t> indices;
   Buffer<Value> values;
   std::vector<BadValue> bad;
+  std::vector<BadValue> no_dates;  // words in columns of dates, read as missing
 };
 
 template <class Value>

@@ -122,8 +122,7 @@ class Encoder {
       if (parse_iso_time(word, time)) {
         out = days_of(time);
       } else {
-        bad(begin + i, c, std::string(word), "is no date or time");
-        last = {};
+        rows_.made.no_dates.push_back({begin + i, static_cast<int>(c), std::string(word), ""});
       }
     }
   }

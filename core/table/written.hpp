@@ -184,14 +184,39 @@ inline bool read_clock(iso::Reader &in, int64_t &microseconds) {
   return true;
 }
 
-// A date in the order given, such as "dmy", perhaps with a time of day.
+// Takes off the name of a month, such as Oct or October, and returns its number; 0 if it is none.
+inline int take_month(iso::Reader &in) {
+  static constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
+                                                 "may",       "june",     "july",     "august",
+                                                 "september", "october",  "november", "december"};
+  constexpr size_t kShortest = 3, kLongest = 9;
+  char name[kLongest];
+  size_t size = 0;
+  for (; size < kLongest && size < in.rest.size(); ++size) {
+    name[size] = static_cast<char>(in.rest[size] | 0x20);
+    if (name[size] < 'a' || name[size] > 'z') break;
+  }
+  if (size < kShortest) return 0;
+  for (int month = 0; month < 12; ++month)
+    if (kMonths[month].substr(0, size) == std::string_view(name, size)) {
+      in.rest.remove_prefix(size);
+      return month + 1;
+    }
+  return 0;
+}
+
+// A date in the order given, such as "dmy", perhaps with a time of day. A month may be a name, with
+// blanks around it: 11-Oct-16, Jun 12, 1998.
 inline bool read_date(std::string_view text, std::string_view order, IsoTime &time) {
   iso::Reader in{trimmed(text)};
   int day = 0, month = 0, year = 0;
+  bool has_name = false;
   char between = '\0';
   for (size_t i = 0; i < 3; ++i) {
     if (i == 1) between = in.rest.empty() ? '\0' : in.rest[0];
-    if (i > 0 && ((between != '/' && between != '.' && between != '-') || !in.take(between)))
+    if (i == 2 && between == ' ') in.take(',');
+    if (i > 0 &&
+        (std::string_view("/.- ").find(between) == std::string_view::npos || !in.take(between)))
       return false;
     if (order[i] == 'y') {
       size_t digits = 0;
@@ -199,10 +224,16 @@ inline bool read_date(std::string_view text, std::string_view order, IsoTime &ti
       if (digits != 4 && (digits != 2 || i != 2)) return false;
       year = in.number(digits, 9999);
       if (digits == 2) year += year < 69 ? 2000 : 1900;
+    } else if (order[i] == 'd') {
+      day = short_number(in, 31);
+    } else if (!in.rest.empty() && !is_digit(in.rest[0])) {
+      month = take_month(in);
+      has_name = true;
     } else {
-      (order[i] == 'd' ? day : month) = short_number(in, order[i] == 'd' ? 31 : 12);
+      month = short_number(in, 12);
     }
   }
+  if (between == ' ' && !has_name) return false;
   if (day < 1 || month < 1 || day > days_in(year, month)) return false;
   time.microseconds = days_of(year, month, day) * 86400000000;
   in.take(',');
@@ -210,6 +241,13 @@ inline bool read_date(std::string_view text, std::string_view order, IsoTime &ti
   if (!time.has_clock) return in.rest.empty();
   return written::read_clock(in, time.microseconds) && iso::read_zone(in, time.microseconds) &&
          in.rest.empty();
+}
+
+// A time of day such as 23:09 or 9:30 pm, as microseconds since midnight.
+inline bool read_time_of_day(std::string_view text, IsoTime &time) {
+  iso::Reader in{trimmed(text)};
+  time.microseconds = 0;
+  return written::read_clock(in, time.microseconds) && in.rest.empty();
 }
 
 }  // namespace written

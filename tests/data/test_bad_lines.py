@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polyak._core import json_rows
 from polyak.data.open import open_stream
 from polyak.errors import DataError
 
@@ -26,17 +24,14 @@ def json_row(i: int) -> str:
 
 
 BAD = {
-    "csv": ["1,x{},w,2", "1,2", "1,2,w,3,4", ' ', "1,2,\xff,3", "a\r1,2,w,3", "--,1,w,1",
-            "1e,1,w,1", '1,"2\n3",w,1'],
+    "csv": ["1,2", "1,2,w,3,4", ' ', "1,2,\xff,3", "a\r1,2,w,3", '1,"2\n3",w'],
     "jsonl": [
-        '{{"a": "x{}", "y": 1}}',
         '{{"a": 1, "y": 1}} {{"a": 2, "y": 3}}',
         "{{]",
         '{{"a": 1, "y": 2',
         "null",
         '{{"c": "\xff", "y": 1}}',
         '{{"a": 1e999, "y": 1}}',
-        '{{"a": 1, "a": 2, "y": 3}}',
         '"a"}}',
     ],
 }  # fmt: skip
@@ -85,7 +80,7 @@ def test_all_bad_lines_are_skipped_and_no_other(
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
-@pytest.mark.parametrize("kind", range(9))
+@pytest.mark.parametrize("kind", range(6))
 def test_the_first_bad_line_is_named(format: str, kind: int, tmp_path: Path) -> None:
     good = csv_row if format == "csv" else json_row
     lines = [good(i) for i in range(1500)]
@@ -94,9 +89,8 @@ def test_the_first_bad_line_is_named(format: str, kind: int, tmp_path: Path) -> 
     path = tmp_path / f"t.{format}"
     path.write_bytes("\n".join([*head, *lines]).encode("latin-1"))
     for options in SIZES:
-        with pytest.raises(DataError, match=rf"t.{format}, line {1302 + len(head)}: ") as error:
+        with pytest.raises(DataError, match=rf"t.{format}, line {1302 + len(head)}: "):
             read(path, **options)
-        assert error.value.__cause__ is not None or format == "jsonl"
 
 
 def test_two_objects_on_a_line_do_not_move_the_others(tmp_path: Path) -> None:
@@ -108,7 +102,7 @@ def test_two_objects_on_a_line_do_not_move_the_others(tmp_path: Path) -> None:
     stream, _ = read(path, skip_bad_lines=True)
     assert [line.line for line in stream.first_bad_lines] == [1201, 1501]
     assert stream.rows_read == 1998
-    with pytest.raises(DataError, match=r"line 1201: it holds 2 objects where one is expected"):
+    with pytest.raises(DataError, match=r"line 1201: it is not JSON: Extra data"):
         read(path)
 
 
@@ -143,12 +137,45 @@ def test_lines_after_skipped_ones_keep_their_numbers(tmp_path: Path) -> None:
 
 def test_kept_columns_leave_out_the_same_lines(tmp_path: Path) -> None:
     rows = [f"{i:05},{i % 7}.5,{3 * i % 11}" for i in range(2000)]
-    rows[1500] = "01500,x,3"
+    rows[1500] = "01500,3"
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["id,b,y", *rows]))
     _, batches = read(path, skip_bad_lines=True, keep=["id"])
     ids = [word for batch in batches for word in batch.kept.column("id").to_pylist()]
     assert ids == [f"{i:05}" for i in range(2000) if i != 1500]
+
+
+LATE = {
+    "csv": ("a,d,y", lambda i: f"{i % 9},2024-01-{i % 28 + 1:02},{i % 5}", "x,soon,many"),
+    "jsonl": (
+        "",
+        lambda i: json.dumps({"a": i % 9, "d": f"2024-01-{i % 28 + 1:02}", "y": i % 5}),
+        '{"a": "x", "d": "soon", "y": [1]}',
+    ),
+}
+
+
+@pytest.mark.parametrize("format", LATE)
+@pytest.mark.parametrize("options", SIZES)
+def test_late_values_of_another_type_are_missing_with_one_warning(
+    format: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    head, row, odd = LATE[format]
+    rows = [row(i) for i in range(100_000)]
+    rows[98_000] = rows[99_000] = odd
+    path = tmp_path / f"t.{format}"
+    path.write_text("\n".join([head, *rows] if head else rows))
+    with pytest.warns(UserWarning, match="in column") as said:
+        stream, _ = read(path, **options)
+    line = 98_001 + bool(head)
+    told = [str(one.message) for one in said if "in column" in str(one.message)]
+    assert sorted(one.partition("column ")[2][0] for one in told) == ["a", "d", "y"]
+    assert all(f"t.{format}, line {line}: " in one for one in told)
+    assert any("'x' in column a, which was a number so far, is read as missing" in t for t in told)
+    assert any("missing=('x',) expects it" in one for one in told)
+    assert stream.rows_read == 99_998
+    assert stream.rows_without_target == 2
+    assert stream.bad_lines == 0
 
 
 def test_going_on_behind_bad_lines(tmp_path: Path) -> None:
@@ -166,43 +193,3 @@ def test_going_on_behind_bad_lines(tmp_path: Path) -> None:
             assert stream.bad_lines == len(bad)
             assert stream.rows_read == whole.rows_read
             assert stream.first_bad_lines == whole.first_bad_lines
-
-
-GOOD_OBJECTS = [
-    "{}",
-    '{"a":1}',
-    ' {"a" : [ ] , "b" : { } } ',
-    '{"a":-0.5e-3,"b":[1,2,{"c":null}],"d":"x\\n\\u00e9","e":true,"f":false}',
-    '{"a":NaN,"b":-Inf,"c":Infinity}',  # as pyarrow has it
-    '{"a":' + "[" * 99 + "]" * 99 + "}",
-]
-BAD_OBJECTS = [
-    *['{"a":x1}', '{"a":1,}', '{"a" 1}', "{a:1}", '{"a":01}', '{"a":1.}', '{"a":+1}'],
-    '{"a":' + "[" * 100 + "]" * 100 + "}",  # too deep
-    *['{"a":"\\q"}', '{"a":[1 2]}', '{"a":tru}', '{"a":[1}', '{"a":-}', '{"a":1e}', '{"a":"\t"}'],
-]
-
-
-@pytest.mark.parametrize("text", [*GOOD_OBJECTS, *BAD_OBJECTS])
-def test_the_form_of_an_object(text: str) -> None:
-    objects = json_rows(memoryview(text.encode()))[3].tolist()
-    assert (objects == [1]) == (text in GOOD_OBJECTS)
-
-
-def test_what_python_reads_is_an_object() -> None:
-    rng = random.Random(0)
-    base = json.dumps({"a": 1.5, "b": 'w"x', "c": [1, None, True], "d": {"e": -2e5}})
-    read = 0
-    for _ in range(20_000):
-        characters = list(base)
-        for _ in range(rng.choice((1, 1, 2))):
-            characters[rng.randrange(len(base))] = rng.choice('{}[],:"\\0123456789.eE+-tfn a')
-        text = "".join(characters)
-        try:
-            is_object = isinstance(json.loads(text), dict)
-        except ValueError:
-            is_object = False
-        if is_object:
-            read += 1
-            assert json_rows(memoryview(text.encode()))[3].tolist() == [1], text
-    assert read > 1000

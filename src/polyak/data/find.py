@@ -9,9 +9,28 @@ from typing import Any
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
 
+QUERY = "duckdb:"
+"""How a source begins that is a query: ``duckdb:SELECT ...`` or ``duckdb:FILE?SELECT ...``."""
+
+
+def query_in(source: Any) -> str | None:
+    """Return the text of a DuckDB query, also in a list of its own; None for any other source.
+
+    Examples
+    --------
+    >>> query_in(["duckdb:SELECT 1 AS a"]), query_in("rows.csv")
+    ('SELECT 1 AS a', None)
+    """
+    if isinstance(source, (list, tuple)) and len(source) == 1:
+        source = source[0]
+    is_query = isinstance(source, str) and source.startswith(QUERY)
+    return source.removeprefix(QUERY) if is_query else None
+
 
 def names_files(source: Any) -> bool:
-    """Whether a source names files or is an open one, rather than arrays or tables in memory."""
+    """Whether a source names files or is an open one, rather than arrays, tables or a query."""
+    if query_in(source) is not None:
+        return False
     if isinstance(source, (list, tuple)):
         return all(isinstance(part, (str, os.PathLike, File, Pipe)) for part in source)
     # A frame has an attribute for each of its columns, and one of those may be called read.

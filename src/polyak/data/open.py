@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyak.data.find import find_files, names_files
+from polyak.data.find import find_files, names_files, query_in
 from polyak.data.formats.registry import open_files
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
@@ -26,12 +26,15 @@ def open_stream(
 
     Parameters
     ----------
-    source : path, list of paths, pattern, "-", URL, binary file object, frame, or arrays
+    source : path, list of paths, pattern, "-", URL, file object, stream, frame, or arrays
         ``-`` is standard input. The matches of a pattern are read in the order of their names.
         A folder is all files in it, and folders called ``key=value`` give their rows a column.
         Files may be compressed by gzip, bzip2, xz or zstandard. A frame, or a tuple of one and
-        ``y``, is pandas', polars' or has Arrow's interface. Arrays are ``X``, ``(X, y)`` or
-        ``(X, y, weights)``; ``X`` is two-dimensional, scipy's sparse or ``SparseRows``.
+        ``y``, is pandas', polars' or has Arrow's interface. A stream is a DuckDB relation or
+        ``duckdb:SELECT ...``, a polars lazy frame, a pyarrow data set or record batch reader, a
+        Hugging Face data set, or any iterator of record batches or frames. Arrays are ``X``,
+        ``(X, y)`` or ``(X, y, weights)``; ``X`` is two-dimensional, scipy's sparse or
+        ``SparseRows``.
     options : ReadOptions, optional
         How to read.
     target : str, optional
@@ -66,7 +69,12 @@ def _open(source: Any, options: ReadOptions) -> Reader:
     if names_files(source):
         return open_files(find_files(source), options)
     from polyak.data.tables.frames import columns_of, is_frame, open_frame
+    from polyak.data.tables.streams import feed_of, open_feed, query_feed
 
+    query = query_in(source)
+    feed = feed_of(source) if query is None else query_feed(query)
+    if feed is not None:
+        return open_feed(feed, options)
     if is_frame(source):
         return open_frame(source, options)
     if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):

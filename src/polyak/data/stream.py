@@ -151,6 +151,11 @@ class Stream:
         return self._cursor.position
 
     @property
+    def advice(self) -> str:
+        """How to have the rows of a stream of record batches in random order; empty for others."""
+        return str(getattr(self._reader, "advice", ""))
+
+    @property
     def fingerprint(self) -> str:
         """What identifies this data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
@@ -216,8 +221,8 @@ class Stream:
             if sorted_by_class(self._first_targets):
                 warnings.warn(
                     f"the rows of {self._reader.name} seem to be sorted by class, and one pass "
-                    "over sorted rows learns poorly: shuffle the file, or read it with "
-                    "shuffle_buffer=100000 or as large as memory allows",
+                    f"over sorted rows learns poorly: {self.advice or 'shuffle the file'}, or read "
+                    "it with shuffle_buffer=100000 or as large as memory allows",
                     UserWarning,
                     stacklevel=3,
                 )

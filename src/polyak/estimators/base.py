@@ -42,7 +42,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.sparse import as_rows
+from polyak.rows.sparse import SparseRows, as_rows
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
@@ -100,6 +100,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Any:
         """Return rows to predict, encoded like the rows learned from."""
+        if isinstance(X, SparseRows):  # of a stream, which encodes them
+            return X
         X = X if is_frame(X) else self._numbers(X, reset=False)
         return as_rows(self._encoded(X, names=0)[0])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.labels import classes_of, codes_of, has_labels, indicator_matrix
 from polyak.estimators.running_sums import ClassTotals
+from polyak.estimators.sources import by_batches, fit_columns, partial_fit_columns
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
@@ -254,15 +255,17 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,), or of (n_samples, n_labels), sparse or not
-        sample_weight : array of shape (n_samples,), optional
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+        y : name of a column, or array of shape (n_samples,) or (n_samples, n_labels), sparse or not
+        sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
         Returns
         -------
         self
         """
+        if isinstance(y, str):
+            return cast(Self, fit_columns(self, X, y, sample_weight))
         going_on = self._going_on()
         if has_labels(y):
             return self._fit_labels(X, y, sample_weight, going_on)
@@ -292,17 +295,19 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+        y : name of a column, or array of shape (n_samples,)
         classes : array of shape (n_classes,), optional
             All classes that can occur; required in the first call.
-        sample_weight : array of shape (n_samples,), optional
+        sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
         Returns
         -------
         self
         """
+        if isinstance(y, str):
+            return cast(Self, partial_fit_columns(self, X, y, sample_weight, classes=classes))
         with self._transaction() as changed:
             if not has_labels(y):
                 _check_partial_fit_first_call(changed, classes)
@@ -314,12 +319,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         """The accuracy on rows not yet learned."""
         return 1.0 - self._figure("progressive_error")
 
+    @by_batches
     def decision_function(self, X: Any) -> Floats:
         """Return scores: above zero means the second of two classes, else the highest wins.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+            The predictions of a stream come in batches, from an iterator.
 
         Returns
         -------
@@ -328,12 +335,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         _, scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @by_batches
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+            The predictions of a stream come in batches, from an iterator.
 
         Returns
         -------
@@ -343,12 +352,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         found = model.predict_from_scores(scores)
         return sparse.csr_matrix(found) if model.multilabel and self._sparse_labels else found
 
+    @by_batches
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+            The predictions of a stream come in batches, from an iterator.
 
         Returns
         -------
@@ -357,12 +368,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         model, scores = self._scores(X)
         return model.proba_from_scores(scores)
 
+    @by_batches
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+            The predictions of a stream come in batches, from an iterator.
 
         Returns
         -------

@@ -80,13 +80,15 @@ def _has_words(column: Any) -> bool:
 
 
 def find_schema(X: Any) -> Schema:
-    """Infer the schema of a frame from its first rows."""
+    """Infer the schema of a frame from its rows."""
     from polyak.data.options import Columns
     from polyak.data.tables.advice import FRAME
-    from polyak.data.tables.flat.columns import flattened
-    from polyak.data.tables.inference import SAMPLE_ROWS, choose_schema
+    from polyak.data.tables.flatten import Layout
+    from polyak.data.tables.frames import FrameSource
+    from polyak.data.tables.inference import choose_schema
 
-    sample, layout = flattened(as_table(X).slice(0, SAMPLE_ROWS), {})
+    layout = Layout()
+    sample, _ = layout.flatten(FrameSource(as_table(X)).sample())
     return choose_schema(sample, Columns(), FRAME, lists=layout.lists)
 
 

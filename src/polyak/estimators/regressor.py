@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
+from polyak.estimators.sources import by_batches, fit_columns, partial_fit_columns
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
@@ -251,15 +252,17 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array of shape (n_samples,), optional
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+        y : name of a column, or array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
         Returns
         -------
         self
         """
+        if isinstance(y, str):
+            return cast(Self, fit_columns(self, X, y, sample_weight))
         going_on = self._going_on()
         X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True, y_numeric=True)
         weights = self._weights(sample_weight, X, partial=False)
@@ -283,15 +286,17 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array of shape (n_samples,), optional
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+        y : name of a column, or array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
 
         Returns
         -------
         self
         """
+        if isinstance(y, str):
+            return cast(Self, partial_fit_columns(self, X, y, sample_weight))
         with self._transaction() as changed:
             changed._partial_fit(X, y, sample_weight, multi_output=True, y_numeric=True)
         return self
@@ -315,12 +320,14 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
             return 1.0 if errors == 0.0 else 0.0
         return 1.0 - errors / variance
 
+    @by_batches
     def predict(self, X: Any) -> Floats:
         """Predict values.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
+            The predictions of a stream come in batches, from an iterator.
 
         Returns
         -------

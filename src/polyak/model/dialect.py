@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 from polyak.storage.shapes import word
 
+PLAIN = "1234.5"
+"""The format of numbers in CSV unless another is found."""
 NUMBERS = {
+    PLAIN: ("", ""),
     "1,234.5": (".", ","),
     "1 234.5": (".", " "),
     "1'234.5": (".", "'"),
@@ -16,10 +19,14 @@ NUMBERS = {
     "1 234,5": (",", " "),
     "1'234,5": (",", "'"),
 }
-"""Number formats: the decimal point and the thousands separator of each."""
+"""Number formats: the decimal point and the thousands separator of each; both empty for plain
+numbers, without signs of currencies or per cent."""
 
-DATES = {"d/m/y": "dmy", "m/d/y": "mdy", "y/m/d": "ymd"}
-"""Date formats: the order of day, month and year. Points and hyphens are read like slashes."""
+CLOCK = "h:m"
+"""The format of times of day, such as 23:09 or 9:30 pm."""
+DATES = {"d/m/y": "dmy", "m/d/y": "mdy", "y/m/d": "ymd", CLOCK: ""}
+"""Date formats: the order of day, month and year. Points and hyphens are read like slashes, and a
+month may be a name."""
 
 TRUTHS = ("true/false", "t/f", "yes/no", "y/n")
 """Boolean formats, in any case."""

@@ -125,7 +125,7 @@ class TrainingLoop:
         self._hashing = stream.hashing
         self._take_schema(stream)
         if stream.keeps_order:
-            self._learner.watch = OrderWatch(_advice(self._job))
+            self._learner.watch = OrderWatch(_advice(self._job, stream))
             self._learner.watch.told = not self._job.reading.warn_if_sorted
         if self._folder is not None:
             self._data = stream.fingerprint
@@ -296,9 +296,11 @@ class TrainingLoop:
         return finished(self._learner, known)
 
 
-def _advice(job: Job) -> str:
+def _advice(job: Job, stream: Stream) -> str:
     """Return advice for rows whose order matters, if it should not."""
     buffer = "shuffle_buffer=100000 or as large as memory allows"
+    if stream.advice:
+        return f"unless that is the point, {stream.advice}, or read them with {buffer}"
     if names_files(job.source) and read_once_only(job.source) is None:
         return f"unless that is the point, learn them with order='auto', or read them with {buffer}"
     return f"unless that is the point, read them with {buffer}"

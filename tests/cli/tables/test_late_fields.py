@@ -73,14 +73,12 @@ def test_as_they_stand_with_any_blocks_and_threads(tmp_path: Path) -> None:
     assert "city" in columns(tmp_path / "m0")
 
 
-def test_values_of_different_kinds_are_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_values_of_different_kinds_are_words(tmp_path: Path) -> None:
     some = rows()
     some[2000]["odd"], some[2001]["odd"] = 1, "one"
     path = written(tmp_path / "t.jsonl", some)
-    done = polyak("train", path, "-m", tmp_path / "m", *HOW)
-    assert "the column odd of" in done.stderr
-    assert "up after the first 1,000 rows: it has values of different kinds" in done.stderr
-    assert "odd" not in columns(tmp_path / "m")
+    polyak("train", path, "-m", tmp_path / "m", *HOW)
+    assert columns(tmp_path / "m")["odd"] == "category"
 
 
 def test_what_is_dropped_stays_out(tmp_path: Path) -> None:
@@ -106,12 +104,14 @@ def test_they_are_learned_from_a_pipe(tmp_path: Path) -> None:
     np.testing.assert_array_equal(models[0].weights, models[1].weights)
 
 
-def test_of_a_pipe_it_is_said_that_what_comes_very_late_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", ["as-is", "auto"])
+def test_it_is_said_that_what_comes_after_a_megabyte_is_not(order: str, tmp_path: Path) -> None:
     some = rows()
     for row in some:
-        row["long"] = "x" * 9000  # so that fields come up behind what is held of a pipe
+        row["long"] = "x" * 9000
     path, model = written(tmp_path / "t.jsonl", some), tmp_path / "m"
-    said = [line for line in piped(path, model).splitlines() if "first megabyte" in line]
+    done = polyak("train", path, "-m", model, *HOW, "--order", order)
+    said = [line for line in done.stderr.splitlines() if "first megabyte" in line]
     assert len(said) == 1
     assert "the column b of" in said[0]
     assert "b" not in columns(model)

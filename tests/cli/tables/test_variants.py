@@ -171,6 +171,7 @@ VARIANTS: dict[str, tuple[str, str | bytes, list[str]]] = {
     "a byte order mark": ("t.csv", b"\xef\xbb\xbf" + PLAIN.encode(), []),
     "blank lines": ("t.csv", PLAIN.replace("\n", "\n\n", 3), []),
     "comments": ("t.csv", "# houses\n" + PLAIN + "# the end\n", ["--comment", "#"]),
+    "a line of Excel's": ("t.csv", "sep=;\n" + text(sep=";"), []),
     "no header": ("t.csv", PLAIN.partition("\n")[2], NO_HEADER),
     # encodings
     "latin-1": ("t.csv", PLAIN.encode("latin-1"), ["--encoding", "latin-1"]),

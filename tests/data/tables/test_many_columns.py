@@ -101,7 +101,7 @@ def test_nor_where_the_schema_is_known(tmp_path: Path) -> None:
 
 CELLS = (
     *("1", "-2.5", "007", "-0", "3e2", "1E-3", "123456789012345678901234567890", "0.1"),
-    *("", "NA", "nan", "#N/A", "1.", ".5", " 4", "5 ", "+6", "inf", "1e400", "1e-400", '"7"'),
+    *("", "NA", "nan", "#N/A", "1.", ".5", " 4", "5 ", "+6", "inf", "1e-400", '"7"'),
     *("9007199254740993", "2.2250738585072011e-308", "179769313486231570e291", "0e-999"),
 )
 
@@ -118,11 +118,11 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
     for tail in ("", end):
         lines = Lines(memoryview((text + tail).encode()), "a.csv", names, {}, 2)
         types = dict.fromkeys(names, "number")
-        found = CsvFormat("csv").parse(lines, types, [], False)
+        found = CsvFormat("csv").parse(lines, types, []).table
         read = arrow_csv.ReadOptions(column_names=names)
         convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))
         wanted = arrow_csv.read_csv(io.BytesIO(text.encode()), read, convert_options=convert)
-        assert found.column_names == names
+        assert found.schema.names == names
         for name in names:
             ours, theirs = found.column(name), wanted.column(name)
             assert ours.null_count == theirs.null_count, name
@@ -132,9 +132,9 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
 def test_rows_left_out_are_left_out_of_every_column(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     good = [f"{i}.5,{i},{'up' if i % 2 else 'down'}" for i in range(1500)]
-    bad = {1100: "x,1,up", 1200: "1,2", 1300: "1,y,up"}
+    bad = {1100: "1,1,up,2", 1200: "1,2", 1300: "1,2,\xff"}
     lines = [bad.get(number, line) for number, line in enumerate(good)]
-    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    path.write_bytes(("\n".join(["a,b,y", *lines]) + "\n").encode("latin-1"))
     with open_stream(path, target="y", skip_bad_lines=True) as stream:
         rows = sum(len(batch) for batch in stream)
     assert rows == 1497

@@ -15,8 +15,6 @@ from pyarrow import csv as arrow_csv
 from polyak._core import csv_columns
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.lines import Lines
-from polyak.errors import DataError
-from polyak.model.dialect import Dialect
 
 CELLS = (
     *("a", "", "two words", "NA", "none", '""', '"q"', '"a, b"', '"say ""so"""', '"two\nlines"'),
@@ -27,48 +25,31 @@ ODD = ('"behind" it', '"a"b', '"two" "pairs"')
 NAMES = ["a", "b", "c"]
 
 
-def ours(text: bytes, missing: tuple[str, ...] = ()) -> Any:
+def ours(text: bytes) -> Any:
     """Read three columns of words as `polyak train` does."""
     lines = Lines(memoryview(text), "a.csv", NAMES, {}, 2)
-    form = CsvFormat("csv", Dialect(missing=missing))
-    return form.parse(lines, dict.fromkeys(NAMES, "string"), [], False)
+    return CsvFormat("csv").parse(lines, dict.fromkeys(NAMES, "string"), [])
 
 
-def theirs(text: bytes, missing: tuple[str, ...] = ()) -> Any:
-    nulls = arrow_csv.ConvertOptions().null_values
+def theirs(text: bytes) -> Any:
     return arrow_csv.read_csv(
         io.BytesIO(text),
         arrow_csv.ReadOptions(column_names=NAMES),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(NAMES, pa.string()),
-            null_values=[*nulls, *missing],
-            strings_can_be_null=bool(missing),
-        ),
+        convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(NAMES, pa.string())),
     )
 
 
 def by_core(text: bytes) -> Any:
-    return csv_columns(text, ",", NAMES, [], NAMES, [], True, False)
+    return csv_columns(text, ",", NAMES, [], NAMES, [])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
-@pytest.mark.parametrize("missing", [(), ("none",)])
-@given(rows=st.lists(st.tuples(*3 * [st.sampled_from(CELLS)]), min_size=1, max_size=40))
+@given(rows=st.lists(st.tuples(*3 * [st.sampled_from(CELLS + ODD)]), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_words(rows: list[tuple[str, ...]], end: str, missing: tuple[str, ...]) -> None:
+def test_words(rows: list[tuple[str, ...]], end: str) -> None:
     text = end.join(",".join(row) for row in rows).encode()
-    found = by_core(text)
-    assert found is not None
-    assert found.names == NAMES  # pyarrow has nothing left to do
-    assert ours(text, missing).to_pylist() == theirs(text, missing).to_pylist()
-
-
-@pytest.mark.parametrize("cell", ODD)
-def test_what_stands_behind_a_quotation_mark_is_left_to_pyarrow(cell: str) -> None:
-    text = f"1,{cell},2\n3,4,5\n".encode()
-    assert by_core(text).names == ["a", "c"]
-    assert ours(text).to_pylist() == theirs(text).to_pylist()
+    assert ours(text).table.to_pylist() == theirs(text).to_pylist()
 
 
 @given(st.lists(st.binary(min_size=1, max_size=6), min_size=1, max_size=4))
@@ -77,31 +58,61 @@ def test_words_are_utf8_or_not_as_python_has_it(words: list[bytes]) -> None:
     words = [bytes(byte for byte in word if byte not in b',"\r\n') or b"a" for word in words]
     text = b"".join(word + b",b,c\n" for word in words)
     found = by_core(text)
+    wanted = [word.decode() if _is_utf8(word) else None for word in words]
+    assert found.no_text == [(row, "a") for row, word in enumerate(wanted) if word is None]
+    assert pa.record_batch(found).column("a").to_pylist() == wanted
+
+
+def _is_utf8(word: bytes) -> bool:
     try:
-        wanted = [word.decode() for word in words]
+        word.decode()
     except UnicodeDecodeError:
-        assert "a" not in found.names
-    else:
-        assert pa.record_batch(found).column("a").to_pylist() == wanted
+        return False
+    return True
 
 
 def test_characters_beyond_the_last_and_halves_of_pairs_are_no_utf8() -> None:
     bad = [b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xc3", b"\x80"]
     for word in bad:
-        assert "a" not in by_core(word + b",b,c\n").names
+        assert by_core(word + b",b,c\n").no_text == [(0, "a")]
     # Two halves in neighbouring cells make no whole.
-    assert "a" not in by_core(b"\xc3,b,c\n\xa9,b,c\n").names
+    assert by_core(b"\xc3,b,c\n\xa9,b,c\n").no_text == [(0, "a"), (1, "a")]
 
 
-def test_an_error_names_the_line_of_a_word_that_is_not_utf8() -> None:
-    text = b"a,b,c\n" * 50 + b"a,\xff,c\n"
-    with pytest.raises(DataError, match="line 52"):
-        ours(text)
+def test_a_word_that_is_not_utf8_is_named_by_its_row() -> None:
+    parsed = ours(b"a,b,c\n" * 50 + b"a,\xff,c\n")
+    assert list(parsed.wrong) == [50]
+    assert parsed.where(50) == ("a.csv", 52, "line")
 
 
-def test_rows_of_another_number_of_cells_and_open_quotation_marks_are_left_to_pyarrow() -> None:
-    for text in (b"a,b\n", b"a,b,c,d\n", b'a,b,"c\n', b"a,b,c\rd,e,f"):
-        assert by_core(text) is None
+@pytest.mark.parametrize(
+    ("text", "rows", "bad"),
+    [
+        (b"a,b\n1,2,3\n", 1, [(0, 3, 0, 2)]),
+        (b"1,2,3\na,b,c,d\n", 1, [(6, 13, 1, 4)]),
+        (b'1,2,"x\ny"\na,b,"c\n', 1, [(10, 17, 2, -1)]),
+        (b"a,b,c\rd,e,f", 2, []),
+        (b"\n\n1,x\n", 0, [(2, 5, 2, 2)]),
+    ],
+)
+def test_rows_of_another_number_of_cells_are_left_out(
+    text: bytes, rows: int, bad: list[tuple[int, ...]]
+) -> None:
+    found = by_core(text)
+    assert pa.record_batch(found).num_rows == rows
+    assert found.bad_rows == bad
+
+
+def test_what_is_no_number_is_missing_and_named() -> None:
+    text = b"1,2,x\nno,1\nyes,3,4\nnever,5\n7,NA,8\n"
+    found = csv_columns(text, ",", NAMES, ["a", "b"], ["c"], ["NA"])
+    assert found.no_numbers == [(1, "a", b"yes")]
+    assert pa.record_batch(found).to_pydict() == {
+        "a": [1.0, None, 7.0],
+        "b": [2.0, 3.0, None],
+        "c": ["x", "4", "8"],
+    }
+    assert found.lines.tolist() == [0, 2, 4]
 
 
 def test_long_texts_are_cut_at_the_same_places() -> None:

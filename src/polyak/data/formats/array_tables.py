@@ -13,7 +13,7 @@ from polyak.data.options import ReadOptions
 from polyak.data.tables.frames import BATCH_ROWS, TARGET, FrameSource
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
-from polyak.data.tables.source import Piece
+from polyak.data.tables.source import Parsed, Piece, RowNumbers
 from polyak.optional_imports import pyarrow
 
 WEIGHT = "weight"
@@ -63,9 +63,10 @@ class ArraySource(FrameSource):
         finally:
             self._reader.file.end()
 
-    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Return the file and the number of a row, counted from zero as in NumPy."""
-        return self.name, piece.data[1] + row, "row"
+    def parse(self, piece: Piece) -> Parsed:
+        """Return the record batch of a piece; rows are counted from zero, as in NumPy."""
+        batch, begin = piece.data
+        return Parsed(batch, RowNumbers(self.name, "row", begin))
 
     def _part(self, begin: int, end: int) -> dict[str, Any]:
         pa, batch = pyarrow(), self._reader.part(begin, end)

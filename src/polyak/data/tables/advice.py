@@ -10,18 +10,15 @@ FRAME = "the frame"
 
 
 def about_word(source: str, column: str, value: str) -> str:
-    """Return which options read ``value`` in a numeric, boolean or date column without an error.
+    """Return which options concern a value that does not fit its column and is read as missing.
 
     Examples
     --------
     >>> about_word("t.csv", "age", "unknown")
-    "; missing=('unknown',) reads it as missing; categorical=('age',) reads the column as words"
+    "; missing=('unknown',) expects it, categorical=('age',) reads the column as words"
     >>> about_word(FRAME, "age", "unknown")
     ''
     """
     if source == FRAME:
         return ""
-    return (
-        f"; missing={(value,)!r} reads it as missing; "
-        f"categorical={(column,)!r} reads the column as words"
-    )
+    return f"; missing={(value,)!r} expects it, categorical={(column,)!r} reads the column as words"

@@ -44,9 +44,20 @@ def stored_as(kind: Any) -> str | None:
         return "clock"
     if is_text(kind):
         return "string"
-    if is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind):
+    if is_list(kind):
         return "strings" if stored_as(kind.value_type) == "string" else None
     return None
+
+
+def is_list(kind: Any) -> bool:
+    """Whether an Arrow type is a list of any layout."""
+    is_a = pyarrow().types
+    return bool(is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind))
+
+
+def is_category(kind: Any) -> bool:
+    """Whether an Arrow type declares a category: dictionary-encoded values of any type."""
+    return bool(pyarrow().types.is_dictionary(kind))
 
 
 def is_text(kind: Any) -> bool:

@@ -12,30 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import odd_numbers
 from polyak.data.tables.arrow_types import codes_of, is_bytes, is_one_of, is_text, with_column
 from polyak.optional_imports import pyarrow
-
-
-def not_numbers(words: Any, missing: set[bytes]) -> NDArray[np.int64]:
-    """Return the indices of words that pyarrow cannot parse as numbers and are not ``missing``.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> not_numbers(pa.array([b"1.5", b"x", b" -2e3 ", b"NA", b"inf"]), {b"NA"}).tolist()
-    [1]
-    """
-    _, offsets, text = words.buffers()
-    begin = words.offset
-    places = np.frombuffer(offsets, np.int32)[begin : begin + len(words) + 1]
-    odd = odd_numbers(b"" if text is None else text, places)
-    return odd[_wrong(words.take(odd), lambda word: word in missing or _is_number(word))]
-
-
-def not_among(words: Any, known: set[bytes]) -> NDArray[np.int64]:
-    """Return the indices of words that are not in ``known``."""
-    return _wrong(words, lambda word: word in known)
 
 
 def not_utf8(array: Any) -> NDArray[np.int64]:
@@ -143,15 +121,6 @@ def _is_utf8(word: bytes) -> bool:
     try:
         word.decode()
     except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _is_number(word: bytes) -> bool:
-    pa = pyarrow()
-    try:
-        pa.array([word.strip(b" \t").decode()]).cast(pa.float64())
-    except (pa.ArrowInvalid, UnicodeDecodeError):
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -20,10 +21,11 @@ from polyak.data.tables.arrow_types import (
     stored_as,
     with_column,
 )
-from polyak.data.tables.bad_values import without_odd_text
-from polyak.data.tables.source import Piece, Source
+from polyak.data.tables.bad_values import short, without_odd_text
+from polyak.data.tables.flatten import Layout
+from polyak.data.tables.number_formats import parse_words, without_missing
+from polyak.data.tables.source import Parsed, Piece, RowNumbers, Source
 from polyak.data.tables.targets import numbers_of, read_targets
-from polyak.data.tables.written import Plain, without_missing
 from polyak.errors import DataError
 from polyak.model.schema import Column, Schema
 from polyak.optional_imports import pyarrow
@@ -37,24 +39,38 @@ from polyak.storage.feature_names import FeatureNames, names_to_see
 class Roles:
     """The columns to read besides the features.
 
-    ``written`` maps string columns that hold numbers, booleans or dates to their text format.
+    ``formats`` maps string columns that hold numbers, booleans or dates to their text format.
     """
 
     target: str | None
     weight: str | None
     exposure: str | None
     keep: list[str]
-    written: dict[str, str]
+    formats: dict[str, str]
 
 
 @dataclass(slots=True)
 class Encoded:
-    """The rows of a piece, with the invalid ones and the number of those without a target."""
+    """The rows of a piece, with what was left out of them.
+
+    Attributes
+    ----------
+    batch : Batch
+    place, bytes_read
+        Those of the piece.
+    bad : list of BadLine
+    without_target : int
+        The number of rows without a target.
+    odd : list of tuples
+        Values read as missing since they do not fit their column: its name, and a sentence.
+    """
 
     batch: Batch
-    piece: Piece
+    place: dict[str, Any]
+    bytes_read: int
     bad: list[BadLine]
     without_target: int
+    odd: list[tuple[str, str]]
 
 
 class PieceEncoder:
@@ -63,19 +79,20 @@ class PieceEncoder:
     def __init__(
         self,
         source: Source,
+        layout: Layout,
         schema: Schema,
         roles: Roles,
         options: ReadOptions,
         absent: Sequence[str] = (),
     ) -> None:
         self._source = source
+        self._layout = layout
         # Columns of the schema that the source lacks: read as null.
         self._absent = absent
         self._schema = schema
         self._roles = roles
         self._options = options
         self._missing = options.whole_dialect().missing
-        self._plain = Plain(roles.written, options.skip_bad_lines)
         self._n_features = schema.n_features
         numbers = {column.name: number for number, column in enumerate(schema.columns)}
         self._core = TableEncoder(
@@ -97,14 +114,10 @@ class PieceEncoder:
 
     def encode(self, piece: Piece) -> Encoded:
         """Encode a piece as rows."""
-        bad: list[BadLine] = []
-        table = self._source.batch(piece, bad)
-        table, not_text = self._without_odd_text(table, piece, bad)
-        table = without_missing(table, self._missing)
-        as_read = table
-        if self._roles.written:
-            table, odd = self._plain.values(table, lambda row: self._source.where(piece, row), bad)
-            not_text += odd
+        parsed, as_read = plain_values(
+            self._source.parse(piece), self._layout, self._missing, self._roles.formats
+        )
+        table = parsed.table
         targets = there = None
         without = 0
         if self._roles.target is not None and self._schema.target is not None:
@@ -112,62 +125,32 @@ class PieceEncoder:
             without = len(there) - int(np.count_nonzero(there))
             if not without:
                 there = None
-        schema, data = self._for_core(table, piece).__arrow_c_array__()
+        schema, data = self._for_core(table, parsed).__arrow_c_array__()
         choice = None if there is None else there.view(np.uint8)
-        indptr, indices, values, wrong = self._core.encode(schema, data, choice)
+        indptr, indices, values, too_large, no_dates = self._core.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self._n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
-        out = [*not_text, *(self._left_out(wrong, piece, bad) if wrong else ())]
-        if out:
-            left = np.isin(chosen, out, invert=True)
+        for row, number, text, reason in too_large:
+            name = self._schema.columns[number].name
+            parsed.wrong.setdefault(row, f"{text.decode()!r} in column {name} {reason}")
+        for row, number, text in no_dates:
+            value = text.decode(errors="replace")
+            parsed.odd.append((row, self._schema.columns[number].name, value))
+        bad = bad_lines(parsed, self._options.skip_bad_lines)
+        if parsed.wrong:
+            left = np.isin(chosen, list(parsed.wrong), invert=True)
             rows = take_rows(rows, np.flatnonzero(left))  # type: ignore[assignment]
             chosen = chosen[left]
-        encoded = self._with_targets(as_read, table, rows, targets, chosen, piece, bad, without)
+        batch = self._with_targets(as_read, parsed, rows, targets, chosen)
         if bad and self._options.gaps:
-            numbers = self._source.numbers(piece, table.num_rows)[chosen]
+            numbers = parsed.where.of(chosen)
             gaps = np.searchsorted(numbers, np.unique([line.line for line in bad]))
-            encoded.batch = replace(encoded.batch, gaps=gaps)
-        if piece.again is not None:
-            # Many encoded pieces may wait to be shuffled; free the data that can be read again.
-            piece.data = None
-        return encoded
+            batch = replace(batch, gaps=gaps)
+        was = {column.name: _in_words(column) for column in self._schema.columns}
+        odd = odd_values(parsed, was)
+        return Encoded(batch, piece.place, piece.bytes_read, bad, without, odd)
 
-    def _without_odd_text(
-        self, table: Any, piece: Piece, bad: list[BadLine]
-    ) -> tuple[Any, list[int]]:
-        """Replace text that is not UTF-8 by null and return the rows affected.
-
-        Raises `DataError` for the first such row unless bad lines are skipped.
-        """
-        # The parsers of text formats have validated their strings already.
-        if self._source.format in ("csv", "tsv", "jsonl"):
-            return table, []
-        table, odd = without_odd_text(table)
-        for row, name in sorted(odd.items()):
-            file, number, unit = self._source.where(piece, row)
-            if not self._options.skip_bad_lines:
-                raise DataError(f"{file}, {unit} {number}: the column {name} is not UTF-8")
-            bad.append(BadLine(file, number, "", f"the column {name} is not UTF-8"))
-        return table, list(odd)
-
-    def _left_out(self, wrong: Any, piece: Piece, bad: list[BadLine]) -> list[int]:
-        """Return the rows with invalid values, or raise `DataError` for the first of them."""
-        rows: list[int] = []
-        for row, number, text, reason in wrong:
-            column = self._schema.columns[number]
-            file, line, unit = self._source.where(piece, row)
-            value = text.decode(errors="replace")
-            if not self._options.skip_bad_lines:
-                raise DataError(
-                    f"{file}, {unit} {line}: {value!r} in column {column.name} {reason}"
-                    f"{_advice(file, column, value)}"
-                )
-            if row not in rows:
-                bad.append(BadLine(file, line, value, f"a value of column {column.name} {reason}"))
-                rows.append(row)
-        return rows
-
-    def _for_core(self, table: Any, piece: Piece) -> Any:
+    def _for_core(self, table: Any, parsed: Parsed) -> Any:
         """Return the feature columns, converted to the types that the core reads."""
         columns = self._schema.columns
         for name in self._absent:
@@ -179,16 +162,15 @@ class PieceEncoder:
         )
         if all(is_core_form(kind, wanted) for kind, wanted in types):
             return chosen
-        arrays = [self._converted(table, column, piece) for column in columns]
+        arrays = [self._converted(table, column, parsed) for column in columns]
         return pyarrow().RecordBatch.from_arrays(arrays, names=chosen.schema.names)
 
-    def _converted(self, table: Any, column: Column, piece: Piece) -> Any:
+    def _converted(self, table: Any, column: Column, parsed: Parsed) -> Any:
         array = table.column(column.name)
         stored = stored_as(array.type)
         if not pyarrow().types.is_null(array.type) and (stored is None or not column.fits(stored)):
-            file, _, _ = self._source.where(piece, 0)
             raise DataError(
-                f"{file}: the column {column.name} holds {array.type}, but it was "
+                f"{parsed.where.file}: the column {column.name} holds {array.type}, but it was "
                 f"{_in_words(column)} before"
             )
         return core_form(array, column.kind)
@@ -196,56 +178,47 @@ class PieceEncoder:
     def _with_targets(
         self,
         as_read: Any,
-        table: Any,
+        parsed: Parsed,
         rows: SparseRows,
         targets: Any,
         chosen: NDArray[np.int64],
-        piece: Piece,
-        bad: list[BadLine],
-        without: int,
-    ) -> Encoded:
+    ) -> Batch:
         """Return the rows with the targets, weights and kept columns of the ``chosen`` rows."""
+        table, where = parsed.table, parsed.where
         everything = len(chosen) == table.num_rows
         weights = kept = None
         if self._roles.weight is not None:
-            weights = self._weights(table.column(self._roles.weight), piece)
+            weights = self._weights(table.column(self._roles.weight), where)
         if self._roles.exposure is not None and targets is not None:
-            exposures = self._exposures(table.column(self._roles.exposure), piece, chosen)
+            exposures = self._exposures(table.column(self._roles.exposure), where, chosen)
             targets = targets / exposures
             weights = exposures if weights is None else weights * exposures
         if self._roles.keep:
-            kept = self._source.kept(piece, as_read, self._roles.keep)
+            kept = parsed.kept or as_read.select(self._roles.keep)
         if not everything:
             targets = None if targets is None else targets[chosen]
             weights = None if weights is None else weights[chosen]
             kept = None if kept is None else kept.take(pyarrow().array(chosen))
-        batch = Batch(
-            rows,
-            targets,
-            weights,
-            kept,
-            where=lambda row: self._source.where(piece, int(chosen[row])),
-        )
-        return Encoded(batch, piece, bad, without)
+        return Batch(rows, targets, weights, kept, where=lambda row: where(int(chosen[row])))
 
-    def _weights(self, array: Any, piece: Piece) -> Any:
+    def _weights(self, array: Any, where: RowNumbers) -> Any:
         weights = numbers_of(array)
         wrong = ~(np.isfinite(weights) & (weights >= 0))
         if wrong.any():
-            self._refuse("weight", array, weights, int(np.argmax(wrong)), piece)
+            self._refuse("weight", array, weights, int(np.argmax(wrong)), where)
         return weights
 
-    def _exposures(self, array: Any, piece: Piece, chosen: NDArray[np.int64]) -> Any:
+    def _exposures(self, array: Any, where: RowNumbers, chosen: NDArray[np.int64]) -> Any:
         exposures = numbers_of(array)
         right = np.isfinite(exposures) & (exposures > 0)
         if not right[chosen].all():
             row = int(chosen[np.argmin(right[chosen])])
-            self._refuse("exposure", array, exposures, row, piece)
+            self._refuse("exposure", array, exposures, row, where)
         return np.where(right, exposures, 1.0)
 
-    def _refuse(self, role: str, array: Any, numbers: Any, row: int, piece: Piece) -> NoReturn:
+    def _refuse(self, role: str, array: Any, numbers: Any, row: int, where: RowNumbers) -> NoReturn:
         """Raise `DataError` for an invalid weight or exposure in ``row``."""
-        file, line, unit = self._source.where(piece, row)
+        file, line, unit = where(row)
         value, what = array[row].as_py(), label_text(numbers[row])
         if np.isnan(numbers[row]):
             is_word = isinstance(value, str) and value not in MISSING_WORDS
@@ -268,7 +241,73 @@ def _in_words(column: Column) -> str:
     }[column.kind]
 
 
-def _advice(file: str, column: Column, value: str) -> str:
-    if column.kind in ("date", "time"):
-        return f", as the first rows have it{about_word(file, column.name, value)}"
-    return ""
+def plain_values(
+    parsed: Parsed, layout: Layout | None, missing: tuple[str, ...], formats: dict[str, str]
+) -> tuple[Parsed, Any]:
+    """Return the rows as numbers and plain strings, and their columns as the source has them.
+
+    Nested columns are flattened if there is a ``layout``, strings that are not UTF-8 and values of
+    ``missing`` become null, and strings are parsed by their ``formats``.
+    """
+    table = parsed.table
+    if layout is not None:
+        table, wrong = layout.flatten(table)
+        parsed.wrong |= wrong
+    if parsed.where.unit != "line":
+        # The parsers of text formats have validated their strings already.
+        table, not_text = without_odd_text(table)
+        for row, name in not_text.items():
+            parsed.wrong.setdefault(row, f"the column {name} is not UTF-8")
+    as_read = table = without_missing(table, missing)
+    for name, format in formats.items():
+        place = table.schema.get_field_index(name)
+        if place < 0 or stored_as(table.column(place).type) != "string":
+            continue
+        words = table.column(place)
+        values, odd = parse_words(words, format)
+        table = with_column(table, place, name, values)
+        parsed.odd += [(row, name, words[row].as_py()) for row in odd[:1].tolist()]
+    parsed.table = table
+    return parsed, as_read
+
+
+def odd_values(parsed: Parsed, was: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the columns that have values of another type, with a warning for each.
+
+    ``was`` describes what columns held so far; those not in it held numbers.
+    """
+    found: dict[str, str] = {}
+    for row, name, value in parsed.odd:
+        if name not in found:
+            file, number, unit = parsed.where(row)
+            found[name] = (
+                f"{file}, {unit} {number}: {short(value)!r} in column {name}, which was "
+                f"{was.get(name, 'a number')} so far, is read as missing, as are all such values"
+                f"{about_word(file, name, value)}"
+            )
+    return list(found.items())
+
+
+def warn_once(odd: list[tuple[str, str]], known: set[str]) -> None:
+    """Warn about columns of ``odd`` that are not ``known`` yet, and add them."""
+    for name, sentence in odd:
+        if name not in known:
+            known.add(name)
+            warnings.warn(sentence, stacklevel=6)
+
+
+def bad_lines(parsed: Parsed, skip: bool) -> list[BadLine]:
+    """Return the lines and rows that cannot be used; raise `DataError` for the first unless skip.
+
+    Messages about a row quote its value, those about a line its text.
+    """
+    bad = parsed.bad + [
+        BadLine(*parsed.where(row)[:2], "", reason) for row, reason in parsed.wrong.items()
+    ]
+    bad.sort(key=lambda line: line.line)
+    if bad and not skip:
+        first = bad[0]
+        shown = f": {first.text!r}" if first.text else ""
+        unit = parsed.where.unit
+        raise DataError(f"{first.file}, {unit} {first.line}: {first.reason}{shown}")
+    return bad

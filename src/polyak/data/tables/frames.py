@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine
 from polyak.data.tables.advice import FRAME
+from polyak.data.tables.flatten import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
-from polyak.data.tables.source import Piece
+from polyak.data.tables.source import Parsed, Piece, RowNumbers
 from polyak.errors import DataError
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -32,7 +32,8 @@ def is_frame(source: Any) -> bool:
     False
     """
     if hasattr(source, "__arrow_c_stream__"):
-        return hasattr(source, "columns") or hasattr(source, "schema")
+        in_memory = hasattr(source, "columns") or hasattr(source, "column_names")
+        return in_memory and not hasattr(source, "to_arrow_reader")  # unlike a DuckDB relation
     pandas = sys.modules.get("pandas")
     return (pandas is not None and isinstance(source, pandas.DataFrame)) or hasattr(
         source, "__arrow_c_array__"
@@ -190,14 +191,12 @@ class FrameSource:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def sample(self) -> Any:
-        """Return the first rows."""
-        return self._table.slice(0, SAMPLE_ROWS)
+        """Return all rows, or the first if they have nested columns, which are flattened."""
+        if any(map(is_nested, set(self._table.schema.types))):
+            return self._table.slice(0, SAMPLE_ROWS)
+        return self._table
 
-    def can_read_again(self) -> bool:
-        """Return True: a table in memory can be read repeatedly."""
-        return True
-
-    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+    def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
         """Set the columns to read."""
         self._columns = columns
 
@@ -209,19 +208,7 @@ class FrameSource:
             begin, row = row, row + batch.num_rows
             yield Piece((batch, begin), {"row": row})
 
-    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
+    def parse(self, piece: Piece) -> Parsed:
         """Return the record batch of a piece."""
-        return piece.data[0]
-
-    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Return the columns ``names`` of ``table``."""
-        return table.select(names)
-
-    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Return the name of the frame, the number of a row, and the unit ``"row"``."""
-        return self.name, piece.data[1] + row + 1, "row"
-
-    def numbers(self, piece: Piece, rows: int) -> Any:
-        """Return the row numbers of a piece."""
-        first = self.where(piece, 0)[1]
-        return np.arange(first, first + rows)
+        batch, begin = piece.data
+        return Parsed(batch, RowNumbers(self.name, "row", begin + 1))

@@ -15,13 +15,23 @@ from polyak.data.options import Columns
 from polyak.data.tables.arrow_types import (
     core_form,
     in_one_piece,
+    is_category,
     is_core_form,
     single_column,
     stored_as,
 )
 from polyak.data.tables.look import numbers_rows
+from polyak.data.tables.number_formats import (
+    STANDARD,
+    PlainText,
+    find_formats,
+    fits,
+    fits_some,
+    is_iso,
+    string_columns,
+    with_values,
+)
 from polyak.data.tables.targets import values_in, words_of
-from polyak.data.tables.written import Found, with_plain_values
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
@@ -37,13 +47,14 @@ def choose_schema(
     wanted: Columns,
     source: str,
     dialect: Dialect | None = None,
-    text: Any = None,
+    text: PlainText | None = None,
     lists: dict[str, int] | None = None,
 ) -> Schema:
     """Return the schema inferred from ``sample``, the first rows of all columns.
 
-    ``text`` is the source of a CSV or TSV table, whose numbers may be in a locale's format;
-    ``lists`` holds the lengths of the lists that were flattened into columns.
+    The formats of strings are those that fit all rows of the sample, everything else is inferred
+    from the first ``SAMPLE_ROWS``. ``text`` is that of a CSV or TSV table; ``lists`` holds the
+    lengths of the lists that were flattened into columns.
     """
     names = list(sample.column_names)
     if len(set(names)) < len(names):
@@ -51,8 +62,8 @@ def choose_schema(
         raise DataError(f"{source} has two columns called {twice}")
     _check_names(names, wanted, source)
     dialect = dialect or Dialect()
-    written = find_written(sample, wanted, dialect, source, text)
-    sample = with_plain_values(sample, written, None if text is None else text.sample_words)
+    formats = formats_to_learn(sample, wanted, dialect, source, text)
+    whole, sample = sample, with_values(_first_values(sample), formats, text)
     target = None
     if wanted.target is not None:
         target = _target(sample.column(wanted.target), wanted, source)
@@ -62,7 +73,7 @@ def choose_schema(
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
-    columns = _columns(sample, chosen, wanted, source)
+    columns = _columns(sample, whole, chosen, wanted, source)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -73,64 +84,95 @@ def choose_schema(
         bits=wanted.bits,
         ngrams=wanted.ngrams,
         interactions=_interactions(columns, wanted, source),
-        written=written,
+        written={n: format for n, format in formats.items() if format not in STANDARD.values()},
         dialect=dialect,
         lists=lists or {},
     )
 
 
-def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
-    """Return the feature columns, without those of types that cannot be learned from."""
-    stored = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
-    scales = _look_at_numbers(sample, [n for n in chosen if stored[n] == "number"])
-    kinds = dict.fromkeys(wanted.categorical, "categorical") | dict.fromkeys(wanted.text, "text")
+def _first_values(sample: Any) -> Any:
+    """Return the first ``SAMPLE_ROWS`` rows; of columns that are null there the first values."""
+    head = sample.slice(0, SAMPLE_ROWS)
+    for place, (name, column) in enumerate(zip(head.column_names, head.columns, strict=True)):
+        whole = sample.column(place) if column.null_count == head.num_rows else column
+        if whole.null_count < len(whole) and whole is not column:
+            values = in_one_piece(whole).drop_null().slice(0, head.num_rows)
+            padding = pyarrow().nulls(head.num_rows - len(values), values.type)
+            head = head.set_column(place, name, pyarrow().chunked_array([values, padding]))
+    return head
+
+
+def _columns(
+    sample: Any, whole: Any, chosen: list[str], wanted: Columns, source: str
+) -> list[Column]:
+    """Return the feature columns, without those of types that cannot be learned from.
+
+    ``sample`` has the first values, ``whole`` all rows that decide on types.
+    """
+    types = dict(zip(sample.column_names, sample.schema.types, strict=True))
+    categories = [name for name in chosen if is_category(types[name])]
+    kinds = dict.fromkeys((*wanted.categorical, *categories), "categorical")
+    kinds |= dict.fromkeys(wanted.text, "text")
+    numbers = [n for n in chosen if stored_as(types[n]) == "number" and n not in kinds]
+    scales = _look_at_numbers(sample, numbers)
     columns = []
     for name in chosen:
-        if name in scales and name not in kinds:
+        if name in scales:
             columns.append(Column(name, "number", "number", *scales[name]))
-        elif (column := _column(name, sample.column(name), kinds.get(name), source)) is not None:
+            continue
+        column = _column(name, sample.column(name), kinds.get(name), source)
+        is_date = column is not None and column.kind in ("date", "time")
+        is_text = stored_as(types[name]) == "string"
+        if is_date and is_text and not is_iso(in_one_piece(whole.column(name))):
+            # A word in later rows makes a column of dates one of words.
+            column = Column(name, "category", "string")
+        if column is not None:
             columns.append(column)
     return columns
 
 
-def find_written(
-    sample: Any,
-    wanted: Columns,
-    dialect: Dialect,
-    source: str,
-    text: Any = None,
-    known: dict[str, str] | None = None,
+def formats_to_learn(
+    sample: Any, wanted: Columns, dialect: Dialect, source: str, text: PlainText | None
 ) -> dict[str, str]:
-    """Return the text formats of string columns that hold numbers, booleans or dates.
-
-    ``known`` holds formats to prefer for the columns that they fit.
-    """
+    """Return the formats of string columns to learn from that hold numbers, booleans or dates."""
     words = {*wanted.categorical, *wanted.text, *wanted.drop}
     roles = {wanted.target, wanted.weight, wanted.exposure}
     names = [name for name in sample.column_names if name not in words]
     names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
-    delimiter, as_words = (None, None) if text is None else (text.delimiter, text.sample_words)
-    found = Found(sample, names, dialect, delimiter, as_words)
-    return found.find(known or {}, wanted.target, source)
+    texts = string_columns(sample, names)
+    numbers = [name for name in names if name not in texts]
+    return find_formats(
+        texts, dialect, source, target=wanted.target, text=text, numbers=_plain(numbers, text)
+    )
 
 
-def written_here(
-    sample: Any, schema: Schema, source: str, dialect: Dialect, text: Any
+def formats_to_read(
+    sample: Any, schema: Schema, source: str, dialect: Dialect, text: PlainText | None
 ) -> dict[str, str]:
-    """Return the text formats of this table, which may differ from those of the training table."""
-    values = [column.name for column in schema.columns if column.kind in _VALUES]
-    target = schema.target
-    numbers = [] if target is None or target.kind == "class" else [target.name]
-    names = [*values, *numbers, *filter(None, (schema.weight, schema.exposure))]
+    """Return the formats of this table, which may differ from those of the training table."""
+    kinds = {column.name: column.kind for column in schema.columns if column.kind in _VALUES}
+    if schema.target is not None and schema.target.kind != "class":
+        kinds[schema.target.name] = "number"
+    kinds |= dict.fromkeys(filter(None, (schema.weight, schema.exposure)), "number")
     # pyarrow builds `column_names` anew on every access.
-    known = set(sample.column_names)
-    there = [name for name in names if name in known]
-    columns = sample.select(there)
-    found = find_written(columns, Columns(), dialect, source, text, schema.written)
-    return {name: schema.written[name] for name in there if name in schema.written} | found
+    there = set(sample.column_names)
+    names = [name for name in kinds if name in there]
+    texts = string_columns(sample, names)
+    usual = {n: schema.written.get(n) or STANDARD.get(kinds[n], "") for n in texts}
+    usual = {n: format for n, format in usual.items() if format and fits_some(texts[n], format)}
+    left = {n: a for n, a in texts.items() if n not in usual or not fits(a, usual[n])}
+    numbers = _plain([name for name in names if name not in texts], text)
+    known = {name: schema.written[name] for name in numbers if name in schema.written}
+    numbers = [name for name in numbers if name not in known]
+    return usual | known | find_formats(left, dialect, source, text=text, numbers=numbers)
 
 
-_VALUES = ("number", "boolean", "date", "time")
+def _plain(names: list[str], text: PlainText | None) -> list[str]:
+    """Return the columns of a CSV table that are plain numbers, other tables have none."""
+    return [] if text is None else names
+
+
+_VALUES = ("number", "boolean", "date", "time", "clock")
 
 
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:

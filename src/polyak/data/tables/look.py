@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.tables.arrow_types import in_one_piece, stored_as
+from polyak.data.tables.arrow_types import arrow_words, in_one_piece, stored_as
+from polyak.data.tables.number_formats import parse_words
 from polyak.data.tables.targets import numbers_of, words_of
-from polyak.data.tables.written import number_of
+from polyak.model.dialect import NUMBERS
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
 
@@ -59,11 +60,15 @@ class TableLook(NamedTuple):
     rows: int
 
 
-def look_at(sample: Any, schema: Schema) -> TableLook:
-    """Return a summary of the columns of ``sample`` in their order, including the target."""
+def look_at(sample: Any, whole: Any, schema: Schema) -> TableLook:
+    """Return a summary of the columns of ``sample`` in their order, including the target.
+
+    ``whole`` has all rows that decided on the types of the columns, as the source has them.
+    """
     shown = _together(sample.column_names, schema.lists)
     others = max(0, len(shown) - MOST_SHOWN)
-    return TableLook(_looks(sample, shown, schema), others, doubts(sample, schema), sample.num_rows)
+    looks = _looks(sample, shown, schema)
+    return TableLook(looks, others, doubts(sample, whole, schema), sample.num_rows)
 
 
 def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
@@ -140,7 +145,7 @@ def _share(of: NDArray[np.bool_]) -> float:
     return float(np.mean(of)) if len(of) else 0.0
 
 
-def doubts(sample: Any, schema: Schema) -> list[str]:
+def doubts(sample: Any, whole: Any, schema: Schema) -> list[str]:
     """Return a sentence for each suspicious column."""
     if len(sample) < LEAST_ROWS:
         return []
@@ -148,11 +153,17 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
     found = []
     for column in schema.columns[:MOST_DOUBTED]:
         array = in_one_piece(sample.column(column.name))
-        if column.kind == "category" and (odd := _odd_words(array)):
+        every = in_one_piece(whole.column(column.name)) if column.kind == "category" else array
+        if column.kind == "category" and (odd := _odd_words(every)):
             shown = ", ".join(repr(word) for word in odd[:3])
             found.append(
                 f"the column {column.name} is read as words because of {shown}, though nearly all "
                 f"of it is numbers: missing={tuple(odd[:3])!r} reads these as missing values"
+            )
+        elif column.kind == "category" and _are_own_words(array):
+            found.append(
+                f"the column {column.name} is read as words, and nearly every row has its own: "
+                f"drop={(column.name,)!r} leaves it out, if it is no number or date to convert"
             )
         if column.kind == "number" and counts_rows(array):
             found.append(
@@ -191,11 +202,20 @@ def numbers_rows(array: Any) -> bool:
 
 
 def _odd_words(array: Any) -> list[str]:
+    """Return the words of a column that are no numbers, if nearly all others are."""
     words = sorted({word for word in words_of(array)[0].tolist() if word is not None})
     if stored_as(array.type) != "string" or len(words) < MANY_WORDS:
         return []
-    odd = [word for word in words if number_of(word) is None]
-    return odd if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+    distinct = arrow_words(words)
+    odd = min((parse_words(distinct, format)[1].tolist() for format in NUMBERS), key=len)
+    return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+
+
+def _are_own_words(array: Any) -> bool:
+    """Whether nearly every row has a string of its own: an id, or a number or date with a unit."""
+    words, there = words_of(array)
+    different = len(set(words[there].tolist()))
+    return stored_as(array.type) == "string" and different > NEARLY_ALL * len(words)
 
 
 def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:

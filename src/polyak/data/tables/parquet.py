@@ -8,17 +8,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
 from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
-from polyak.data.tables.partitions import key_types, with_keys
+from polyak.data.tables.partitions import partition_columns, with_keys
 from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
-from polyak.data.tables.source import Piece
+from polyak.data.tables.source import Parsed, Piece, RowNumbers
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -38,7 +35,7 @@ class BinarySource:
         self.bytes_total = total_size(files)
         self._files = files
         self._options = options
-        self._key_types = key_types(files)
+        self._keys = partition_columns(files)
         self._columns: list[str] = []
         self._words: list[str] = []
 
@@ -51,12 +48,10 @@ class BinarySource:
         pa = pyarrow()
         found: list[Any] = []
         rows = 0
-        for file in self._files:
+        for file, keys in zip(self._files, self._keys, strict=True):
             with _Opened(file, self.format) as opened:
                 for batch in opened.batches(0, None, [], SAMPLE_ROWS):
-                    part = with_keys(
-                        pa.Table.from_batches([batch]), self._keys(file), self._key_types
-                    )
+                    part = with_keys(pa.Table.from_batches([batch]), keys)
                     if found and part.schema != found[0].schema:
                         # A mismatch of schemas is reported when the file is read.
                         return pa.concat_tables(found)
@@ -68,11 +63,7 @@ class BinarySource:
                     empty = opened.schema.empty_table()
         return pa.concat_tables(found) if found else empty
 
-    def can_read_again(self) -> bool:
-        """Return True: files can be read more than once."""
-        return True
-
-    def plan(self, types: dict[str, str], columns: list[str]) -> None:
+    def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
         """Set the columns to read; string columns are read dictionary-encoded."""
         self._columns = columns
         self._words = [name for name, stored in types.items() if stored == "string"]
@@ -84,47 +75,29 @@ class BinarySource:
         for number in range(place.get("file", 0), len(self._files)):
             file = self._files[number]
             with _Opened(file, self.format) as opened:
-                names, words = self._wanted(opened, file)
+                names, words = self._wanted(opened, number)
                 total = max(opened.rows, 1)
                 for batch in opened.batches(row, names, words, BATCH_ROWS):
                     begin, row = row, row + batch.num_rows
                     share = round((file.size or 0) * min(1.0, row / total))
                     at = {"file": number, "row": row}
-                    yield Piece((batch, file, begin), at, before + share)
+                    yield Piece((batch, number, begin + 1), at, before + share)
             before += file.size or 0
             row = 0
 
-    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Return the record batch of a piece, with the partition keys of its path as columns."""
-        batch, file, _ = piece.data
-        keys = self._keys(file)
-        if not keys:
-            return batch.select(self._columns)
-        table = with_keys(pyarrow().table(batch), keys, self._key_types)
-        return table.select(self._columns).combine_chunks().to_batches()[0]
+    def parse(self, piece: Piece) -> Parsed:
+        """Return the record batch of a piece, with the partition columns of its path."""
+        batch, number, first = piece.data
+        batch = with_keys(batch, self._keys[number]).select(self._columns)
+        return Parsed(batch, RowNumbers(self._files[number].name, "row", first))
 
-    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Return the columns ``names`` of ``table``."""
-        return table.select(names)
-
-    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Return the file of a row, its number there, and the unit ``"row"``."""
-        _, file, begin = piece.read()
-        return file.name, (begin if isinstance(begin, int) else begin()) + row + 1, "row"
-
-    def numbers(self, piece: Piece, rows: int) -> Any:
-        """Return the row numbers of a piece within its file."""
-        first = self.where(piece, 0)[1]
-        return np.arange(first, first + rows)
-
-    def _wanted(self, opened: _Opened, file: Any) -> tuple[list[str], list[str]]:
+    def _wanted(self, opened: _Opened, number: int) -> tuple[list[str], list[str]]:
         """Return the columns of a file to read, and which of them are strings."""
-        keys = self._keys(file)
-        names = [name for name in self._columns if name not in keys]
+        names = [name for name in self._columns if name not in self._keys[number]]
         there, wanted = set(opened.schema.names), set(names)
         for name in names:
             if name not in there:
-                raise no_such_column(name, opened.schema.names, file.name)
+                raise no_such_column(name, opened.schema.names, self._files[number].name)
         return names, [name for name in self._words if name in wanted]
 
     # -- in any order --------------------------------------------------------------------------
@@ -151,16 +124,15 @@ class BinarySource:
         groups = OpenGroups(self._group)
         for piece in pieces:
             bytes_before += piece.bytes
-            file = self._files[piece.file]
-            begin: Any = piece.first + piece.begin
+            first: Any = piece.first + piece.begin + 1
             if self.format == "parquet":
                 batches = groups.read(piece)
             else:
                 batches = list(self._group(piece.file, piece.group))
-                begin = partial(self._rows_before, piece)
+                first = partial(self._first_row, piece)
             table = pyarrow().Table.from_batches(batches).unify_dictionaries().combine_chunks()
             batch = (table.to_batches() or batches)[0]
-            yield Piece((batch, file, begin), {}, bytes_before, partial(_placed, file, begin))
+            yield Piece((batch, piece.file, first), {}, bytes_before)
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
@@ -168,22 +140,19 @@ class BinarySource:
 
     def _group(self, file: int, group: int) -> Generator[Any]:
         with _Opened(self._files[file], self.format) as opened:
-            names, words = self._wanted(opened, self._files[file])
+            names, words = self._wanted(opened, file)
             yield from opened.batches(0, names, words, BATCH_ROWS, [group])
 
-    def _rows_before(self, piece: GroupPiece) -> int:
-        """Count the rows of a file before one of its record batches, for the number of a row."""
+    def _first_row(self, piece: GroupPiece) -> int:
+        """Return the number in its file of the first row of a record batch of an Arrow file."""
         with _Opened(self._files[piece.file], self.format) as opened:
             before = list(range(piece.group))
-            return sum(b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
+            rows = (b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
+            return 1 + int(sum(rows))
 
     def _asked(self, file: Any, what: Callable[[_Opened], Any]) -> Any:
         with _Opened(file, self.format) as opened:
             return what(opened)
-
-    def _keys(self, file: Any) -> dict[str, str | None]:
-        keys: dict[str, str | None] = getattr(file, "keys", {})
-        return keys
 
 
 def _know_types(schema: Any) -> bool:
@@ -199,10 +168,6 @@ def _know_types(schema: Any) -> bool:
     except ImportError:
         return False
     return True
-
-
-def _placed(file: Any, begin: Any) -> tuple[None, Any, Any]:
-    return None, file, begin
 
 
 class _Opened:

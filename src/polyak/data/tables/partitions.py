@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
+from polyak.data.tables.arrow_types import with_column
 from polyak.optional_imports import pyarrow
 
 
-def key_types(files: Iterable[Any]) -> dict[str, str]:
-    """Return the type of each partition key: a number if all its values are integers or null."""
-    found: dict[str, str] = {}
-    for file in files:
-        for name, value in getattr(file, "keys", {}).items():
-            is_number = value is None or value.removeprefix("-").isdecimal()
-            found[name] = "number" if is_number and found.get(name) != "string" else "string"
-    return found
+def partition_columns(files: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the values of the partition columns of each file, as Arrow scalars.
 
-
-def with_keys(table: Any, keys: dict[str, str | None], types: dict[str, str]) -> Any:
-    """Return ``table`` with the partition keys of its file added as columns."""
+    A column is numeric if its values in all files are integers or missing.
+    """
+    keys: list[dict[str, str | None]] = [getattr(file, "keys", {}) for file in files]
+    if not any(keys):
+        return [{} for _ in files]
     pa = pyarrow()
+    words = {
+        name
+        for each in keys
+        for name, value in each.items()
+        if value is not None and not value.removeprefix("-").isdecimal()
+    }
+
+    def scalar(name: str, value: str | None) -> Any:
+        if name in words:
+            return pa.scalar(value, pa.string())
+        return pa.scalar(None if value is None else float(value), pa.float64())
+
+    return [{name: scalar(name, value) for name, value in each.items()} for each in keys]
+
+
+def with_keys(table: Any, keys: dict[str, Any]) -> Any:
+    """Return ``table`` with the partition columns ``keys`` of its file."""
     for name, value in keys.items():
-        if types.get(name) == "number":
-            scalar = pa.scalar(None if value is None else float(value), pa.float64())
-        else:
-            scalar = pa.scalar(value, pa.string())
-        column = pa.repeat(scalar, table.num_rows)
-        if name in table.column_names:
-            table = table.set_column(table.column_names.index(name), name, column)
-        else:
-            table = table.append_column(name, column)
+        place = table.schema.get_field_index(name)
+        column = pyarrow().repeat(value, table.num_rows)
+        table = with_column(table, place if place >= 0 else table.num_columns, name, column)
     return table

@@ -14,14 +14,22 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
 from polyak.data.readahead import ordered_map
+from polyak.data.tables.advice import FRAME
+from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.bad_values import without_odd_text
-from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles
-from polyak.data.tables.flat.source import flat_source
-from polyak.data.tables.inference import choose_schema, no_such_column, written_here
+from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles, warn_once
+from polyak.data.tables.flatten import Layout
+from polyak.data.tables.inference import (
+    SAMPLE_ROWS,
+    choose_schema,
+    formats_to_read,
+    no_such_column,
+)
 from polyak.data.tables.look import TableLook, look_at
+from polyak.data.tables.number_formats import PlainText, with_values, without_missing
 from polyak.data.tables.source import Piece, Source, SourceInPieces
-from polyak.data.tables.written import with_plain_values, without_missing
 from polyak.errors import DataError
+from polyak.model.dialect import PLAIN
 from polyak.model.schema import Column, Schema
 from polyak.rows.batch import Batch
 from polyak.rows.label_text import label_text
@@ -35,34 +43,36 @@ class TableReader:
         self.format = source.format
         self.name = source.name
         self.bytes_total = source.bytes_total
+        self.advice: str = getattr(source, "advice", "")
         self._options = options
-        lists = {} if options.schema is None else options.schema.lists
-        text = source
-        source, sample, layout = flat_source(source, lists, options.skip_bad_lines)
         self._source = source
-        sample = without_odd_text(sample)[0]
+        self._layout = Layout({} if options.schema is None else dict(options.schema.lists))
+        if options.schema is None and source.name != FRAME:
+            self._layout.advice = "; drop= leaves a column out"
+        dialect = options.whole_dialect()
+        sample = self._layout.flatten(source.sample())[0]
+        sample = without_missing(without_odd_text(sample)[0], dialect.missing)
         if not sample.num_columns or not sample.num_rows:
             raise DataError(f"{source.name} has no rows")
         self._learning = options.schema is None
-        self._text: Any = source if source.format in ("csv", "tsv") else None
-        dialect = options.whole_dialect()
-        sample = without_missing(sample, dialect.missing)
+        self._text: PlainText | None = getattr(source, "plain_text", None)
         about = (source.name, dialect, self._text)
-        columns = layout.named(options.columns)
-        schema = options.schema or choose_schema(sample, columns, *about, layout.lists)
-        written = schema.written if self._learning else written_here(sample, schema, *about)
-        first = sample.num_rows - getattr(text, "late_rows", 0)
+        columns = self._layout.named(options.columns)
+        schema = options.schema or choose_schema(sample, columns, *about, self._layout.lists)
         # Released when reading begins, since a sample of many columns takes much memory.
-        self._sample: Any = sample.slice(0, first)
+        self._sample: Any = sample
         target = None if schema.target is None else schema.target.name
         self._roles = Roles(
             target=self._role(target, sample, "target "),
             weight=self._role(schema.weight, sample, "weight "),
             exposure=self._role(schema.exposure, sample, "exposure "),
             keep=self._to_keep(sample),
-            written=written,
+            formats=formats_to_read(sample, schema, *about),
         )
         self._absent: list[str] = [] if self._learning else self._not_there(sample, schema)
+        roles = self._roles.target, self._roles.weight, self._roles.exposure
+        self._plain_roles = [n for n in roles if n and stored_as(sample.column(n).type) == "number"]
+        self._odd: set[str] = set()
         self.read_as(schema, options.dtype)
 
     def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
@@ -71,16 +81,29 @@ class TableReader:
         self.n_features: int | None = schema.n_features
         roles = self._roles
         types = {column.name: _stored(column) for column in schema.columns}
+        types |= dict.fromkeys(self._plain_roles, "number")
+        # The core parses plain numbers of CSV itself; other formats are strings first.
+        is_plain = [n for n, format in roles.formats.items() if self._text and format == PLAIN]
+        types |= dict.fromkeys(roles.formats, "string") | dict.fromkeys(is_plain, "number")
         if schema.target is not None and schema.target.kind == "class":
             types[schema.target.name] = "string"
-        types |= dict.fromkeys(roles.written, "string")
-        others = [n for n in (roles.target, roles.weight, roles.exposure) if n is not None]
+        others = filter(None, (roles.target, roles.weight, roles.exposure))
         columns = [*(column.name for column in schema.columns), *others, *roles.keep]
         absent = set(self._absent)
         there = [name for name in dict.fromkeys(columns) if name not in absent]
-        self._source.plan({n: kind for n, kind in types.items() if n not in absent}, there)
+        origins = self._layout.origins
+        raw = list(dict.fromkeys(origins.get(name, name) for name in there))
+        plain = {name: kind for name, kind in types.items() if name in raw}
+        self._parts_of_one = max(1, len(there) // max(1, len(raw)))
+        keep = [name for name in roles.keep if name in raw]
+        self._source.plan(plain, raw, keep if len(keep) == len(roles.keep) else [])
         self._encoder = PieceEncoder(
-            self._source, schema, roles, replace(self._options, dtype=dtype), self._absent
+            self._source,
+            self._layout,
+            schema,
+            roles,
+            replace(self._options, dtype=dtype),
+            self._absent,
         )
 
     def look(self) -> TableLook:
@@ -88,9 +111,9 @@ class TableReader:
 
         Only valid before reading begins.
         """
-        words = None if self._text is None else self._text.sample_words
-        sample = with_plain_values(self._sample, self._roles.written, words)
-        return look_at(sample, self.schema)
+        first = self._sample.slice(0, SAMPLE_ROWS)
+        first = with_values(first, self._roles.formats, self._text)
+        return look_at(first, self._sample, self.schema)
 
     def names(self) -> FeatureNames:
         """Return the names of hashed features seen so far, if the options ask to keep them."""
@@ -131,7 +154,10 @@ class TableReader:
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
-        return self._source.rows_in(size) if isinstance(self._source, SourceInPieces) else 0
+        if not isinstance(self._source, SourceInPieces):
+            return 0
+        parts = 1 if self.format == "jsonl" else self._parts_of_one
+        return self._source.rows_in(size) // parts
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -145,6 +171,7 @@ class TableReader:
         try:
             for part in encoded:
                 cursor = self._moved(cursor, part)
+                warn_once(part.odd, self._odd)
                 yield part.batch, cursor
         finally:
             encoded.close()
@@ -153,16 +180,15 @@ class TableReader:
     def _moved(self, cursor: Cursor, part: Encoded) -> Cursor:
         rows = cursor.rows + len(part.batch)
         bad_lines = cursor.bad_lines + len(part.bad)
-        bad = sorted(part.bad, key=lambda line: line.line)
-        first_bad = (*cursor.first_bad_lines, *bad)[:10]
+        first_bad = (*cursor.first_bad_lines, *part.bad)[:10]
         position = {
             "format": self.format,
             "rows": rows,
             "without_target": cursor.position["without_target"] + part.without_target,
             "first_target": cursor.position.get("first_target"),
             "target_varies": cursor.position.get("target_varies", False),
-            "place": part.piece.place,
-            "bytes_read": part.piece.bytes_read,
+            "place": part.place,
+            "bytes_read": part.bytes_read,
             "bad_lines": bad_lines,
             "first_bad_lines": [list(line) for line in first_bad],
         }
@@ -171,7 +197,7 @@ class TableReader:
             if position["first_target"] is None:
                 position["first_target"] = targets[0].item()
             position["target_varies"] = bool(np.any(targets != position["first_target"]))
-        return Cursor(position, rows, part.piece.bytes_read, bad_lines, first_bad)
+        return Cursor(position, rows, part.bytes_read, bad_lines, first_bad)
 
     def _role(self, name: str | None, sample: Any, role: str) -> str | None:
         """Return the column to read in this role; None if it has none or targets are not read."""

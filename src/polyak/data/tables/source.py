@@ -1,13 +1,45 @@
-"""The interface of a table format: a sample of rows, then pieces that become record batches."""
+"""The interface of a table source: a sample of rows, then pieces that become record batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumbers:
+    """Where the rows of a batch are in their file.
+
+    Attributes
+    ----------
+    file : str
+    unit : {"line", "row"}
+    first : int or function
+        The number of the first row, or a function that computes it on demand.
+    steps : array of int, optional
+        The distance of each row from the first, unless they follow each other.
+    """
+
+    file: str
+    unit: str
+    first: int | Callable[[], int]
+    steps: NDArray[np.int64] | None = None
+
+    def __call__(self, row: int) -> tuple[str, int, str]:
+        """Return the file of a row, its number there, and the unit of that number."""
+        return self.file, int(self.of(np.array([row]))[0]), self.unit
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of ``rows``."""
+        first = self.first if isinstance(self.first, int) else self.first()
+        return first + (rows if self.steps is None else self.steps[rows])
 
 
 @dataclass(slots=True)
@@ -22,25 +54,41 @@ class Piece:
         The JSON-serialisable position of its end, to resume reading from.
     bytes_read : int
         The number of bytes of the source read up to there.
-    again : function, optional
-        Reads ``data`` again; if set, ``data`` is released once it is encoded.
-    rows : array, optional
-        The indices in ``data`` of the rows of the record batch, if some were left out.
     """
 
     data: Any
     place: dict[str, Any]
     bytes_read: int = 0
-    again: Callable[[], Any] | None = None
-    rows: Any = None
 
-    def read(self) -> Any:
-        """Return the data, reading it again if it was released."""
-        return self.data if self.again is None or self.data is not None else self.again()
+
+@dataclass(slots=True)
+class Parsed:
+    """The rows of a piece.
+
+    Attributes
+    ----------
+    table : pyarrow.RecordBatch
+    where : RowNumbers
+    kept : pyarrow.RecordBatch, optional
+        The columns to keep, as the source has them.
+    bad : list of BadLine
+        Lines that are not rows.
+    wrong : dict of int to str
+        Rows of the batch that cannot be used, with the reason.
+    odd : list of tuples
+        Values that do not fit the type of their column and are null: row, column and value.
+    """
+
+    table: Any
+    where: RowNumbers
+    kept: Any = None
+    bad: list[BadLine] = field(default_factory=list)
+    wrong: dict[int, str] = field(default_factory=dict)
+    odd: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 class Source(Protocol):
-    """The interface of a table format."""
+    """The interface of a table source."""
 
     format: str
     name: str
@@ -52,34 +100,19 @@ class Source(Protocol):
     def sample(self) -> Any:
         """Return the first rows of all columns, as a pyarrow.Table."""
 
-    def can_read_again(self) -> bool:
-        """Whether the source can be read more than once."""
-
-    def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Set the columns to read, and the ``types`` to parse some of them as."""
+    def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
+        """Set the columns to read and to keep, and the ``types`` to parse some of them as."""
 
     def pieces(self, place: dict[str, Any]) -> Iterator[Piece]:
         """Yield the pieces from ``place`` on; an empty dict is the beginning."""
 
-    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Return the record batch of a piece; may be called by several threads.
-
-        Invalid rows are left out and added to ``bad``, if the options ask to skip bad lines.
-        """
-
-    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Return columns of a piece as the source has them; ``table`` is the result of `batch`."""
-
-    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Return the file of a row, its number there, and the unit of that number (line or row)."""
-
-    def numbers(self, piece: Piece, rows: int) -> Any:
-        """Return an array of the numbers, as in `where`, of all ``rows`` rows of a piece."""
+    def parse(self, piece: Piece) -> Parsed:
+        """Return the rows of a piece; may be called by several threads."""
 
 
 @runtime_checkable
 class SourceInPieces(Source, Protocol):
-    """The interface of a table format that can be read in any order."""
+    """The interface of a table source that can be read in any order."""
 
     def can_read_pieces(self) -> bool:
         """Whether the pieces of these files can be read in any order."""

@@ -14,9 +14,10 @@ from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.readahead import ordered_map
 from polyak.data.sources.files import File, Pipe
 from polyak.data.stream import Stream
-from polyak.data.tables.inference import find_written
-from polyak.data.tables.source import Piece
-from polyak.data.tables.written import Plain, without_missing
+from polyak.data.tables.arrow_types import stored_as
+from polyak.data.tables.encoding import bad_lines, odd_values, plain_values, warn_once
+from polyak.data.tables.inference import formats_to_learn
+from polyak.data.tables.source import Parsed, Piece
 from polyak.data.write.prediction_tables import table_sink
 from polyak.errors import DataError
 from polyak.model.dialect import TRUTHS
@@ -54,16 +55,19 @@ class ColumnReader:
         self.n_features: int | None = 0
         self._threads = options.number_of_threads()
         sample = self._source.sample()
-        # Columns to be read as words must not become numbers on the way: 007 is not 7.
-        words = dict.fromkeys((*options.columns.categorical, *options.columns.text), "string")
-        text = self._source if format in ("csv", "tsv") else None
         self._missing = options.dialect.missing
-        written = find_written(sample, options.columns, options.dialect, self.name, text)
+        self._skip = options.skip_bad_lines
+        text = getattr(self._source, "plain_text", None)
+        formats = formats_to_learn(sample, options.columns, options.dialect, self.name, text)
         # Booleans stay words, since the target may be one of them.
-        written = {name: how for name, how in written.items() if how not in TRUTHS}
-        self._plain = Plain(written, options.skip_bad_lines)
-        self._source.plan(words | dict.fromkeys(written, "string"), sample.column_names)
+        self._formats = {name: how for name, how in formats.items() if how not in TRUTHS}
+        kinds = dict(zip(sample.column_names, map(stored_as, sample.schema.types), strict=True))
+        types = {name: "number" for name, kind in kinds.items() if kind == "number"}
+        # Columns to be read as words must not become numbers on the way: 007 is not 7.
+        words = (*options.columns.categorical, *options.columns.text, *formats)
+        self._source.plan(types | dict.fromkeys(words, "string"), sample.column_names, [])
         self._schema: Any = None
+        self._odd: set[str] = set()
 
     def fingerprint(self) -> str:
         """Return a text that identifies this data."""
@@ -76,29 +80,32 @@ class ColumnReader:
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Yield batches from a cursor on, each with the cursor behind it."""
         pieces = self._source.pieces({})
-        for piece, table, bad in ordered_map(self._parse, pieces, self._threads):
+        for piece, parsed, bad in ordered_map(self._parse, pieces, self._threads):
+            warn_once(odd_values(parsed, {}), self._odd)
+            table = self._alike(parsed)
             rows, all_bad = cursor.rows + len(table), (*cursor.first_bad_lines, *bad)[:10]
             position = {"format": self.format, "rows": rows}
             bad_lines = cursor.bad_lines + len(bad)
             cursor = Cursor(position, rows, piece.bytes_read, bad_lines, all_bad)
-            yield Batch(np.empty((len(table), 0)), kept=self._alike(table, piece)), cursor
+            yield Batch(np.empty((len(table), 0)), kept=table), cursor
 
-    def _parse(self, piece: Piece) -> tuple[Piece, Any, list[BadLine]]:
-        bad: list[BadLine] = []
-        table = without_missing(self._source.batch(piece, bad), self._missing)
-        table, odd = self._plain.values(table, lambda row: self._source.where(piece, row), bad)
-        if odd:
-            table = table.filter(np.isin(np.arange(len(table)), odd, invert=True))
-        return piece, table, sorted(bad, key=lambda line: line.line)
+    def _parse(self, piece: Piece) -> tuple[Piece, Parsed, list[BadLine]]:
+        parsed = self._source.parse(piece)
+        parsed, _ = plain_values(parsed, None, self._missing, self._formats)
+        bad = bad_lines(parsed, self._skip)
+        if parsed.wrong:
+            rows = np.setdiff1d(np.arange(parsed.table.num_rows), list(parsed.wrong))
+            parsed.table = parsed.table.take(rows)
+        return piece, parsed, bad
 
-    def _alike(self, table: Any, piece: Piece) -> Any:
+    def _alike(self, parsed: Parsed) -> Any:
         """Return the batch with the column types of the first batch."""
+        table = parsed.table
         self._schema = table.schema if self._schema is None else self._schema
         for mine, first in zip(table.schema, self._schema, strict=True):
             if mine.type != first.type:
-                file, _, _ = self._source.where(piece, 0)
                 raise DataError(
-                    f"{file}: the column {mine.name} holds {mine.type}, but it was {first.type} "
-                    "before"
+                    f"{parsed.where.file}: the column {mine.name} holds {mine.type}, but it was "
+                    f"{first.type} before"
                 )
         return type(table).from_arrays(table.columns, schema=self._schema)

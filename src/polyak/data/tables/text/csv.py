@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from polyak._core import csv_columns, csv_end, csv_rows
+from polyak._core import csv_columns, csv_end
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.tables.advice import about_word
-from polyak.data.tables.arrow_types import MISSING_WORDS
-from polyak.data.tables.bad_values import not_among, not_numbers, not_utf8, short
-from polyak.data.tables.text.lines import (
-    OLD_LINE_ENDS,
-    BadRow,
-    Lines,
-    has_old_line_ends,
-    leave_out,
-    without,
-)
+from polyak.data.sources.line_pieces import BYTE_ORDER_MARK
+from polyak.data.tables.arrow_types import MISSING_WORDS, in_one_piece
+from polyak.data.tables.bad_values import short
+from polyak.data.tables.inference import SAMPLE_ROWS
+from polyak.data.tables.number_formats import fits, loses_digits, number_of
+from polyak.data.tables.source import Parsed
+from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
 from polyak.errors import DataError
-from polyak.model.dialect import Dialect
+from polyak.model.dialect import PLAIN, Dialect
 from polyak.optional_imports import pyarrow
 
 _QUOTED = 2
@@ -64,8 +55,9 @@ class CsvFormat:
 
     def __init__(self, name: str, dialect: Dialect | None = None) -> None:
         self.name = name
-        self._dialect = dialect or Dialect()
-        self._missing = [*_missing(), *self._dialect.missing]
+        self.dialect = dialect or Dialect()
+        self._sampled: list[Lines] = []
+        self._no_numbers: set[str] = set()
 
     def ends(self, delimiter: str) -> LineEnds:
         """Return a finder of row ends, which ignores newlines inside quoted fields."""
@@ -85,9 +77,9 @@ class CsvFormat:
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")
-        if not self._dialect.header:
+        if not self.dialect.header:
             return [f"column_{number + 1}" for number in range(len(names))], 0, delimiter
-        if all(_is_number(name) for name in names):
+        if all(number_of(name) is not None for name in names):
             raise DataError(
                 f"{file} has no header: its first line is numbers, not the names of columns; "
                 "header=False reads it as rows"
@@ -101,7 +93,7 @@ class CsvFormat:
 
     def first_line(self, text: memoryview) -> tuple[bytes, int, str]:
         """Return the header line, the offset of its end, and the delimiter."""
-        comment = (self._dialect.comment or "\n").encode()
+        comment = (self.dialect.comment or "\n").encode()
         head = bytes(text[: 1 << 16])
         if b"\n" not in head:
             head = bytes(text)
@@ -109,162 +101,92 @@ class CsvFormat:
         while head[begin : begin + 1] in (comment, b"\n") and begin < len(head):
             begin = head.find(b"\n", begin) + 1 or len(head)
         end = head.find(b"\n", begin) + 1 or len(head)
+        named = head[begin:end].rstrip(b"\r\n")
+        if named.removeprefix(BYTE_ORDER_MARK)[:4].lower() == b"sep=" and named[-1:] != b"=":
+            # Excel names the delimiter in a line above the header.
+            begin, end = end, head.find(b"\n", end) + 1 or len(head)
+            return head[begin:end], end, self.dialect.delimiter or named[-1:].decode("latin-1")
         while head[begin:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
             end = head.find(b"\n", end) + 1
         line = head[begin:end]
-        delimiter = self._dialect.delimiter or _delimiter_of(line, self.name)
+        delimiter = self.dialect.delimiter or _delimiter_of(line, self.name)
         return line, end, delimiter
 
-    def without_comments(self, text: memoryview) -> memoryview:
-        r"""Return ``text`` with comment lines replaced by blank ones.
+    def sample(self, texts: list[Lines], bad: list[BadLine]) -> Any:
+        """Parse the first rows: columns of plain numbers as such, all others as strings.
 
-        Examples
-        --------
-        >>> text = memoryview(b"1,2\n# three\n4,5\n")
-        >>> bytes(CsvFormat("csv", Dialect(comment="#")).without_comments(text))
-        b'1,2\n\n4,5\n'
+        Lines that are not rows are added to ``bad``. Lines of later files are left out if one of
+        them lacks a column.
         """
-        if self._dialect.comment is None:
+        names = texts[0].names
+        alike = [
+            lines for lines in texts if {*names, *texts[0].keys} <= {*lines.names, *lines.keys}
+        ]
+        self._sampled = alike if len(alike) == len(texts) else texts[:1]
+        # With thousands of columns, one pass for all of them is what is fast.
+        numbers = self._sample_as("number", names, bad)
+        words = {name for name in names if numbers.column(name).null_count == numbers.num_rows}
+        words |= self._no_numbers
+        if not words:
+            return numbers
+        strings = self._sample_as("string", [name for name in names if name in words], [])
+        columns = {n: (strings if n in words else numbers).column(n) for n in numbers.column_names}
+        return pyarrow().table(columns)
+
+    def sample_words(self, names: list[str]) -> Any:
+        """Return columns of the sample as strings."""
+        return self._sample_as("string", names, [])
+
+    def _sample_as(self, kind: str, names: list[str], bad: list[BadLine]) -> Any:
+        found = []
+        for lines in self._sampled:
+            parsed = self.parse(lines, dict.fromkeys(names, kind), [])
+            bad += parsed.bad
+            self._no_numbers |= {name for _, name, _ in parsed.odd}
+            found.append(lines.with_keys(parsed.table))
+        return pyarrow().Table.from_batches(found)
+
+    def kept_types(self, keep: list[str]) -> dict[str, str]:
+        """Return whether columns to keep are numbers, or strings since numbers lose digits."""
+        if not keep:
+            return {}
+        words = self.sample_words([name for name in keep if name in self._sampled[0].names])
+        kept = {n: in_one_piece(words.column(n).slice(0, SAMPLE_ROWS)) for n in words.column_names}
+        return {
+            name: "number" if fits(words, PLAIN) and not loses_digits(words) else "string"
+            for name, words in kept.items()
+        }
+
+    def parse(self, lines: Lines, types: dict[str, Any], keep: list[str]) -> Parsed:
+        """Parse the columns ``types``: those of numbers as such, all others as strings."""
+        pa = pyarrow()
+        numbers = [name for name, kind in types.items() if kind == "number"]
+        words = [name for name, kind in types.items() if kind != "number"]
+        missing = [*MISSING_WORDS, *self.dialect.missing]
+        text = self._without_comments(lines.text)
+        found = csv_columns(text, lines.delimiter, lines.names, numbers, words, missing)
+        parsed = Parsed(pa.record_batch(found).select(list(types)), lines.where(found.lines))
+        expected = len(lines.names)
+        for begin, end, line, cells in found.bad_rows:
+            shown = short(bytes(text[begin:end]).decode(errors="replace"))
+            number = int(lines.first_line + line)
+            parsed.bad.append(BadLine(lines.file, number, shown, _cells(cells, expected)))
+        for row, name in found.no_text:
+            reason = f"the column {name} is not UTF-8; encoding='cp1252' may read it"
+            parsed.wrong.setdefault(row, reason)
+        parsed.odd += [(r, name, v.decode(errors="replace")) for r, name, v in found.no_numbers]
+        if keep:
+            kept = csv_columns(text, lines.delimiter, lines.names, [], keep, [])
+            parsed.kept = pa.record_batch(kept)
+        return parsed
+
+    def _without_comments(self, text: memoryview) -> memoryview:
+        """Return ``text`` with comment lines replaced by blank ones."""
+        if self.dialect.comment is None:
             return text
-        comment = self._dialect.comment.encode()
+        comment = self.dialect.comment.encode()
         lines = bytes(text).split(b"\n")
         return memoryview(b"\n".join(b"" if x.startswith(comment) else x for x in lines))
-
-    def rows(self, lines: Lines) -> Any:
-        """Return begin and end offset, line and number of fields of each row, as four arrays."""
-        return csv_rows(lines.text, lines.delimiter)
-
-    def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
-        """Parse lines and infer the types of the columns."""
-
-        def others(names: list[str]) -> Any:
-            return self._inferred(lines, names, skip_bad_lines)
-
-        return self._together(lines, lines.names, lines.names, [], others, or_missing=False)
-
-    def _inferred(self, lines: Lines, names: list[str], skip: bool) -> Any:
-        from pyarrow import csv as arrow
-
-        pa = pyarrow()
-        # Dates and times are inferred from strings by `polyak.data.tables.inference`, as in every
-        # other format, so pyarrow gets a timestamp format that matches nothing.
-        convert = arrow.ConvertOptions(
-            strings_can_be_null=True,
-            timestamp_parsers=["%no such format%"],
-            include_columns=names,
-            null_values=self._missing,
-        )
-        table = self._read(lines, {}, convert, [], skip)
-        # pyarrow infers binary columns from strings that are not UTF-8. Parsing these as strings
-        # fails with an error that names the line.
-        words_after_all = [name for name, kind in _kinds(table) if pa.types.is_binary(kind)]
-        if words_after_all:
-            convert.column_types = dict.fromkeys(words_after_all, pa.string())
-            types = dict.fromkeys(words_after_all, "string")
-            table = self._read(lines, types, convert, [], skip)
-        # Read dates and integers as strings too: dates are left to inference, and hexadecimal
-        # values such as 0x1F, which pyarrow infers as integers, stay strings.
-        odd = [n for n, k in _kinds(table) if pa.types.is_temporal(k) or pa.types.is_integer(k)]
-        words = self.parse(lines, dict.fromkeys(odd, "string"), [], False) if odd else {}
-        columns: dict[str, Any] = {}
-        for (name, kind), column in zip(_kinds(table), table.columns, strict=True):
-            if pa.types.is_temporal(kind) or (name in odd and _is_hexadecimal(words[name])):
-                column = words[name]
-            elif pa.types.is_integer(kind):
-                column = column.cast(pa.float64(), safe=False)
-            columns[name] = column
-        return pa.table(columns)
-
-    def parse(
-        self, lines: Lines, types: dict[str, str], bad: list[BadLine], skip_bad_lines: bool
-    ) -> Any:
-        """Parse lines into the columns of ``types``; skipped rows are added to ``bad``."""
-        from pyarrow import csv as arrow
-
-        pa = pyarrow()
-        arrow_types = {"number": pa.float64(), "boolean": pa.bool_()}
-
-        def others(names: list[str]) -> Any:
-            chosen = {name: types[name] for name in names}
-            convert = arrow.ConvertOptions(
-                column_types={n: arrow_types.get(kind, pa.string()) for n, kind in chosen.items()},
-                include_columns=names,
-                null_values=self._missing,
-                strings_can_be_null=bool(self._dialect.missing),
-            )
-            return self._read(lines, chosen, convert, bad, skip_bad_lines)
-
-        numbers = [name for name, kind in types.items() if kind == "number"]
-        words = [name for name, kind in types.items() if kind not in arrow_types]
-        return self._together(lines, list(types), numbers, words, others, or_missing=True)
-
-    def _together(
-        self,
-        lines: Lines,
-        names: list[str],
-        numbers: list[str],
-        words: list[str],
-        others: Callable[[list[str]], Any],
-        or_missing: bool,
-    ) -> Any:
-        """Parse the columns ``names``: plain ones by the core, the rest by pyarrow via ``others``.
-
-        The core takes half the time of pyarrow, and a tenth with thousands of columns.
-        """
-        pa = pyarrow()
-
-        def plain(numbers: list[str], words: list[str]) -> Any:
-            may_miss = bool(self._dialect.missing)
-            form = (lines.text, lines.delimiter, lines.names)
-            return csv_columns(*form, numbers, words, self._missing, or_missing, may_miss)
-
-        # The core would parse a missing marker such as -999 as a number.
-        if any(map(_is_number, self._dialect.missing)):
-            return others(names)
-        ours = plain(numbers, words) if numbers or words else None
-        known = [] if ours is None else ours.names
-        read = set(known)
-        rest = [name for name in names if name not in read]
-        table = pa.Table.from_batches([pa.record_batch(ours)]) if known else None
-        if not rest and table is not None:
-            return table
-        text = lines.text
-        theirs = others(rest)
-        if table is None:
-            return theirs
-        if lines.text is not text:
-            # Bad rows were removed from the text, so the core has to parse it again.
-            own = ([name for name in some if name in read] for some in (numbers, words))
-            table = pa.Table.from_batches([pa.record_batch(plain(*own))])
-        if table.num_rows != theirs.num_rows or table.column_names != known:
-            return others(names)
-        arrays = [*table.columns, *theirs.columns]
-        return pa.Table.from_arrays(arrays, [*table.column_names, *rest]).select(names)
-
-    def _read(
-        self, lines: Lines, types: dict[str, str], convert: Any, bad: list[BadLine], skip: bool
-    ) -> Any:
-        """Parse lines; if that fails, remove the invalid rows and parse again."""
-        pa = pyarrow()
-        try:
-            return _parsed(lines.text, lines, convert)
-        except pa.ArrowInvalid as error:
-            rows = _bad_rows(lines, types, convert)
-            if rows:
-                leave_out(lines, rows, bad, skip, error)
-            try:
-                return _parsed(lines.text, lines, convert)
-            except pa.ArrowInvalid as again:
-                what = str(again).split("\n")[0]
-                raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from again
-
-
-@cache
-def _missing() -> list[str]:
-    """Return the strings that denote a missing number: pyarrow's and ``MISSING_WORDS``."""
-    from pyarrow import csv as arrow
-
-    return list({*arrow.ConvertOptions().null_values, *MISSING_WORDS})
 
 
 def _delimiter_of(line: bytes, format: str) -> str:
@@ -283,105 +205,8 @@ def _delimiter_of(line: bytes, format: str) -> str:
     return max(counts, key=counts.__getitem__)
 
 
-def _parsed(text: memoryview, lines: Lines, convert: Any) -> Any:
-    from pyarrow import csv as arrow
-
-    pa = pyarrow()
-    if not len(text):
-        text = memoryview(b"\n")
-    parse = arrow.ParseOptions(
-        delimiter=lines.delimiter,
-        newlines_in_values=bool(np.any(np.frombuffer(text, np.uint8) == ord('"'))),
-    )
-    read = arrow.ReadOptions(use_threads=False, block_size=len(text) + 16, column_names=lines.names)
-    return arrow.read_csv(
-        pa.BufferReader(pa.py_buffer(text)),
-        read_options=read,
-        parse_options=parse,
-        convert_options=convert,
-    )
-
-
-def _bad_rows(lines: Lines, types: dict[str, str], convert: Any) -> list[BadRow]:
-    """Return all rows with a wrong number of fields or with values of a wrong type."""
-    begins, ends, numbers, fields = csv_rows(lines.text, lines.delimiter)
-
-    def row(place: int, reason: str, show: bool) -> BadRow:
-        return BadRow(int(begins[place]), int(ends[place]), int(numbers[place]), reason, show)
-
-    expected = len(lines.names)
-    uneven = np.flatnonzero(fields != expected).tolist()
-    found = [row(place, _fields(int(fields[place]), expected), True) for place in uneven]
-    even = np.flatnonzero(fields == expected)
-    reasons: dict[int, tuple[str, bool]] = {}
-    if types and len(even):
-        text = without(lines.text, found)
-        table = _words(text, lines, types)
-        if table.num_rows != len(even):
-            # pyarrow splits the text into other rows, so the caller reports its error.
-            return found
-        for name, kind in types.items():
-            (column,) = table.column(name).chunks
-            for place in _wrong_values(column, kind, convert).tolist():
-                if place not in reasons:
-                    reasons[place] = _reason(lines.file, name, kind, column[place].as_py())
-    return found + [row(int(even[place]), *reason) for place, reason in reasons.items()]
-
-
-def _words(text: memoryview, lines: Lines, types: dict[str, str]) -> Any:
-    """Parse columns as unconverted bytes."""
-    from pyarrow import csv as arrow
-
-    binary = pyarrow().binary()
-    convert = arrow.ConvertOptions(
-        column_types=dict.fromkeys(types, binary), include_columns=list(types)
-    )
-    return _parsed(text, lines, convert).combine_chunks()
-
-
-def _wrong_values(column: Any, kind: str, convert: Any) -> NDArray[np.int64]:
-    missing = {word.encode() for word in convert.null_values}
-    if kind == "number":
-        return not_numbers(column, missing)
-    if kind == "boolean":
-        known = (*convert.true_values, *convert.false_values)
-        return not_among(column, missing | {word.encode() for word in known})
-    return not_utf8(column)
-
-
-def _reason(file: str, name: str, kind: str, value: bytes) -> tuple[str, bool]:
-    """Return the reason why a value is invalid, and whether to show the row with it."""
-    if kind not in ("number", "boolean"):
-        return f"the column {name} is not UTF-8; encoding='cp1252' may read it", True
-    was = "a number" if kind == "number" else "true or false"
-    word = value.decode(errors="replace")
-    return (
-        f"the column {name} was {was} so far, but here it is {short(word)!r}"
-        f"{about_word(file, name, word)}",
-        False,
-    )
-
-
-def _is_hexadecimal(words: Any) -> bool:
-    import pyarrow.compute as pc
-
-    return bool(pc.any(pc.match_substring(words, "0x", ignore_case=True)).as_py())
-
-
-def _kinds(table: Any) -> Iterator[tuple[str, Any]]:
-    return zip(table.column_names, table.schema.types, strict=True)
-
-
-def _fields(there: int, expected: int) -> str:
+def _cells(there: int, expected: int) -> str:
     if there < 0:
         return "a quotation mark opens a field that is not closed"
     more = "too many" if there > expected else "too few"
     return f"{there} fields where the header has {expected}, {more}"
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

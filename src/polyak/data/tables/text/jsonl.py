@@ -1,26 +1,32 @@
-"""Parse blocks of JSON lines into columns by pyarrow's parser."""
+"""Parse blocks of JSON lines into columns.
+
+pyarrow parses them. A block that it refuses is parsed again by Python's own parser, a line at a
+time, which names the bad lines and converts values of another type than their column has.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from polyak._core import json_rows
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
-from polyak.data.tables.text.jsonl_bad_lines import (
-    DEEPEST,
-    TOO_DEEP,
-    Sorting,
-    not_utf8_rows,
-    parse_json,
-)
-from polyak.data.tables.text.lines import Lines, leave_out
-from polyak.errors import DataError
+from polyak.data.tables.arrow_types import MISSING_WORDS, is_list
+from polyak.data.tables.bad_values import not_utf8, short
+from polyak.data.tables.source import Parsed
+from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
 from polyak.optional_imports import pyarrow
+from polyak.rows.label_text import label_text
 
+LINE_BYTES = 1 << 16
+"""The bytes at the end of a block that are searched for its last line."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DEEPEST = 100
+"""The depth of nested values beyond which a line is left to Python's parser: pyarrow's crashes at
+100,000."""
 
 
 class JsonFormat:
@@ -36,111 +42,199 @@ class JsonFormat:
         """Return no names, the offset after a byte order mark, and no delimiter."""
         return [], 3 if bytes(text[:3]) == _BYTE_ORDER_MARK else 0, ""
 
-    def rows(self, lines: Lines) -> Any:
-        """Return begin and end offset, line and number of objects of each row, as four arrays."""
-        return json_rows(lines.text)
+    def __init__(self) -> None:
+        self._types: dict[str, Any] = {}
 
-    def infer(self, lines: Lines, skip_bad_lines: bool) -> Any:
-        """Parse lines and infer the types of the columns."""
-        pa = pyarrow()
-        table = self._read(lines, None, [], skip_bad_lines)
-        other = {f.name: kind for f in table.schema if (kind := _settled(f.type)) != f.type}
-        again = {name: kind for name, kind in other.items() if not pa.types.is_floating(kind)}
-        if again:
-            words = self._read(lines, pa.schema(list(again.items())), [], skip_bad_lines)
-        columns = {}
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            if name in again:
-                column = words.column(name)
-            elif name in other:
-                column = column.cast(pa.float64(), safe=False)
-            columns[name] = column
-        return pa.table(columns)
+    def sample(self, texts: list[Lines], bad: list[BadLine]) -> Any:
+        """Parse the first rows; the type of a column is one that all its values have.
 
-    def parse(
-        self, lines: Lines, types: dict[str, Any], bad: list[BadLine], skip_bad_lines: bool
-    ) -> Any:
-        """Parse lines into the columns of ``types``; fields that a line lacks are null.
-
-        Nested columns have an Arrow type in ``types``, others the name of a storage class.
+        Lines that are not rows are added to ``bad``.
         """
         pa = pyarrow()
-        known = {
-            "number": pa.float64(),
-            "boolean": pa.bool_(),
-            "strings": pa.list_(pa.string()),
-        }
+        rows = [[row for _, row in _objects(lines, bad)] for lines in texts]
+        names = dict.fromkeys(name for some in rows for row in some for name in row)
+        found = {name: [row.get(name) for some in rows for row in some] for name in names}
+        self._types = {name: _type_of(values) for name, values in found.items()}
+        columns = {name: _column(values, self._types[name])[0] for name, values in found.items()}
+        table = pa.table(columns)
+        parts, begin = [], 0
+        for lines, some in zip(texts, rows, strict=True):
+            parts.append(lines.with_keys(table.slice(begin, len(some))))
+            begin += len(some)
+        return pa.concat_tables(parts)
 
-        def arrow_type(kind: Any) -> Any:
-            return known.get(kind, pa.string()) if isinstance(kind, str) else kind
+    def late_field(self, text: memoryview) -> str | None:
+        """Return a field of the last line that the sample does not have; None if there is none."""
+        last = bytes(text[-LINE_BYTES:]).rstrip().rpartition(b"\n")[2]
+        try:
+            row = json.loads(last)
+        except (ValueError, RecursionError):
+            return None
+        late = (name for name in row if name not in self._types) if type(row) is dict else ()
+        return next(iter(late), None)
 
-        schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
-        return self._read(lines, schema, bad, skip_bad_lines)
+    def kept_types(self, keep: list[str]) -> dict[str, str]:
+        """Return nothing: the values have types."""
+        return {}
 
-    def _read(self, lines: Lines, schema: Any, bad: list[BadLine], skip: bool) -> Any:
-        # Repeats only without a schema, to infer the types again after bad lines were removed.
-        while True:
-            table, error = _parsed_at_once(lines, schema)
-            if table is not None:
-                return table
-            sorting = Sorting(lines, schema, error)
-            if sorting.bad:
-                leave_out(lines, sorting.bad, bad, skip, sorting.cause)
-            elif error is not None:
-                what = str(error).split("\n")[0]
-                raise DataError(f"{lines.file}, from line {lines.first_line} on: {what}") from error
-            if sorting.table is not None:
-                return sorting.table
+    def parse(self, lines: Lines, types: dict[str, Any], keep: list[str]) -> Parsed:
+        """Parse lines into the columns ``types``; fields that a line lacks are null."""
+        pa = pyarrow()
+        schema = pa.schema([(name, self._arrow_type(name, kind)) for name, kind in types.items()])
+        numbers = _line_numbers(lines.text)
+        if numbers is not None:
+            try:
+                table = _parse_quickly(lines.text, schema)
+            except pa.ArrowInvalid:
+                table = None
+            if table is not None and table.num_rows == len(numbers) and not _has_odd_text(table):
+                (batch,) = table.combine_chunks().to_batches() or [_empty(schema)]
+                return Parsed(batch, lines.where(numbers))
+        return _parse_carefully(lines, schema)
+
+    def _arrow_type(self, name: str, kind: str) -> Any:
+        pa = pyarrow()
+        own = self._types.get(name, pa.string())
+        if kind in ("number", "boolean") and own in (pa.float64(), pa.bool_()):
+            return own
+        known = {"number": pa.float64(), "boolean": pa.bool_(), "strings": pa.list_(pa.string())}
+        return pa.string() if kind == "string" else known.get(kind, own)
 
 
-def _settled(kind: Any) -> Any:
-    """Return the type to read a column as, given the inferred one, recursively.
+def _parse_quickly(text: memoryview, schema: Any) -> Any:
+    from pyarrow import json as arrow
 
-    Integers become floats, since later rows may have fractions; times become strings, from which
-    they are inferred as in every other format.
-    """
+    return arrow.read_json(
+        pyarrow().BufferReader(pyarrow().py_buffer(text)),
+        read_options=arrow.ReadOptions(use_threads=False, block_size=len(text) + 16),
+        parse_options=arrow.ParseOptions(
+            explicit_schema=schema, unexpected_field_behavior="ignore"
+        ),
+    )
+
+
+def _parse_carefully(lines: Lines, schema: Any) -> Parsed:
+    bad: list[BadLine] = []
+    found = list(_objects(lines, bad))
+    numbers = np.array([line for line, _ in found], np.int64)
+    arrays, odd = [], []
+    for field in schema:
+        array, wrong = _column([row.get(field.name) for _, row in found], field.type)
+        arrays.append(array)
+        odd += [(row, field.name, value) for row, value in wrong]
+    batch = pyarrow().RecordBatch.from_arrays(arrays, schema=schema)
+    if not arrays:
+        batch = _empty(schema)
+    return Parsed(batch, lines.where(numbers), bad=bad, odd=sorted(odd))
+
+
+def _empty(schema: Any) -> Any:
+    return pyarrow().RecordBatch.from_pylist([], schema=schema)
+
+
+def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number, from zero, and the object of each line; add the others to ``bad``."""
+    for number, line in enumerate(bytes(lines.text).split(b"\n")):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode())
+            reason = "" if isinstance(row, dict) else "it is not an object in braces"
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8"
+        except RecursionError:
+            reason = "values are nested too deep"
+        except ValueError as error:
+            what = str(error).partition(": line")[0]
+            reason = OLD_LINE_ENDS if has_old_line_ends(line) else f"it is not JSON: {what}"
+        if reason:
+            shown = short(line.decode(errors="replace"))
+            bad.append(BadLine(lines.file, lines.first_line + number, shown, reason))
+        else:
+            yield number, row
+
+
+def _type_of(values: list[Any]) -> Any:
+    """Return the Arrow type of JSON values: a string if they are of several kinds, or all null."""
     pa = pyarrow()
-    is_a = pa.types
-    if is_a.is_integer(kind):
+    kinds = {_kind(value) for value in values if value is not None}
+    if kinds == {"object"}:
+        rows = [value for value in values if value is not None]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pa.struct([(name, _type_of([row.get(name) for row in rows])) for name in names])
+    if kinds == {"list"}:
+        return pa.list_(_type_of([item for value in values for item in value or ()]))
+    if kinds == {"number"}:
         return pa.float64()
-    if is_a.is_temporal(kind):
-        return pa.string()
-    if is_a.is_struct(kind):
-        inner = [(field.name, _settled(field.type)) for field in kind]
-        return pa.struct([(name, pa.string() if is_a.is_null(t) else t) for name, t in inner])
-    return pa.list_(_settled(kind.value_type)) if is_a.is_list(kind) else kind
+    return pa.bool_() if kinds == {"boolean"} else pa.string()
 
 
-def _parsed_at_once(lines: Lines, schema: Any) -> tuple[Any, Any]:
-    """Return the parsed lines if all are valid; otherwise None, and pyarrow's error if it ran."""
-    n_lines = _count_lines(lines)
-    if n_lines is None:
-        return None, None
-    try:
-        table = parse_json(lines.text, schema)
-    except pyarrow().ArrowInvalid as error:
-        return None, error
-    return (None if table.num_rows != n_lines or not_utf8_rows(table) else table), None
+def _kind(value: Any) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list"}
+    return names.get(type(value), "object")
 
 
-def _count_lines(lines: Lines) -> int | None:
-    """Count the lines that are not blank; None if pyarrow might crash on one of them.
+def _column(values: list[Any], kind: Any) -> tuple[Any, list[tuple[int, str]]]:
+    """Return values as an Arrow array, and the rows and values that do not fit, which are null."""
+    odd: list[tuple[int, str]] = []
+    found = []
+    for row, value in enumerate(values):
+        try:
+            found.append(_converted(value, kind))
+        except ValueError:
+            found.append(None)
+            if value not in MISSING_WORDS:
+                odd.append((row, _word(value)))
+    return pyarrow().array(found, kind), odd
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    """Return a JSON value as one of an Arrow type; raise ValueError if it is of another kind."""
+    is_a = pyarrow().types
+    if value is None:
+        return None
+    if is_a.is_string(kind):
+        return _word(value)
+    is_kind = _kind(value)
+    if is_a.is_floating(kind) and is_kind == "number":
+        return float(value)
+    if is_a.is_boolean(kind) and is_kind == "boolean":
+        return value
+    if is_list(kind) and is_kind == "list":
+        return [_converted(item, kind.value_type) for item in value]
+    if is_a.is_struct(kind) and is_kind == "object":
+        return {field.name: _converted(value.get(field.name), field.type) for field in kind}
+    raise ValueError(value)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return label_text(value)
+    return json.dumps(value)
+
+
+def _has_odd_text(table: Any) -> bool:
+    return any(len(not_utf8(chunk)) for column in table.columns for chunk in column.chunks)
+
+
+def _line_numbers(text: memoryview) -> Any:
+    """Return the numbers of the lines that are not blank; None if pyarrow might crash on one.
 
     It crashes on text without any object, and on values nested 100,000 deep. If all lines begin
     and end with a brace, there is at least one object per line: none can span two lines, since
     they would have to be separated by a comma.
     """
-    characters = np.frombuffer(lines.text, np.uint8)
+    characters = np.frombuffer(text, np.uint8)
     newlines = np.flatnonzero(characters == ord("\n"))
     begins = np.concatenate([[0], newlines + 1])
     ends = np.concatenate([newlines, [len(characters)]])
-    there = ends > begins
-    begins, ends = begins[there], ends[there]
+    numbers = np.flatnonzero(ends > begins)
+    begins, ends = begins[numbers], ends[numbers]
     ends = ends - ((characters[ends - 1] == ord("\r")) & (ends > begins + 1))
     braces = (characters[begins] == ord("{")) & (characters[ends - 1] == ord("}"))
     brackets = np.flatnonzero((characters == ord("[")) | (characters == ord("{")))
     line = np.searchsorted(newlines, brackets)
     may_be_deep = (line[DEEPEST:] == line[:-DEEPEST]).any()
-    if not braces.all() or (may_be_deep and (json_rows(lines.text)[3] == TOO_DEEP).any()):
-        return None
-    return len(begins)
+    return numbers if len(numbers) and braces.all() and not may_be_deep else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
@@ -22,22 +21,13 @@ from polyak.data.sources.line_pieces import (
     together,
 )
 from polyak.data.sources.translated import translated
-from polyak.data.tables.arrow_types import stored_as
-from polyak.data.tables.flat.columns import is_nested
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
-from polyak.data.tables.partitions import key_types, with_keys
-from polyak.data.tables.source import Piece
+from polyak.data.tables.number_formats import PlainText
+from polyak.data.tables.partitions import partition_columns
+from polyak.data.tables.source import Parsed, Piece
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.jsonl import JsonFormat
-from polyak.data.tables.text.late_fields import (
-    LOOK_AHEAD,
-    LateWatch,
-    late_in,
-    looked_at_once,
-    with_late_rows,
-)
-from polyak.data.tables.text.lines import Lines, loses_digits
-from polyak.data.tables.text.place import Heading, Place, count_newlines, place_from
+from polyak.data.tables.text.lines import Lines, count_newlines
 from polyak.data.text import SCORED_BYTES
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -52,6 +42,33 @@ SAMPLE_BYTES = 1 << 20
 """The bytes of text that types are inferred from, whatever the size of blocks."""
 
 
+class Heading(NamedTuple):
+    """The column names and delimiter of a file's header, and the offset of its end."""
+
+    names: list[str]
+    end: int
+    delimiter: str
+
+
+class Place(NamedTuple):
+    """Where a block begins: index of the file, byte offset, line number, and the file's header."""
+
+    file: int = 0
+    offset: int = 0
+    line: int = 1
+    names: list[str] | None = None
+    delimiter: str = ","
+
+    def of_file(self, file: int) -> Place:
+        """Return this place if it is in ``file``, otherwise the beginning of ``file``."""
+        return self if file == self.file else Place(file)
+
+    def behind(self, block: Block, lines: Lines) -> Place:
+        """Return the place after ``block``."""
+        line = self.line + count_newlines(block.text)
+        return Place(self.file, block.end, line, lines.names, lines.delimiter)
+
+
 class TextSource:
     """Reads CSV, TSV or JSON lines."""
 
@@ -64,28 +81,25 @@ class TextSource:
         encoding = options.whole_dialect().encoding
         is_json = self.format == "jsonl"
         self._files: Any = [translated(file, encoding, is_json) for file in files]
+        self._keys = partition_columns(files)
         self._text = text
         self._options = options
         self._begun: tuple[list[Block], Iterator[Block]] | None = None
-        self._types: dict[str, Any] = {}
+        self._types: dict[str, str] = {}
         self._columns: list[str] = []
-        self._key_types = key_types(files)
-        self._as_written: set[str] = set()
-        self._sampled: Lines | None = None
-        self.delimiter = ","
-        self._twice: list[str] = []
+        self._keep: list[str] = []
+        self._kept_as_words: list[str] = []
+        self.plain_text: PlainText | None = None
         self._headings: dict[int, Heading | None] = {}
         self._is_quoted = False
-        # The number of rows at the end of the sample that hold late fields only.
-        self.late_rows = 0
-        self._watch: LateWatch | None = None
+        self._has_warned = False
 
     def fingerprint(self) -> str:
         """Return a string that identifies this data."""
         return fingerprint(self._files)
 
     def sample(self) -> Any:
-        """Parse the first rows, with inferred types."""
+        """Parse the first megabyte, and rows of later files if it has too few."""
         blocks = self._blocks(0, 0, ",")
         held: list[Block] = []
         size = rows = 0
@@ -98,130 +112,37 @@ class TextSource:
         self._begun = (held, blocks)
         if not held:
             raise DataError(f"{self.name} is empty")
-        text = memoryview(b"".join(block.text for block in held if block.file == 0))
-        if len(text) > SAMPLE_BYTES:
-            ends = self._text.ends("")
-            ends.begin_file(text)
-            text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
-        lines = self._lines(held[0]._replace(text=text, end=len(text)), Place())
-        lines, table = self._inferred(lines)
-        self._sampled, self.delimiter = lines, lines.delimiter
-        if self._options.keep and self.format != "jsonl":
-            keep = list(self._options.keep)
-            keep = table.column_names if keep == ["*"] else keep
-            numbers = [name for name in keep if self._types.get(name) == "number"]
-            words = self._text.parse(lines, dict.fromkeys(numbers, "string"), [], True)
-            self._as_written = {name for name in numbers if loses_digits(words.column(name))}
-        table = with_keys(table, lines.keys, self._key_types)
-        later = [block for block in held if block.file > 0]
-        table = self._with_later_files(table, later).slice(0, SAMPLE_ROWS)
-        only, names = set(self._options.columns.only), set(table.column_names)
-        if self.format != "jsonl" or self._options.schema is not None or (only and only <= names):
-            return table
-        return self._with_late_fields(table, held)
-
-    def _with_late_fields(self, table: Any, held: list[Block]) -> Any:
-        """Return ``table`` with columns for late fields, and rows that hold only these."""
-        known = table.column_names
-
-        def infer(text: memoryview) -> Any:
-            return self._text.infer(Lines(text, self.name, [], {}, 1), False)
-
-        if self.can_read_again():
-            again = self._blocks(0, 0, ",")
-            blocks = iter(lambda: self._next(again, Place()), None)
-            names = [file.name for file in self._files]
-            how = (names, self._options.whole_dialect().encoding, known)
-            late = looked_at_once(lambda: late_in(blocks, known), how, names)
-        else:
-            self._hold(held)
-            late = late_in(iter(held), known)
-            self._watch = LateWatch([*known, *late.values, *self._options.columns.drop], self.name)
-        found = late.columns(infer, self.name)
-        for name, column in found.items():
-            self._types[name] = stored_as(column.type) or column.type
-        table, self.late_rows = with_late_rows(table, found)
+        texts: list[Lines] = []
+        for file in dict.fromkeys(block.file for block in held):
+            mine = [block for block in held if block.file == file]
+            text = memoryview(b"".join(block.text for block in mine))
+            if len(text) > SAMPLE_BYTES:
+                ends = self._text.ends("")
+                ends.begin_file(text)
+                text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
+            texts.append(self._lines(mine[0]._replace(text=text, end=len(text)), Place(file)))
+        if isinstance(self._text, CsvFormat):
+            self.plain_text = PlainText(texts[0].delimiter, self._text.sample_words)
+        bad: list[BadLine] = []
+        table = self._text.sample(texts, bad)
+        if bad and not self._options.skip_bad_lines:
+            raise DataError(str(bad[0]))
         return table
 
-    def _hold(self, held: list[Block]) -> None:
-        """Buffer blocks of a pipe up to ``LOOK_AHEAD`` bytes."""
-        assert self._begun is not None
-        size = sum(len(block.text) for block in held)
-        while size < LOOK_AHEAD and (block := self._next(self._begun[1], held)) is not None:
-            held.append(block)
-            size += len(block.text)
-
-    def sample_words(self, names: list[str]) -> Any:
-        """Return columns of the sample as unconverted strings."""
-        assert self._sampled is not None
-        types = dict.fromkeys(names, "string")
-        return self._text.parse(self._sampled, types, [], True).slice(0, SAMPLE_ROWS)
-
-    def _with_later_files(self, table: Any, blocks: list[Block]) -> Any:
-        """Return ``table`` with rows of the next files, if the first has too few."""
-        place = Place()
-        for block in blocks:
-            if table.num_rows >= SAMPLE_ROWS:
-                break
-            place = place.of_file(block.file)
-            lines = self._lines(block, place)
-            place = place.behind(block, lines)
-            names = lines.names
-            types = {name: self._types[name] for name in table.column_names if name in self._types}
-            if names and not set(types) <= set(names):
-                # A missing column is reported when the file is read.
-                break
-            skip = self._options.skip_bad_lines
-            part = with_keys(self._text.parse(lines, types, [], skip), lines.keys, self._key_types)
-            if not set(table.column_names) <= set(part.column_names):
-                break
-            table = pyarrow().concat_tables([table, part.select(table.column_names)])
-        return table
-
-    def _inferred(self, lines: Lines) -> tuple[Lines, Any]:
-        """Infer types from the first rows; from the whole sample for columns that are null there.
-
-        Only the first rows are used, so that one invalid value in a later row is an error and does
-        not turn a numeric column into strings.
-        """
-        pa = pyarrow()
-        skip = self._options.skip_bad_lines
-        first = replace(lines, text=self._first_rows(lines))
-        table = self._text.infer(first, skip)
-        each = zip(table.column_names, table.schema.types, strict=True)
-        kinds = {name: kind for name, kind in each if not pa.types.is_null(kind)}
-        unknown = len(kinds) < table.num_columns
-        wider = self._text.infer(replace(lines), skip) if unknown else table
-        for name, kind in zip(wider.column_names, wider.schema.types, strict=True):
-            kind = kinds.get(name, kind)
-            stored = stored_as(kind)
-            if pa.types.is_null(kind):
-                stored = "number" if name == self._options.columns.target else "string"
-            if stored is not None:
-                self._types[name] = stored
-            elif is_nested(kind):
-                self._types[name] = kind
-        if unknown:
-            known = {n: self._types[n] for n in wider.column_names if n in self._types}
-            table = self._text.parse(first, known, [], skip)
-        return first, table
-
-    def can_read_again(self) -> bool:
-        """Whether all sources are regular files, not pipes."""
-        return all(getattr(file, "is_regular", False) for file in self._files)
-
-    def plan(self, types: dict[str, str], columns: list[str]) -> None:
-        """Set the columns to read, and the types to parse them as."""
-        self._types |= dict.fromkeys(self._as_written, "string") | types
-        self._columns = columns
-        self._twice = [name for name in self._as_written if types.get(name) == "number"]
+    def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
+        """Set the columns to read and to keep, and the types to parse them as."""
+        kept = self._text.kept_types(keep)
+        self._types, self._columns, self._keep = kept | types, columns, keep
+        words = [name for name, kind in kept.items() if kind == "string"]
+        self._kept_as_words = [name for name in words if types.get(name) == "number"]
 
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Yield pieces of whole lines, from ``place`` on."""
-        at = place_from(place, len(self._files), self.name)
+        at = self._place_from(place)
         begun, self._begun = self._begun, None
+        can_seek = all(getattr(file, "is_regular", False) for file in self._files)
         # Reuse the blocks of the sample; but seek if the files allow it and ``place`` is given.
-        if begun is None or (place and self.can_read_again()):
+        if begun is None or (place and can_seek):
             blocks = self._blocks(at.file, at.offset, at.delimiter)
         else:
             blocks = blocks_from(at.file, at.offset, *begun, self.name)
@@ -229,10 +150,24 @@ class TextSource:
             at = at.of_file(block.file)
             lines = self._lines(block, at)
             at = at.behind(block, lines)
+            self._watch_fields(lines)
             yield Piece(lines, at._asdict(), block.bytes_read)
 
-    def batch(self, piece: Piece, bad: list[BadLine]) -> Any:
-        """Parse the lines of a piece into a record batch."""
+    def _watch_fields(self, lines: Lines) -> None:
+        """Warn, once, if the last line of a block has a field that the sample does not have."""
+        if self._options.schema is not None or not isinstance(self._text, JsonFormat):
+            return
+        name = None if self._has_warned else self._text.late_field(lines.text)
+        if name is not None and name not in self._options.columns.drop:
+            self._has_warned = True
+            warnings.warn(
+                f"the column {name} of {self.name} first comes up after the first megabyte: it is "
+                "not learned; shuffle the rows",
+                stacklevel=6,
+            )
+
+    def parse(self, piece: Piece) -> Parsed:
+        """Parse the lines of a piece."""
         lines: Lines = piece.data
         wanted = [name for name in self._columns if name not in lines.keys]
         if lines.names:
@@ -240,37 +175,15 @@ class TextSource:
             for name in wanted:
                 if name not in there:
                     raise no_such_column(name, lines.names, lines.file)
-        if self._watch is not None:
-            self._watch.look_at(lines.text)
-        types = {name: self._types.get(name, "number") for name in wanted}
-        table = self._text.parse(lines, types, bad, self._options.skip_bad_lines)
-        table = with_keys(table, lines.keys, self._key_types).select(self._columns)
-        combined = table.combine_chunks().to_batches()
-        if not combined:
-            pa = pyarrow()
-            return pa.RecordBatch.from_pylist([], schema=table.schema)
-        return combined[0]
-
-    def kept(self, piece: Piece, table: Any, names: list[str]) -> Any:
-        """Return the columns ``names``; integers that lose digits as floats are strings."""
-        found = table.select(names)
-        if not self._twice or not len(found):
-            return found
-        types = dict.fromkeys(self._twice, "string")
-        words = self._text.parse(piece.data, types, [], self._options.skip_bad_lines)
-        (again,) = words.combine_chunks().to_batches()
-        columns = [again.column(n) if n in types else found.column(n) for n in names]
-        return pyarrow().RecordBatch.from_arrays(columns, names)
-
-    def where(self, piece: Piece, row: int) -> tuple[str, int, str]:
-        """Return the file of a row, its line number, and the unit ``"line"``."""
-        lines, numbers = piece.read(), self.numbers(piece, row)
-        return lines.file, int(numbers[row]) if row < len(numbers) else lines.first_line, "line"
-
-    def numbers(self, piece: Piece, rows: int) -> Any:
-        """Return the line numbers of the rows of a piece."""
-        lines: Lines = piece.read()
-        return self._text.rows(lines)[2] + lines.first_line
+        types = {name: self._types.get(name, "") for name in wanted}
+        parsed = self._text.parse(lines, types, self._kept_as_words)
+        parsed.table = lines.with_keys(parsed.table).select(self._columns)
+        if self._keep:
+            words = self._kept_as_words
+            tables = (parsed.kept if name in words else parsed.table for name in self._keep)
+            columns = [t.column(name) for t, name in zip(tables, self._keep, strict=True)]
+            parsed.kept = pyarrow().RecordBatch.from_arrays(columns, self._keep)
+        return parsed
 
     # -- in any order --------------------------------------------------------------------------
 
@@ -312,8 +225,7 @@ class TextSource:
         try:
             for piece in pieces:
                 bytes_before += piece.size
-                lines = self._lines_of(every, piece)
-                yield Piece(lines, {}, bytes_before, partial(self._parsed_again, piece))
+                yield Piece(self._lines_of(every, piece), {}, bytes_before)
         finally:
             every.close()
 
@@ -328,19 +240,10 @@ class TextSource:
             every.text(piece),
             file.name,
             heading.names,
-            getattr(file, "keys", {}),
+            self._keys[piece.file],
             lambda: every.lines_before(piece) + 1,
             heading.delimiter,
         )
-
-    def _parsed_again(self, piece: LinePiece) -> Lines:
-        """Read and parse lines again, without invalid rows, to find the line of a row."""
-        every = self._line_pieces()
-        again = Piece(self._lines_of(every, piece), {})
-        every.close()
-        self.batch(again, [])
-        lines: Lines = again.data
-        return lines
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
@@ -395,10 +298,15 @@ class TextSource:
             names, header, delimiter = self._text.header(text, file.name)
             line += count_newlines(text[:header])
             text = text[header:]
-        if isinstance(self._text, CsvFormat):
-            text = self._text.without_comments(text)
-        return Lines(text, file.name, names, getattr(file, "keys", {}), line, delimiter)
+        return Lines(text, file.name, names, self._keys[block.file], line, delimiter)
 
-    def _first_rows(self, lines: Lines) -> memoryview:
-        ends = self._text.rows(lines)[1]
-        return lines.text[: ends[SAMPLE_ROWS - 1] + 1] if len(ends) >= SAMPLE_ROWS else lines.text
+    def _place_from(self, position: dict[str, Any]) -> Place:
+        """Return the place stored in ``position``; raise `DataError` if it is invalid."""
+        try:
+            at = Place(**position)
+            is_valid = 0 <= at.file < len(self._files) and at.offset >= 0
+        except TypeError:
+            is_valid = False
+        if not is_valid or len(at.delimiter) > 1:
+            raise DataError(f"the place to go on from is not one in {self.name}")
+        return at

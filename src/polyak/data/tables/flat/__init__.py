@@ -1,1 +1,0 @@
-"""Flattening of nested columns: structs and lists become top-level columns."""

@@ -1,0 +1,259 @@
+"""Streams of Arrow record batches: queries, lazy frames, data sets, readers and iterators.
+
+Each adapter opens its source as an iterator of batches that have only the columns in use. Nothing
+is imported for it: a source that is there has imported its library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from polyak.data.options import ReadOptions
+from polyak.data.tables.frames import as_table
+from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
+from polyak.data.tables.reader import TableReader
+from polyak.data.tables.source import Parsed, Piece, RowNumbers
+from polyak.errors import DataError
+from polyak.optional_imports import needed, pyarrow
+
+BATCH_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A source of record batches.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    read : function
+        Returns the batches, or tables, of the columns given, or of all columns for None.
+    query : str
+        What identifies the data, as far as it is known: the text of a query, names of files.
+    advice : str
+        How to have the rows in random order.
+    is_once : bool
+        Whether it can be read once only.
+    """
+
+    name: str
+    read: Callable[[list[str] | None], Iterable[Any]]
+    query: str = ""
+    advice: str = ""
+    is_once: bool = False
+
+
+def feed_of(source: Any) -> Feed | None:
+    """Return a stream of record batches as a feed; None for any other source.
+
+    Frames and tables in memory are not streams: all their rows are known.
+    """
+    if isinstance(source, Feed):
+        return source
+    library = type(source).__module__.partition(".")[0].lstrip("_")
+    kind = type(source).__name__
+    if library == "duckdb" and hasattr(source, "to_arrow_reader"):
+        return _relation(source)
+    if library == "polars" and kind == "LazyFrame":
+        return _lazy_frame(source)
+    if library == "datasets" and hasattr(source, "select_columns"):
+        return _hugging_face(source)
+    if library == "pyarrow" and hasattr(source, "scanner"):
+        return _dataset(source)
+    if library == "pyarrow" and kind == "RecordBatchReader":
+        return _once("the record batch reader", source)
+    if isinstance(source, Iterator) and not hasattr(source, "read"):
+        return _once("the iterator", source)
+    return None
+
+
+def query_feed(text: str) -> Feed:
+    """Return a query as a feed; ``FILE?QUERY`` queries a database file."""
+    duckdb = needed("duckdb", "duckdb")
+    file, mark, query = text.partition("?")
+    is_file = bool(mark) and not file.strip().upper().startswith(("SELECT", "FROM", "WITH"))
+    try:
+        connection = duckdb.connect(file, read_only=True) if is_file else duckdb.connect()
+        relation = connection.sql(query if is_file else text)
+    except duckdb.Error as error:
+        raise DataError(f"the DuckDB query cannot be run: {_first_line(error)}") from error
+    if relation is None:
+        raise DataError("the DuckDB query returns no rows: it has to be a SELECT")
+    return _relation(relation)
+
+
+def _relation(relation: Any) -> Feed:
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        duckdb = sys.modules["duckdb"]
+        chosen = relation
+        if columns is not None:
+            chosen = relation.select(*(duckdb.ColumnExpression(name) for name in columns))
+        batches: Iterable[Any] = chosen.to_arrow_reader(BATCH_ROWS)
+        return batches
+
+    return Feed(
+        "the DuckDB query",
+        read,
+        relation.sql_query(),
+        "add ORDER BY hash(...) of a column, or USING SAMPLE 100%, to the query",
+    )
+
+
+def _lazy_frame(frame: Any) -> Feed:
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        chosen = frame if columns is None else frame.select(columns)
+        batches: Iterable[Any] = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+        return batches
+
+    return Feed(
+        "the lazy frame",
+        read,
+        frame.explain(optimized=False),
+        "collect() it, and shuffle the rows by sample(fraction=1.0, shuffle=True)",
+    )
+
+
+def _dataset(dataset: Any) -> Feed:
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        # Without a limit on what is read ahead, a scan holds gigabytes.
+        scanner = dataset.scanner(
+            columns=columns, batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=1
+        )
+        batches: Iterable[Any] = scanner.to_reader()
+        return batches
+
+    files = getattr(dataset, "files", ())
+    return Feed("the data set", read, "\n".join(files), "read its files with order='auto'")
+
+
+def _hugging_face(dataset: Any) -> Feed:
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        chosen = dataset if columns is None else dataset.select_columns(columns)
+        batches: Iterable[Any] = chosen.with_format("arrow").iter(batch_size=BATCH_ROWS)
+        return batches
+
+    return Feed("the data set", read, getattr(dataset, "_fingerprint", ""), "shuffle() it")
+
+
+def _once(name: str, batches: Iterable[Any]) -> Feed:
+    return Feed(name, lambda columns: batches, advice="shuffle its rows", is_once=True)
+
+
+def open_feed(feed: Feed, options: ReadOptions) -> TableReader:
+    """Return a reader of a stream of record batches."""
+    return TableReader(StreamSource(feed), options)
+
+
+class StreamSource:
+    """Reads a feed in batches of bounded size; resumes by skipping rows."""
+
+    format = "stream"
+    bytes_total: int | None = None
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self.name = feed.name
+        self.advice = feed.advice
+        self._begun: tuple[list[Any], Iterator[Any]] | None = None
+        self._columns: list[str] = []
+        self._schema: Any = None
+
+    def fingerprint(self) -> str:
+        """Return a hash of the query and the schema."""
+        text = f"{self._feed.query}\n{self._schema}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def sample(self) -> Any:
+        """Read the first rows of all columns; they are read again, unless that is impossible."""
+        batches = self.read(None)
+        held = []
+        rows = 0
+        for batch in batches:
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= SAMPLE_ROWS:
+                break
+        if not held:
+            raise DataError(f"{self.name} has no rows")
+        self._schema = held[0].schema
+        if self._feed.is_once:
+            self._begun = (held, batches)
+        else:
+            batches.close()
+        return pyarrow().Table.from_batches(held).slice(0, SAMPLE_ROWS)
+
+    def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
+        """Set the columns to read."""
+        self._columns = columns
+
+    def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
+        """Yield the batches from the row of ``place`` on."""
+        skip = int(place.get("row", 0))
+        row = 0
+        for batch in self._again():
+            begin = max(0, min(skip - row, batch.num_rows))
+            for start in range(begin, batch.num_rows, BATCH_ROWS):
+                part = batch.slice(start, BATCH_ROWS)
+                first = row + start + 1
+                yield Piece((part, first), {"row": row + start + part.num_rows})
+            row += batch.num_rows
+        if row < skip:
+            raise DataError(f"{self.name} ends before the place to go on from")
+
+    def parse(self, piece: Piece) -> Parsed:
+        """Return the record batch of a piece."""
+        batch, first = piece.data
+        return Parsed(batch, RowNumbers(self.name, "row", first))
+
+    def _again(self) -> Iterator[Any]:
+        """Yield all batches with the columns in use."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            if self._feed.is_once:
+                raise DataError(f"{self.name} can be read once only")
+            yield from self.read(self._columns)
+            return
+        for batches in begun:
+            for batch in batches:
+                yield batch.select(self._columns)
+
+    def read(self, columns: list[str] | None) -> Generator[Any]:
+        """Yield record batches of one schema; errors of the source become `DataError`."""
+        rows, schema = 0, None
+        try:
+            for part in self._feed.read(columns):
+                is_batch = isinstance(part, pyarrow().RecordBatch)
+                table = pyarrow().Table.from_batches([part]) if is_batch else as_table(part)
+                schema = table.schema if schema is None else schema
+                self._check_schema(table.schema, schema, rows)
+                for batch in table.to_batches():
+                    rows += batch.num_rows
+                    yield batch
+        except (DataError, GeneratorExit):
+            raise
+        except Exception as error:  # whatever the library of the source raises
+            what = _first_line(error)
+            raise DataError(f"{self.name} failed after {rows:,} rows: {what}") from error
+
+    def _check_schema(self, schema: Any, first: Any, rows: int) -> None:
+        if schema.equals(first):
+            return
+        for field in first:
+            if schema.get_field_index(field.name) < 0:
+                raise no_such_column(field.name, schema.names, f"{self.name}, row {rows + 1}:")
+            other = schema.field(field.name).type
+            if other != field.type:
+                raise DataError(
+                    f"{self.name}, row {rows + 1}: the column {field.name} holds {other}, but it "
+                    f"was {field.type} before"
+                )
+        raise DataError(f"{self.name}, row {rows + 1}: the columns differ from those before")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0] or type(error).__name__
