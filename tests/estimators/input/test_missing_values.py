@@ -37,9 +37,6 @@ def numbers(missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-SPLITS = [[ROWS], [1, 1, 98, 899, 1, 2000], [300] * 10, [999, 2001]]
-
-
 def as_kind(X: np.ndarray, kind: str) -> Any:
     table = pd.DataFrame(X, columns=NAMES)
     return {
@@ -123,14 +120,6 @@ def test_other_rows_may_have_none_missing() -> None:
     assert again.coef_.shape == (5,)
 
 
-def test_rows_may_come_in_batches() -> None:
-    X, y = numbers()
-    fitted = ASGDRegressor(random_state=0)
-    for begin in range(0, ROWS, 500):
-        fitted.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
-    assert fitted.score(X, y) > 0.5
-
-
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
 def test_where_none_was_missing_one_is_taken_for_the_mean(kind: str) -> None:
     X, y = numbers(missing=0.0)
@@ -161,45 +150,6 @@ def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
         model.predict([[np.nan] * 5])
     with pytest.raises(ValueError, match="contains infinity"):
         model.predict([[np.inf] * 5])
-
-
-@pytest.mark.parametrize(
-    ("kind", "first"),
-    [
-        ("array", 0),
-        ("array", 1500),
-        ("pandas", 350),
-        ("polars", 1500),
-        ("arrow", 0),
-        ("words", 350),
-    ],
-)
-def test_the_model_does_not_depend_on_the_split(kind: str, first: int) -> None:
-    X, y = numbers()
-    X[:first] = np.nan_to_num(X[:first])
-    X[first : first + 100, 1:] = np.nan_to_num(X[first : first + 100, 1:])
-    data = as_kind(X, kind)
-    sizes, *others = SPLITS
-    regressor = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
-    classifier = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
-    if kind != "words":
-        assert regressor.coef_.shape == ((10,) if first < 1000 else (5,))
-    for sizes in others:
-        other = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
-        np.testing.assert_array_equal(other.coef_, regressor.coef_)
-        np.testing.assert_array_equal(other.predict(data), regressor.predict(data))
-        other = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
-        np.testing.assert_array_equal(other.predict_proba(data), classifier.predict_proba(data))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
-def test_fit_in_order_is_partial_fit_where_the_first_rows_have_holes(kind: str) -> None:
-    X, y = numbers()
-    data = as_kind(X, kind)
-    whole = ASGDRegressor(random_state=0, shuffle=False, max_iter=1).fit(data, y)
-    parts = in_parts(ASGDRegressor(random_state=0, shuffle=False), data, y, [10] * 300)
-    np.testing.assert_array_equal(parts.predict(data), whole.predict(data))
 
 
 def test_what_is_asked_of_few_rows_is_answered_as_if_no_more_came() -> None:
