@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor, Recipe
-from polyak.cli import main
 from polyak.data.options import Columns, ReadOptions
 from polyak.model.linear import LinearModel
 from polyak.training.job import Job
@@ -170,34 +170,28 @@ def test_an_array_is_read_by_the_columns_of_a_frame() -> None:
         np.testing.assert_array_equal(model.predict(X), model.predict(frame))
 
 
-def shell(*arguments: Any) -> Any:
-    with pytest.raises(SystemExit) as ended:
-        main([*map(str, arguments)])
-    return ended.value.code
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_the_command_line_takes_nan_in_numpy_files_for_missing(
-    tmp_path: Path, compressed: bool, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compressed: bool
 ) -> None:
     X, y = numbers()
     (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", X=X, y=y)
     model, predicted = str(tmp_path / "a.model"), tmp_path / "predicted.csv"
-    assert shell("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model) == 0
+    polyak("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model)
     fitted = ASGDRegressor(random_state=0).fit(X, y)
     np.testing.assert_array_equal(LinearModel.load(model).weights[:, 0], fitted.coef_)
-    assert shell("predict", model, tmp_path / "a.npz", "-o", predicted) == 0
+    polyak("predict", model, tmp_path / "a.npz", "-o", predicted)
     scores = pd.read_csv(predicted, header=None).iloc[-ROWS:, -1].to_numpy(dtype=float)
     np.testing.assert_allclose(scores, fitted.predict(X), rtol=1e-5)
 
 
 def test_a_value_missing_after_the_first_rows_of_a_numpy_file_is_explained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     X, y = numbers(missing=0.0)
     X[2000, 3] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
     model = str(tmp_path / "a.model")
-    assert shell("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model) == 1
+    said = polyak("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model, code=1)
     message = "row 2000: a value is missing (NaN), but none of the first 1000 rows has one missing"
-    assert message in capsys.readouterr().err
+    assert message in said.stderr
