@@ -46,13 +46,6 @@ class TestPredict:
         assert {len(line.split()) for line in lines} == {3}
         assert set(polyak("predict", tmp_path / "m", source).stdout.split()) == {"1", "2", "5"}
 
-    def test_bad_lines_have_an_empty_prediction(self, model_file: Path, tmp_path: Path) -> None:
-        source = write(tmp_path / "bad.svm", rows_of_text(100, bad=50))
-        assert "line 50" in fails("predict", model_file, source)
-        done = polyak("predict", model_file, source, "--skip-bad-lines")
-        assert len(done.stdout.splitlines()) == 100
-        assert "2 bad lines have an empty prediction" in done.stderr
-
     def test_whoever_stops_reading_ends_it_quietly(
         self, model_file: Path, train_file: Path
     ) -> None:
@@ -91,10 +84,6 @@ class TestEvaluate:
         assert found["rmse"] == pytest.approx(np.sqrt(np.mean(miss**2)))
         assert found["mae"] == pytest.approx(np.mean(np.abs(miss)))
         assert found["r2"] == pytest.approx(1 - np.mean(miss**2) / np.var(y))
-
-    def test_a_label_the_model_does_not_know(self, model_file: Path, tmp_path: Path) -> None:
-        source = write(tmp_path / "x.svm", "1 1:1\n3 1:1\n")
-        assert "line 2, has the label 3" in fails("evaluate", model_file, source)
 
 
 class TestInspect:

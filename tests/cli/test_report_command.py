@@ -28,14 +28,6 @@ def test_without_a_name_it_is_beside_the_model(model_file: Path):
     assert model_file.with_suffix(".html").read_text("utf-8").startswith("<!doctype html>")
 
 
-def test_a_report_never_overwrites_the_model(train_file: Path, model_file: Path, tmp_path: Path):
-    before = model_file.read_bytes()
-    assert "is the model itself" in fails("report", model_file, "-o", model_file, code=2)
-    assert model_file.read_bytes() == before
-    path = tmp_path / "m.polyak"
-    assert "overwrite" in fails("train", train_file, "-m", path, "--report", path, code=2)
-
-
 @pytest.mark.parametrize("column", ["b", "y"])
 def test_squares_of_errors_may_be_infinite(tmp_path: Path, column: str):
     random = np.random.default_rng(0)

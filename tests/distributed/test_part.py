@@ -23,6 +23,7 @@ from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
+from polyak.model.intervals import centres, standard_errors
 
 
 def how(**options: Any) -> How:
@@ -215,8 +216,9 @@ class TestRunsInThreads:
         assert result.learner.rows_seen == 24_000
         assert result.learner.model().n_features == X.shape[1]
 
-    @pytest.mark.parametrize("recipe", ["auto", "paper"])
-    @pytest.mark.parametrize(("chains", "rounds"), [(2, None), (5, None), (3, 4)])
+    @pytest.mark.parametrize(
+        ("recipe", "chains", "rounds"), [("auto", 2, None), ("paper", 5, None), ("auto", 3, 4)]
+    )
     def test_the_loss_is_that_of_one_pass(
         self, files: list[str], recipe: str, chains: int, rounds: int | None
     ) -> None:
@@ -234,8 +236,6 @@ class TestRunsInThreads:
         result = run(blocks, how(intervals=True, n_features=X.shape[1]), chains=4)
         whole = Learner(Recipe(loss="log_loss", recipe="auto", intervals=True))
         whole.learn(X, y)
-        from polyak.model.intervals import centres, standard_errors
-
         models = [one.model() for one in (result.learner, whole)]
         ours, theirs = (standard_errors(model)[0] for model in models)
         np.testing.assert_allclose(ours, theirs, rtol=0.05)

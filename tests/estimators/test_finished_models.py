@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.in_process import polyak as run_command
 
 import polyak
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
@@ -23,8 +22,7 @@ def test_a_saved_model_names_the_columns_it_was_fitted_on(tmp_path: Path) -> Non
     X = frame()
     fitted = ASGDRegressor().fit(X, X["age"] - 5 * X["size"])
     fitted.to_model().save(tmp_path / "m.polyak")
-    command = [sys.executable, "-m", "polyak", "inspect", str(tmp_path / "m.polyak")]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told = run_command("inspect", tmp_path / "m.polyak").stdout
     lines = [line.split() for line in told.splitlines()[-2:]]
     assert [name for name, *_ in lines] == ["size", "age"]
     assert "size" in polyak.report(tmp_path / "m.polyak")

@@ -21,7 +21,7 @@ def poisson_rows(rng, rows, effects):
     return np.hstack([np.exp(1.4 * Z), level]), rng.poisson(np.exp(score))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_huge_early_loss_does_not_hide_the_later_ones(seed):
     rng = np.random.default_rng(seed)
     effects = rng.normal(0.0, 0.3, 58)
@@ -46,10 +46,10 @@ def rare_rows(rng, rows):
     return X, y
 
 
-@pytest.mark.parametrize("rows", [200, 500, 2000])
+@pytest.mark.parametrize("rows", [200, 500])
 def test_a_rare_class_counts_in_full(rows):
     worse = []
-    for seed in range(15):
+    for seed in range(8):
         X, y = rare_rows(np.random.default_rng(seed), rows)
         model = ASGDClassifier(random_state=seed).fit(X, y)
         constant = log_loss(y, np.full(rows, y.mean()))

@@ -49,7 +49,14 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows.svm.gz",
+        pytest.param("rows.svm", marks=pytest.mark.slow),
+        pytest.param("rows.vw", marks=pytest.mark.slow),
+    ],
+)
 def test_train(tmp_path: Path, name: str) -> None:
     text = ("\n".join(SOURCES[name]) + "\n").encode()
     source = tmp_path / name

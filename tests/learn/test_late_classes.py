@@ -53,10 +53,14 @@ def same_bits(some: Learner, other: Learner) -> None:
         np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
 
 
-@pytest.mark.parametrize(("classes", "late"), [(3, 0), (3, 1), (4, 3)])
 @pytest.mark.parametrize(
-    ("how", "loss"),
-    [("auto", "log_loss"), ("auto", "squared_hinge"), ("sgd", "hinge"), ("paper", "log_loss")],
+    ("classes", "late", "how", "loss"),
+    [
+        (3, 0, "auto", "log_loss"),
+        (4, 3, "auto", "squared_hinge"),
+        (3, 1, "sgd", "hinge"),
+        (4, 3, "paper", "log_loss"),
+    ],
 )
 def test_a_late_class_does_as_well_as_one_that_was_known(
     classes: int, how: str, loss: str, late: int
@@ -75,36 +79,6 @@ def test_a_late_class_does_as_well_as_one_that_was_known(
     if how != "paper":  # whose rate is too low to forget soon what a class does at first
         for name in ("loss", "constant_loss"):
             assert joined.recent()[name] == pytest.approx(known.recent()[name], rel=0.01)
-
-
-@pytest.mark.parametrize("classes", [3, 4])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_batches_and_threads_leave_no_trace(classes: int, sparse: bool) -> None:
-    X, y, *_ = problem(3, classes, classes - 1, since=2500)
-    X, y = X[:6000], np.array(["a", "bb", "ccc", "dddd"])[y[:6000]]
-    rows = _sparse(X) if sparse else X
-    whole = learned(rows, y, len(y))
-    for batch, threads in ((1700, 1), (333, 2)):
-        other = Learner(whole.recipe)
-        other.threads = threads
-        for begin in range(0, len(y), batch):
-            other.learn(rows[begin : begin + batch], y[begin : begin + batch])
-        same_bits(whole, other)
-
-
-@pytest.mark.parametrize("intervals", [False, True])
-def test_a_stored_learner_goes_on_to_the_same_bits(intervals: bool) -> None:
-    X, y, *_ = problem(4, 4, 0, since=3000)
-    y = np.where((np.arange(len(y)) < 5000) & (y == 1), 2, y)  # another joins later
-    whole = learned(
-        X[:8000], y[:8000], 1000, recipe=Recipe("log_loss", "auto", intervals=intervals)
-    )
-    stored = Learner(whole.recipe)
-    for begin in range(0, 8000, 500):
-        stored = Learner.from_state(*stored.state())
-        stored.learn(X[begin : begin + 500], y[begin : begin + 500])
-    same_bits(whole, stored)
-    assert whole.model().weights.shape == (8, 4)
 
 
 def test_what_is_said_of_it_counts_rows_whatever_the_batches() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.cli.display import Lines, words
@@ -97,11 +96,6 @@ def test_a_declared_width_is_not_the_rows_width():
     assert wide.model().n_features == 1_000_000
 
 
-def polyak(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "polyak", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, **options)
-
-
 def test_block_size_and_format_leave_no_trace_in_the_model(tmp_path: Path):
     rows, y = sparse_rows(3000, 5, {2900: 100_000, 2950: 500_000})
     lines = []
@@ -126,47 +120,6 @@ def test_block_size_and_format_leave_no_trace_in_the_model(tmp_path: Path):
 # -- nothing lost ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", ["label", "value", "index"])
-def test_a_refused_batch_loses_no_row_that_came_before(bad: str):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 4))
-    y = np.where(X[:, 0] > 0, 1, -1)
-    learner = Learner(AUTO, classes=np.array([-1, 1]), n_features=4)
-    learner.learn(X[:600], y[:600])
-    worse_X, worse_y = X[600:1200].copy(), y[600:1200].copy()
-    if bad == "label":
-        worse_y[7] = 3
-    elif bad == "value":
-        worse_X[7, 1] = np.inf
-    else:
-        worse_X = np.hstack([worse_X, worse_X])
-    with pytest.raises(ValueError, match=r"row \d+ has"):
-        learner.learn(worse_X, worse_y)
-    assert learner.rows_seen == 600
-    learner.learn(X[600:], y[600:])
-    untroubled = Learner(AUTO, classes=np.array([-1, 1]), n_features=4)
-    untroubled.learn(X, y)
-    np.testing.assert_array_equal(learner.model().weights, untroubled.model().weights)
-
-
-@pytest.mark.parametrize("size", [10, 600])
-def test_partial_fit_goes_on_after_a_refused_batch(size: int):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 4))
-    y = X @ np.ones(4)
-    model, untroubled = ASGDRegressor(random_state=0), ASGDRegressor(random_state=0)
-    for begin in range(0, 2000, size):
-        batch = slice(begin, begin + size)
-        worse = y[batch].copy()
-        worse[-1] = np.nan
-        with pytest.raises(ValueError, match=r"NaN|nan"):
-            model.partial_fit(X[batch], worse)
-        model.partial_fit(X[batch], y[batch])
-        untroubled.partial_fit(X[batch], y[batch])
-    assert model.t_ == 2001
-    np.testing.assert_array_equal(model.coef_, untroubled.coef_)
-
-
 def test_a_bad_row_among_those_kept_back_is_refused_when_it_comes():
     learner = Learner(Recipe(loss="squared_error", recipe="auto"))
     X = np.ones((10, 2))
@@ -183,14 +136,13 @@ def test_a_bad_row_among_those_kept_back_is_refused_when_it_comes():
 
 ESTIMATORS = [
     ASGDClassifier(random_state=0),
-    ASGDClassifier(loss="log_loss", random_state=0),
     ASGDClassifier(loss="hinge", recipe="paper", random_state=0),
     ASGDRegressor(random_state=0),
     ASGDRegressor(recipe="paper", random_state=0),
 ]
 
 
-def weighted_problem(estimator: Any, rows: int = 3000) -> tuple[Any, Any]:
+def weighted_problem(estimator: Any, rows: int = 1500) -> tuple[Any, Any]:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(rows, 6))
     z = X @ rng.normal(size=6) + rng.logistic(size=rows)
@@ -198,7 +150,7 @@ def weighted_problem(estimator: Any, rows: int = 3000) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-@pytest.mark.parametrize("weight", [1000.0, 1e5, 1e-4, 0.1, 1e300, 1e-300])
+@pytest.mark.parametrize("weight", [1e5, 0.1, 1e300, 1e-300])
 def test_uniform_weights_change_nothing(estimator: Any, weight: float):
     X, y = weighted_problem(estimator)
     plain = estimator.fit(X, y)
@@ -209,8 +161,7 @@ def test_uniform_weights_change_nothing(estimator: Any, weight: float):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("spread", [6, 150, 300])
+@pytest.mark.parametrize(("spread", "sparse"), [(6, False), (150, True), (300, False)])
 def test_mixes_of_huge_and_tiny_weights_stay_finite(estimator: Any, sparse: bool, spread: int):
     X, y = weighted_problem(estimator)
     rng = np.random.default_rng(2)
@@ -221,7 +172,7 @@ def test_mixes_of_huge_and_tiny_weights_stay_finite(estimator: Any, sparse: bool
     assert np.isfinite(fitted.intercept_).all()
     assert np.isfinite(fitted.progressive_loss_)
     assert np.isfinite(fitted.recent_.loss)
-    assert fitted.t_ == (3001 if fitted.n_iter_ == 1 else fitted.t_)
+    assert fitted.t_ == (1501 if fitted.n_iter_ == 1 else fitted.t_)
     assert np.isfinite(fitted.score(X, y))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 
@@ -33,7 +34,7 @@ def logistic_by_hand(A: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
-    """Numbers far from zero, of different sizes: what the model shifts and scales."""
+    """Draw numbers far from zero, of different sizes: the model shifts and scales them."""
     rng = np.random.default_rng(0)
     n = 4000
     return pd.DataFrame(
@@ -70,10 +71,8 @@ def test_a_csv_files_coefficients_are_those_of_least_squares(
     rng = np.random.default_rng(1)
     y = 3.0 * (frame.year - 2000) + 0.5 * frame.income + rng.normal(size=len(frame)) * frame.income
     frame.assign(y=y.round(6)).to_csv(tmp_path / "t.csv", index=False)
-    command = [sys.executable, "-m", "polyak"]
-    model = str(tmp_path / "m.polyak")
-    train = ["train", str(tmp_path / "t.csv"), "--target", "y", "-m", model, "--intervals", "-q"]
-    subprocess.run([*command, *train], check=True, capture_output=True)
+    model = tmp_path / "m.polyak"
+    polyak("train", tmp_path / "t.csv", "--target", "y", "-m", model, "--intervals", "-q")
     table = LinearModel.load(model).coefficients()
     assert table.feature.tolist() == ["intercept", "year", "income", "age"]
     A = np.column_stack([np.ones(len(frame)), frame])
@@ -84,19 +83,19 @@ def test_a_csv_files_coefficients_are_those_of_least_squares(
     np.testing.assert_allclose(table.effect[1:], table.weight[1:] * spread.to_numpy(), rtol=1e-5)
     assert np.isnan(table.effect[0])
 
-    inspect = [*command, "inspect", model, "--top", "2"]
-    shown = subprocess.run(inspect, check=True, capture_output=True, text=True).stdout
+    inspect = ("inspect", model, "--top", "2")
+    shown = polyak(*inspect).stdout
     lines = [line.split() for line in shown.splitlines()[-4:]]
     assert lines[0] == ["feature", "weight", "effect", "std", "err", "z", "p", "95%", "from", "to"]
     assert [line[0] for line in lines[1:]] == ["intercept", "year", "income"]
     assert float(lines[2][1]) == pytest.approx(table.weight[1], rel=1e-5)
-    page = json.loads(subprocess.check_output([*inspect, "--json", "--sort", "z"]))
+    page = json.loads(polyak(*inspect, "--json", "--sort", "z").stdout)
     (first,) = page["intercepts"]
     for name in ("weight", "standard_error", "z", "p_value", "low", "high"):
         assert first[name] == table[name][0]
     z = [abs(entry["z"]) for entry in page["heaviest"]]
     assert z == sorted(z, reverse=True)
-    by_weight = json.loads(subprocess.check_output([*inspect, "--json", "--sort", "weight"]))
+    by_weight = json.loads(polyak(*inspect, "--json", "--sort", "weight").stdout)
     sizes = [abs(entry["weight"]) for entry in by_weight["heaviest"]]
     assert sizes == sorted(sizes, reverse=True)
 
@@ -185,12 +184,8 @@ def test_effects_of_arrays_and_of_text(tmp_path: Path) -> None:
     for name, rows in lines.items():
         (tmp_path / name).write_text("\n".join(rows) + "\n")
         how = ["--loss", "squared_error", "-m", tmp_path / "m", "-q"]
-        command = [sys.executable, "-m", "polyak"]
-        subprocess.run([*command, "train", tmp_path / name, *how], check=True, capture_output=True)
-        done = subprocess.run(
-            [*command, "inspect", tmp_path / "m"], check=True, capture_output=True, text=True
-        )
-        words = [line.split() for line in done.stdout.splitlines()]
+        polyak("train", tmp_path / name, *how)
+        words = [line.split() for line in polyak("inspect", tmp_path / "m").stdout.splitlines()]
         head = next(n for n, line in enumerate(words) if line[:1] == ["feature"])
         assert words[head][:3] == ["feature", "weight", "effect"]
         found = sorted(abs(float(line[-1])) for line in words[head + 2 : head + 5])
@@ -200,11 +195,7 @@ def test_effects_of_arrays_and_of_text(tmp_path: Path) -> None:
 def test_that_a_value_is_missing_weighs_nothing_where_none_was(tmp_path: Path) -> None:
     rows = "".join(f"{1990 + n % 30},{n % 7},{3 * (n % 30) + n % 7}\n" for n in range(300))
     (tmp_path / "t.csv").write_text("year,x,y\n" + rows)
-    polyak = [sys.executable, "-m", "polyak"]
-    train = [*polyak, "train", "t.csv", "--target", "y", "-q", "-m", "m"]
-    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True)
-    told = subprocess.run(
-        [*polyak, "inspect", "m"], cwd=tmp_path, check=True, capture_output=True, text=True
-    ).stdout
+    polyak("train", tmp_path / "t.csv", "--target", "y", "-q", "-m", tmp_path / "m")
+    told = polyak("inspect", tmp_path / "m").stdout
     assert "year" in told
     assert "is missing" not in told

@@ -1,4 +1,4 @@
-"""Do 95% intervals hold what endless rows would lead to 95 times of a hundred?
+"""Do 95% intervals contain the weights of the population 95 times of a hundred?
 
 Each part of the slow tests can be run alone, as in ``-k "rare and 2000 and log_loss"``.
 """
@@ -34,8 +34,8 @@ def bounds(runs, weights, errors=4.0):
     ("design", "loss"), [("far from zero", "log_loss"), ("heteroscedastic", "squared_error")]
 )
 def test_coverage_of_a_few_runs(design, loss):
-    least, most = bounds(15, 10)
-    assert least < coverage(design, loss, 2000, 15) < most
+    least, most = bounds(8, 10)
+    assert least < coverage(design, loss, 2000, 8) < most
 
 
 @pytest.mark.parametrize("loss", LOSSES)

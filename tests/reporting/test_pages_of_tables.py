@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.in_process import polyak as command
 
 import polyak
 from polyak.data.options import Columns, ReadOptions
-from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
 from polyak.training.job import Job
@@ -23,18 +21,8 @@ from polyak.training.loop import train
 LONG = "a long name that says what the column measures, and in which units"
 
 
-def command(*arguments: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "polyak", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def text_of(page: str) -> str:
-    """What a person can read, tags being spaces; not what only shows under the pointer."""
+    """Return what a person can read, tags being spaces; not what only shows under the pointer."""
     body = re.sub(r"<(title|desc)[^>]*>.*?</\1>", " ", page.split("</style>")[-1], flags=re.S)
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", body)))
 
@@ -201,7 +189,7 @@ LABEL = (
 
 
 def labels(page: str) -> list[tuple[str, float, float, str]]:
-    """Name, effect, weight and what is shown of the name, in the order of the chart."""
+    """Return name, effect, weight and the name as shown, in the order of the chart."""
     drawn = section(page, "What matters most").split('class="narrow"')[0]
     found = re.findall(LABEL, drawn)
     return [
@@ -287,27 +275,6 @@ def test_a_model_without_predictions_to_show_says_how_to_get_them(folder, tmp_pa
     text = text_of((tmp_path / "m.html").read_text("utf-8"))
     assert "Confusion matrix" not in text
     assert "polyak report MODEL --on FILE" in text
-
-
-def test_a_page_is_small_and_needs_nothing_else(price_page, kind_page, bought_page):
-    for page in (price_page, kind_page, bought_page):
-        assert len(page.encode()) < 200_000
-        assert not re.search(r"https?:|//|url\(|@import|src=|href=", page)
-
-
-def test_spreads_survive_a_checkpoint(tmp_path):
-    X = np.random.default_rng(0).normal(size=(3000, 5)) * [1, 2, 3, 4, 5]
-    whole, half = (
-        Learner(Recipe(loss="squared_error", recipe="paper")),
-        Learner(Recipe(loss="squared_error", recipe="paper")),
-    )
-    whole.learn(X, X.sum(axis=1))
-    half.learn(X[:1500], X[:1500].sum(axis=1))
-    half = Learner.from_state(*half.state())
-    half.learn(X[1500:], X[1500:].sum(axis=1))
-    spreads = whole.model().report.spreads
-    assert half.model().report.spreads == spreads
-    np.testing.assert_allclose([spreads[j] for j in range(5)], [1, 2, 3, 4, 5], rtol=0.1)
 
 
 def test_a_page_of_a_model_file_calls_columns_as_training_did(folder: Path, price_page) -> None:

@@ -19,7 +19,7 @@ VOID = {"meta"}
 
 
 class Reader(HTMLParser):
-    """Reads a page, and minds that every element is closed where it should be."""
+    """Read a page, and check that every element is closed where it should be."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -47,18 +47,11 @@ class Reader(HTMLParser):
             self.headings.append(data)
 
 
-@pytest.fixture(params=NAMES)
-def kind(request):
-    return request.param
-
-
-@pytest.fixture
-def page(kind):
-    return polyak.report(model_of(kind))
-
-
-def test_every_section_is_there(kind, page):
-    headings = Reader(page).headings
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_page_is_whole_small_and_needs_nothing_else(kind, tmp_path):
+    model = model_of(kind)
+    page = polyak.report(model)
+    read = Reader(page)
     wanted = set(ALWAYS)
     if "block Newton steps" in page:  # they won, and have no learning rate
         assert kind != "paper"
@@ -67,38 +60,19 @@ def test_every_section_is_there(kind, page):
         wanted.add("The race")
     if "regressor" not in kind:
         wanted.add("Calibration")
-    assert set(headings) == wanted
-
-
-def test_it_needs_nothing_but_itself(page):
+    assert set(read.headings) == wanted
     assert not re.search(r"https?:|//|url\(|@import|src=|href=", page)
-    assert not Reader(page).names & {"script", "link", "img", "iframe", "object"}
-
-
-def test_it_is_small_and_well_formed(page):
+    assert not read.names & {"script", "link", "img", "iframe", "object"}
     assert len(page.encode()) < 200_000
-    ids = Reader(page).ids
-    assert len(ids) == len(set(ids)) > 0
-
-
-def test_every_drawing_says_what_it_shows(page):
+    assert len(read.ids) == len(set(read.ids)) > 0
     drawings = re.findall(r'<svg viewBox="[^"]*" role="img" aria-labelledby="(\S+) (\S+)"', page)
     assert len(drawings) >= 6
     for title, description in drawings:
         assert re.search(rf'<title id="{title}">[^<]+</title>', page)
         assert re.search(rf'<desc id="{description}">[^<]+</desc>', page)
-
-
-def test_nothing_is_unknown_or_not_a_number(page):
-    body = page.split("</style>")[1]
-    assert not re.search(r"\b(nan|inf|None|unknown)\b", body)
-
-
-def test_a_file_shows_what_the_model_shows(tmp_path, kind):
-    model = model_of(kind)
+    assert not re.search(r"\b(nan|inf|None|unknown)\b", page.split("</style>")[1])
     model.save(tmp_path / "m.polyak")
-    page = polyak.report(tmp_path / "m.polyak", tmp_path / "m.html")
-    assert page == polyak.report(model)
+    assert polyak.report(tmp_path / "m.polyak", tmp_path / "m.html") == page
     assert (tmp_path / "m.html").read_text("utf-8") == page
 
 

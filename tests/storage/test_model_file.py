@@ -298,7 +298,8 @@ class TestRefused:
         self.refused(tmp_path / "m", words)
 
 
-def fuzz(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("count", [100, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_fuzz(tmp_path: Path, count: int) -> None:
     path = tmp_path / "m"
     for name in ("two classes", "table", "names", "sigmoids", "replicas", "sandwich"):
         MODELS[name].save(path)
@@ -316,13 +317,3 @@ def fuzz(tmp_path: Path, count: int) -> None:
             except ModelFileError:
                 continue
             loaded.scores(dense_as_sparse(np.ones((2, loaded.n_features))))
-
-
-@pytest.mark.slow
-def test_fuzz(tmp_path: Path) -> None:
-    fuzz(tmp_path, 1000)
-
-
-@pytest.mark.slow
-def test_long_fuzz(tmp_path: Path) -> None:
-    fuzz(tmp_path, 20_000)

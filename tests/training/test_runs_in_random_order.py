@@ -130,10 +130,6 @@ def survives(tmp_path: Path, rows: int, kills: int) -> int:
     return alive
 
 
-def test_a_killed_run_ends_with_the_same_bits(tmp_path: Path, small_pieces: None) -> None:
-    assert survives(tmp_path, rows=6_000, kills=2) == 2
-
-
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path, small_pieces: None) -> None:
     assert survives(tmp_path, rows=60_000, kills=50) == 50

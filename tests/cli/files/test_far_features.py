@@ -32,8 +32,11 @@ def rows(n: int) -> str:
     return "".join(f"{'-1' if i % 2 else '+1'} 1:{i % 7} 2:0.5\n# nothing\n" for i in range(n))
 
 
-@pytest.mark.parametrize("before", [3, 5000], ids=["among the first rows", "later"])
-@pytest.mark.parametrize("far", [FAR, 1 << 25], ids=["far beyond", "the weights alone would fit"])
+@pytest.mark.parametrize(
+    ("before", "far"),
+    [(3, FAR), (5000, 1 << 25)],
+    ids=["among the first rows", "later, where the weights alone would fit"],
+)
 def test_the_file_the_line_the_id_and_the_option_are_named(
     tmp_path: Path, before: int, far: int
 ) -> None:

@@ -151,7 +151,7 @@ def test_a_label_may_come_late_whatever_the_blocks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", [500, 3500])
-def test_a_run_goes_on_where_it_stood(text: Path, tmp_path: Path, stop: int) -> None:
+def test_a_run_goes_on_where_it_stood(tmp_path: Path, stop: int) -> None:
     """Before the first look at the rows and after it, with labels that joined meanwhile."""
     source = write(tmp_path / "late.svm", svmlight(*problem(5000, 0, late=2500)))
     reading = ReadOptions(multilabel=True, block_bytes=8000)
@@ -211,15 +211,14 @@ class TestErrors:
             ("1,5,1.0", "a label appears twice"),
         ],
     )
-    @pytest.mark.parametrize("suffix", ["svm", "vw"])
-    def test_bad_labels(self, tmp_path: Path, labels: str, why: str, suffix: str) -> None:
-        bar = "| " if suffix == "vw" else ""
-        good, bad = f"1,5 {bar}1:1\n7 {bar}2:1\n", f"{labels} {bar}1:1\n"
-        source = write(tmp_path / f"rows.{suffix}", good * 10 + bad + good * 10)
-        sentence = fails("train", source, "--multilabel", "-m", tmp_path / "m")
-        assert sentence == f"polyak: error: {source}, line 21: {why}: '{labels}'"
-        said = polyak("train", source, "--multilabel", "--skip-bad-lines", "-m", tmp_path / "m")
-        assert f"line 21: {why}" in said.stderr
+    def test_bad_labels(self, tmp_path: Path, labels: str, why: str) -> None:
+        for suffix, bar in (("svm", ""), ("vw", "| ")):
+            good, bad = f"1,5 {bar}1:1\n7 {bar}2:1\n", f"{labels} {bar}1:1\n"
+            source = write(tmp_path / f"rows.{suffix}", good * 10 + bad + good * 10)
+            sentence = fails("train", source, "--multilabel", "-m", tmp_path / "m")
+            assert sentence == f"polyak: error: {source}, line 21: {why}: '{labels}'"
+            said = polyak("train", source, "--multilabel", "--skip-bad-lines", "-m", tmp_path / "m")
+            assert f"line 21: {why}" in said.stderr
 
     def test_labels_that_are_not_known(self, text: Path, model: Path, tmp_path: Path) -> None:
         sentence = fails("train", text, "--multilabel", "--classes", "1,5", "-m", tmp_path / "m")

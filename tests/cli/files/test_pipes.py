@@ -141,23 +141,9 @@ WAYS = [
 ]
 
 
-def every_format_by_every_way() -> list[object]:
-    """List them; one way for each format is quick."""
-    return [
-        pytest.param(
-            *(format, way, compression),
-            id=f"{format}-{way.__name__}-{compression}",
-            marks=() if number == place else pytest.mark.slow,
-        )
-        for number, format in enumerate(TEXTS)
-        for place, (way, compression) in enumerate(WAYS)
-    ]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("whole", "way", "compression"), every_format_by_every_way(), indirect=["whole"]
-)
+@pytest.mark.parametrize("whole", TEXTS, indirect=True)
+@pytest.mark.parametrize(("way", "compression"), WAYS)
 def test_killed_and_fed_again(whole: Path, tmp_path: Path, way: Any, compression: str) -> None:
     rows = tmp_path / "rows"
     rows.write_bytes(COMPRESSED[compression]((whole / "rows").read_bytes()))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ import pyarrow as pa
 import pytest
 from commands import fails, polyak
 from pyarrow import csv, feather, parquet
+from tests.in_process import polyak as command
 
-from polyak.cli import main
 from polyak.data.formats.registry import FORMATS, PREDICTED, SUFFIXES, WRITTEN
 from polyak.model.linear import LinearModel
 
@@ -56,14 +54,6 @@ def write(format: str, path: Path) -> list[str]:
         with path.open("wb") as file:
             np.save(file, X)
     return ["--target", "y"] if FORMATS[format].is_table else []
-
-
-def command(*arguments: Any) -> None:
-    """Run a command as the command line does, in this process: there are many of them."""
-    said = StringIO()
-    with redirect_stderr(said), redirect_stdout(StringIO()), pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert ended.value.code == 0, said.getvalue()
 
 
 @pytest.fixture(scope="module")

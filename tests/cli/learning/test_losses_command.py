@@ -30,7 +30,7 @@ LOSSES = {
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table whose columns a and b tell an amount with outliers, a count and a positive number."""
+    """Write a table of two columns, an amount with outliers, a count and a positive number."""
     drawn = random.Random(0)
     lines = ["a,b,amount,count,positive"]
     for row in range(6000):
@@ -49,15 +49,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arguments(name: str) -> list[str]:
     target, *parameters = LOSSES[name]
     others = sorted({"amount", "count", "positive"} - {target})
-    return [
-        "--loss",
-        name.split(",")[0],
-        "--target",
-        target,
-        "--drop",
-        ",".join(others),
-        *parameters,
-    ]
+    loss = ["--loss", name.split(",")[0], *parameters]
+    return ["--target", target, "--drop", ",".join(others), *loss]
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -51,18 +51,6 @@ def test_no_weight_is_below_zero(table: Path, tmp_path: Path) -> None:
     assert weights.max() > 0.5
 
 
-def test_the_file_is_the_same_whatever_is_read_at_a_time(table: Path, tmp_path: Path) -> None:
-    how = ["--target", "y", "--penalty", "l1", "--order", "as-is", "-q"]
-    files = []
-    for number, more in enumerate(([], ["--block-bytes", 20_000, "--threads", 1])):
-        path = tmp_path / f"{number}.polyak"
-        folder = tmp_path / f"checkpoints{number}"
-        kept = ["--checkpoint", folder, "--checkpoint-every", 1000] if number else []
-        polyak("train", table, *how, *more, *kept, "-m", path)
-        files.append(path.read_bytes())
-    assert files[0] == files[1]
-
-
 def test_what_it_cannot_do_is_said_in_a_sentence(table: Path, tmp_path: Path) -> None:
     how = ["train", table, "--target", "y", "-m", tmp_path / "m.polyak", "--penalty", "l1"]
     assert "no intervals" in fails(*how, "--intervals", code=2)

@@ -119,21 +119,6 @@ def test_intervals_are_for_one_pass_of_the_race(train_file: Path, tmp_path: Path
     assert "--recipe auto" in fails(*command, "--recipe", "paper", code=2)
 
 
-def test_one_class(tmp_path: Path) -> None:
-    source = write(tmp_path / "one.svm", "1 1:1\n" * 50)
-    assert "is 1 in all 50 rows" in fails("train", source, "--model", tmp_path / "m")
-
-
-def test_a_row_far_longer_than_the_others(tmp_path: Path) -> None:
-    rows = rows_of_text(3000).splitlines(keepends=True)
-    label, *pairs = rows[9].split()
-    long = " ".join(f"{pair.split(':')[0]}:{float(pair.split(':')[1]) * 1e6}" for pair in pairs)
-    rows[9] = f"{label} {long}\n"
-    source = write(tmp_path / "long.svm", "".join(rows))
-    done = polyak("train", source, "--order", "as-is", "-q", "--model", tmp_path / "m")
-    assert done.stderr.count("row 10 is more than ten thousand times as long") == 1
-
-
 def test_every_summary_has_the_constants_loss_beside_ours(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3))

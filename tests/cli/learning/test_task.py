@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from commands import polyak, write
+from tests.in_process import polyak as command
 
 from polyak import ASGDClassifier
-from polyak.cli import main
 from polyak.model.linear import LinearModel
 
 ROWS = 200
@@ -48,22 +46,14 @@ def jsonl(targets: list[Any]) -> str:
 WRITERS = {"t.svm": svmlight, "t.vw": vw, "t.csv": csv, "t.jsonl": jsonl}
 
 
-def said(*arguments: Any) -> str:
-    """Run a command in this process, and give what it says."""
-    err = io.StringIO()
-    with redirect_stderr(err), redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert ended.value.code == 0, err.getvalue()
-    return err.getvalue()
-
-
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_target_decides(name: str, target: str, tmp_path: Path) -> None:
     targets, loss, words = TARGETS[target]
     path = write(tmp_path / name, WRITERS[name](targets))
     column = ["--target", "y"] if name in ("t.csv", "t.jsonl") else []
-    first = said("train", path, *column, "-m", tmp_path / "m", "--recipe", "sgd").splitlines()[0]
+    options = ("-m", tmp_path / "m", "--recipe", "sgd")
+    first = command("train", path, *column, *options).stderr.splitlines()[0]
     assert f"has {words}: the loss is {loss} (--loss sets another)" in first
     assert LinearModel.load(tmp_path / "m").loss == loss
 
@@ -71,7 +61,7 @@ def test_the_target_decides(name: str, target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [("no", "yes"), ("true", "false"), ("a", "b")])
 def test_words_and_truths_are_classes(words: tuple[str, str], tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", csv([words[i % 2] for i in range(ROWS)]))
-    said("train", path, "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd")
+    command("train", path, "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd")
     model = LinearModel.load(tmp_path / "m")
     assert model.loss == "log_loss"
     assert model.classes is not None
@@ -81,7 +71,7 @@ def test_fractions_are_classes_if_asked(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", csv(TARGETS["fractions"][0]))
     train = ["train", path, "--target", "y", "-m", tmp_path / "m", "--recipe", "sgd"]
     for how in (["--loss", "log_loss"], ["--classes", "0,0.5"]):
-        said(*train, *how)
+        command(*train, *how)
         assert LinearModel.load(tmp_path / "m").classes.tolist() == [0.0, 0.5]  # type: ignore[union-attr]
 
 

@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor, Recipe
-from polyak.cli import main
 from polyak.data.options import Columns, ReadOptions
 from polyak.model.linear import LinearModel
 from polyak.training.job import Job
@@ -35,9 +35,6 @@ def numbers(missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     X = plain * [1, 10, 1000, 0.01, 1] + [0, 50, 20_000, 0, 3]
     X[rng.random(X.shape) < missing] = np.nan
     return X, y
-
-
-SPLITS = [[ROWS], [1, 1, 98, 899, 1, 2000], [300] * 10, [999, 2001]]
 
 
 def as_kind(X: np.ndarray, kind: str) -> Any:
@@ -123,14 +120,6 @@ def test_other_rows_may_have_none_missing() -> None:
     assert again.coef_.shape == (5,)
 
 
-def test_rows_may_come_in_batches() -> None:
-    X, y = numbers()
-    fitted = ASGDRegressor(random_state=0)
-    for begin in range(0, ROWS, 500):
-        fitted.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
-    assert fitted.score(X, y) > 0.5
-
-
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
 def test_where_none_was_missing_one_is_taken_for_the_mean(kind: str) -> None:
     X, y = numbers(missing=0.0)
@@ -163,45 +152,6 @@ def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
         model.predict([[np.inf] * 5])
 
 
-@pytest.mark.parametrize(
-    ("kind", "first"),
-    [
-        ("array", 0),
-        ("array", 1500),
-        ("pandas", 350),
-        ("polars", 1500),
-        ("arrow", 0),
-        ("words", 350),
-    ],
-)
-def test_the_model_does_not_depend_on_the_split(kind: str, first: int) -> None:
-    X, y = numbers()
-    X[:first] = np.nan_to_num(X[:first])
-    X[first : first + 100, 1:] = np.nan_to_num(X[first : first + 100, 1:])
-    data = as_kind(X, kind)
-    sizes, *others = SPLITS
-    regressor = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
-    classifier = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
-    if kind != "words":
-        assert regressor.coef_.shape == ((10,) if first < 1000 else (5,))
-    for sizes in others:
-        other = in_parts(ASGDRegressor(random_state=0), data, y, sizes)
-        np.testing.assert_array_equal(other.coef_, regressor.coef_)
-        np.testing.assert_array_equal(other.predict(data), regressor.predict(data))
-        other = in_parts(ASGDClassifier(random_state=0), data, y > 0, sizes, classes=[False, True])
-        np.testing.assert_array_equal(other.predict_proba(data), classifier.predict_proba(data))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "arrow"])
-def test_fit_in_order_is_partial_fit_where_the_first_rows_have_holes(kind: str) -> None:
-    X, y = numbers()
-    data = as_kind(X, kind)
-    whole = ASGDRegressor(random_state=0, shuffle=False, max_iter=1).fit(data, y)
-    parts = in_parts(ASGDRegressor(random_state=0, shuffle=False), data, y, [10] * 300)
-    np.testing.assert_array_equal(parts.predict(data), whole.predict(data))
-
-
 def test_what_is_asked_of_few_rows_is_answered_as_if_no_more_came() -> None:
     X, y = numbers()
     asked = ASGDRegressor(random_state=0).partial_fit(np.nan_to_num(X[:50]), y[:50])
@@ -220,34 +170,28 @@ def test_an_array_is_read_by_the_columns_of_a_frame() -> None:
         np.testing.assert_array_equal(model.predict(X), model.predict(frame))
 
 
-def shell(*arguments: Any) -> Any:
-    with pytest.raises(SystemExit) as ended:
-        main([*map(str, arguments)])
-    return ended.value.code
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_the_command_line_takes_nan_in_numpy_files_for_missing(
-    tmp_path: Path, compressed: bool, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compressed: bool
 ) -> None:
     X, y = numbers()
     (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", X=X, y=y)
     model, predicted = str(tmp_path / "a.model"), tmp_path / "predicted.csv"
-    assert shell("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model) == 0
+    polyak("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model)
     fitted = ASGDRegressor(random_state=0).fit(X, y)
     np.testing.assert_array_equal(LinearModel.load(model).weights[:, 0], fitted.coef_)
-    assert shell("predict", model, tmp_path / "a.npz", "-o", predicted) == 0
+    polyak("predict", model, tmp_path / "a.npz", "-o", predicted)
     scores = pd.read_csv(predicted, header=None).iloc[-ROWS:, -1].to_numpy(dtype=float)
     np.testing.assert_allclose(scores, fitted.predict(X), rtol=1e-5)
 
 
 def test_a_value_missing_after_the_first_rows_of_a_numpy_file_is_explained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     X, y = numbers(missing=0.0)
     X[2000, 3] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
     model = str(tmp_path / "a.model")
-    assert shell("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model) == 1
+    said = polyak("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model, code=1)
     message = "row 2000: a value is missing (NaN), but none of the first 1000 rows has one missing"
-    assert message in capsys.readouterr().err
+    assert message in said.stderr

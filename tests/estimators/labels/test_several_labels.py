@@ -16,8 +16,6 @@ from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from polyak import ASGDClassifier, LinearModel
-from polyak.learn.learner import Learner
-from polyak.learn.recipes import Recipe
 
 
 def labelled(n: int, seed: int = 0) -> tuple[Any, Any]:
@@ -66,19 +64,6 @@ def test_sparse_labels_come_back_sparse(fitted: ASGDClassifier) -> None:
     np.testing.assert_array_equal(found.toarray(), fitted.predict(HELD))
 
 
-@pytest.mark.parametrize("how", [{}, {"recipe": "sgd"}, {"recipe": "paper"}, {"loss": "hinge"}])
-def test_batches_leave_no_trace(how: dict[str, str]) -> None:
-    whole = ASGDClassifier(shuffle=False, max_iter=1, random_state=0, **how).fit(X, Y)
-    parts = ASGDClassifier(random_state=0, **how)
-    for part in np.array_split(np.arange(3000), 4):
-        parts.partial_fit(X[part], Y[part])
-    parts.partial_fit(X[3000:], Y[3000:])
-    if how.get("recipe") == "paper":  # in the others, some candidates of a stream never rest
-        np.testing.assert_array_equal(parts.coef_, whole.coef_)
-    assert parts.predict(HELD).shape == TRUE.shape
-    assert (parts.predict(HELD) == TRUE).mean() > 0.8
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "modified_huber"])
 def test_every_label_has_probabilities_of_its_own(loss: str) -> None:
     model = ASGDClassifier(loss=loss, random_state=0).fit(X, Y)
@@ -86,21 +71,6 @@ def test_every_label_has_probabilities_of_its_own(loss: str) -> None:
     np.testing.assert_array_equal(chance > 0.5, model.predict(HELD) == 1)
     best = OneVsRestClassifier(LogisticRegression(C=10.0)).fit(X, Y)
     assert lost(chance) < 1.1 * lost(best.predict_proba(HELD))
-
-
-@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).choice([0.5, 1.0, 2.0], 6000)])
-def test_stopping_on_the_way_leaves_no_trace(weights: Any) -> None:
-    def learner() -> Learner:
-        return Learner(Recipe(loss="log_loss", recipe="auto"), classes=np.arange(3), outputs=3)
-
-    whole, parts = learner(), learner()
-    whole.learn(X, Y.astype(float), weights)
-    for part in np.array_split(np.arange(len(Y)), 5):
-        own = None if weights is None else weights[part]
-        parts.learn(X[part], Y[part].astype(float), own)
-        parts = Learner.from_state(*parts.state())
-    np.testing.assert_array_equal(whole.model().weights, parts.model().weights)
-    assert whole.recent() == parts.recent()
 
 
 def test_a_constant_wins_where_features_say_nothing() -> None:

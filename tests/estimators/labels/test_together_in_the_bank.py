@@ -13,7 +13,6 @@ from sklearn.metrics import log_loss
 from polyak import ASGDClassifier
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
-from polyak.losses.softmax import softmax
 
 
 def between(n: int, seed: int = 0) -> tuple[Any, Any]:
@@ -47,12 +46,6 @@ def test_a_class_between_others_is_told_as_well_as_by_a_multinomial_fit(
     assert not apart.to_model().softmax
 
 
-def test_probabilities_are_a_softmax_of_scores(fitted: ASGDClassifier) -> None:
-    chance = softmax(fitted.decision_function(HELD))
-    np.testing.assert_allclose(fitted.predict_proba(HELD), chance, rtol=1e-12)
-    assert (fitted.classes_[chance.argmax(axis=1)] == fitted.predict(HELD)).all()
-
-
 def test_rows_too_wide_for_a_matrix_have_it_by_default() -> None:
     """Five classes of six hundred features, most of them zero."""
     wide = sparse.hstack([sparse.csr_matrix((1500, 594)), sparse.csr_matrix(X[:1500])]).tocsr()
@@ -61,19 +54,6 @@ def test_rows_too_wide_for_a_matrix_have_it_by_default() -> None:
     model = ASGDClassifier(max_iter=1, random_state=0).fit(wide, Y[:1500])
     assert model.method_ == "averaged SGD"
     assert model.to_model().softmax
-
-
-def test_stopping_on_the_way_leaves_no_trace() -> None:
-    recipe = Recipe(loss="log_loss", recipe="sgd")
-    whole = Learner(recipe, classes=np.unique(Y))
-    whole.learn(X, Y)
-    parts = Learner(recipe, classes=np.unique(Y))
-    for part in np.array_split(np.arange(len(Y)), 5):
-        parts.learn(X[part], Y[part])
-        parts = Learner.from_state(*parts.state())
-    assert whole.model().softmax
-    np.testing.assert_array_equal(whole.model().weights, parts.model().weights)
-    np.testing.assert_array_equal(whole.model().intercept, parts.model().intercept)
 
 
 def test_learners_of_parts_make_one_model() -> None:

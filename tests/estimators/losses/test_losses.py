@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from simulated_losses import TARGETS, batch_optimum, made
 from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor
@@ -126,28 +125,6 @@ def test_a_target_that_cannot_be_is_named(loss, bad, wants, rows):
     y[17] = bad
     with pytest.raises(ValueError, match=rf"row 17 has the target {bad:g}; {wants}"):
         ASGDRegressor(loss=loss, shuffle=False).partial_fit(X, y)
-
-
-@pytest.mark.parametrize("loss", NUMBERS)
-def test_batches_leave_no_trace(loss):
-    X, y = made(loss, 2500)
-    whole = ASGDRegressor(loss=loss, shuffle=False, random_state=0).partial_fit(X, y)
-    parts = ASGDRegressor(loss=loss, shuffle=False, random_state=0)
-    for begin in range(0, 2500, 311):
-        parts.partial_fit(X[begin : begin + 311], y[begin : begin + 311])
-    assert whole.coef_.tobytes() == parts.coef_.tobytes()
-    assert whole.to_model().loss == parts.to_model().loss
-    assert whole.recent_loss_ == parts.recent_loss_
-
-
-@pytest.mark.parametrize("loss", ["huber", "poisson", "quantile"])
-def test_sparse_rows_are_the_same_rows(loss):
-    X, y = made(loss, 2000)
-    X[X.mean(axis=0) > X] = 0.0
-    dense, sparse = (
-        ASGDRegressor(loss=loss, random_state=0).fit(rows, y) for rows in (X, csr_array(X))
-    )
-    np.testing.assert_allclose(dense.predict(X), sparse.predict(csr_array(X)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("loss", NUMBERS)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 import pytest
 from batch_l1 import compare
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso
 
@@ -106,41 +104,6 @@ def test_several_classes_are_learned_one_against_the_rest() -> None:
         alone = ASGDClassifier(**asked).fit(X, y == k)
         np.testing.assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-9, atol=1e-12)
         assert 0 < (model.coef_[k] == 0).sum() < 20
-
-
-@pytest.mark.parametrize("asked", [{"alpha": 0.01}, {"positive": True}])
-def test_bits_do_not_depend_on_batches_or_on_how_rows_are_stored(asked: Any) -> None:
-    X, y = labelled(20_000)
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
-    whole = ASGDClassifier(penalty="elasticnet", shuffle=False, max_iter=1, **asked).fit(X, y)
-    for rows in (X, sparse.csr_matrix(X)):
-        found = []
-        for splits in ([7, 4000, 17_000], [10_001]):
-            parts = ASGDClassifier(penalty="elasticnet", **asked)
-            for some in np.split(np.arange(len(y)), splits):
-                parts.partial_fit(rows[some], y[some], classes=["no", "yes"])
-            found.append(np.append(parts.coef_, parts.intercept_))
-        np.testing.assert_array_equal(*found)
-        if rows is X:
-            np.testing.assert_array_equal(found[0], np.append(whole.coef_, whole.intercept_))
-        # Sparse rows have their columns in another order, and are rounded otherwise.
-        np.testing.assert_allclose(found[0][:-1], whole.coef_[0], atol=1e-3)
-        np.testing.assert_array_equal(found[0][:-1] == 0, whole.coef_[0] == 0)
-    narrow = ASGDClassifier(penalty="elasticnet", shuffle=False, max_iter=1, **asked)
-    narrow.fit(X.astype(np.float32), y)
-    assert narrow.coef_.dtype == np.float32
-    np.testing.assert_array_equal(narrow.coef_ == 0, whole.coef_ == 0)
-
-
-def test_what_is_stored_goes_on_to_the_last_bit() -> None:
-    X, y = labelled(20_000)
-    recipe = Recipe(loss="log_loss", recipe="auto", penalty="l1", positive=True)
-    learner = Learner(recipe)
-    learner.learn(X[:18_000], y[:18_000])
-    other = Learner.from_state(*copy.deepcopy(learner.state()))
-    for one in (learner, other):
-        one.learn(X[18_000:], y[18_000:])
-    np.testing.assert_array_equal(learner.model().weights, other.model().weights)
 
 
 def test_a_weight_of_two_is_a_row_twice() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -73,42 +71,6 @@ def test_several_classes_are_learned_one_against_the_rest() -> None:
     assert (np.count_nonzero(model.coef_[[0, 2]], axis=1) > 0).all()
     assert np.count_nonzero(model.coef_) < 1500
     assert model.score(X, y) > 0.55
-
-
-def test_bits_do_not_depend_on_batches() -> None:
-    X, y = labelled()
-    for asked in ({"alpha": 0.003}, {}):
-        found = []
-        for splits in ([], [7, 1000, 1500, 7999], [5001]):
-            parts = ASGDClassifier(penalty="elasticnet", **asked)
-            for some in np.split(np.arange(len(y)), splits):
-                parts.partial_fit(X[some], y[some], classes=["no", "yes"])
-            found.append(np.append(parts.coef_, parts.intercept_))
-        np.testing.assert_array_equal(found[0], found[1])
-        np.testing.assert_array_equal(found[0], found[2])
-        assert (found[0] == 0).any()
-
-
-def test_dense_rows_give_the_same() -> None:
-    X, y = labelled(3000)
-    asked = {"penalty": "l1", "alpha": 0.003, "shuffle": False, "max_iter": 1}
-    some, others = (ASGDClassifier(**asked).fit(rows, y) for rows in (X, X.toarray()))
-    np.testing.assert_allclose(some.coef_, others.coef_, atol=1e-12)
-    np.testing.assert_array_equal(some.coef_ == 0, others.coef_ == 0)
-
-
-def test_what_is_stored_goes_on_to_the_last_bit() -> None:
-    X, y = labelled()
-    learner = Learner(Recipe(loss="log_loss", recipe="auto", penalty="l1"))
-    learner.learn(X[:5000], y[:5000])
-    others = [
-        Learner.from_state(*copy.deepcopy(learner.state())),
-        pickle.loads(pickle.dumps(learner)),
-    ]
-    for one in (learner, *others):
-        one.learn(X[5000:], y[5000:])
-    for other in others:
-        np.testing.assert_array_equal(learner.model().weights, other.model().weights)
 
 
 def test_a_weight_of_two_is_a_row_twice_in_the_penalty() -> None:

@@ -8,7 +8,7 @@ from polyak.losses import get_loss
 
 
 def correlated(n, d, seed=0, rho=0.9):
-    """Features of which each follows the one before, with a correlation of rho."""
+    """Draw features of which each follows the one before, with a correlation of rho."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     for j in range(1, d):

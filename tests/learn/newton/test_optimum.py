@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from batch_optimum import OPTIMUM
 from simulated import batch_optimum, correlated, labels, mean_loss, problem
 
 from polyak.learn.bank.merging import SUMS
@@ -155,7 +154,6 @@ def test_rows_without_an_intercept_are_not_shifted():
 
 # -- the real sets -----------------------------------------------------------------------------
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 REAL = {"a9a": 1.001, "ijcnn1": 1.001, "w8a": 1.005, "covtype": 1.001}
 
 
@@ -169,14 +167,9 @@ def real(name):
 
 @pytest.mark.skipif(not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA names no folder")
 @pytest.mark.parametrize("loss", CURVED)
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "covtype" else ()) for name in REAL],
-)
+@pytest.mark.parametrize("name", REAL)
 @pytest.mark.slow
 def test_one_pass_over_a_real_set(name, loss):
-    from batch_optimum import OPTIMUM
-
     (X, y), (X_test, y_test) = real(name)
     losses = []
     for seed in range(3):

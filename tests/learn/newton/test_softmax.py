@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from simulated import assert_same
 from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.softmax import ClassesBlock, basis
 from polyak.learn.newton.solver import NewtonSolver
-from polyak.learn.stored_state import StoredState
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 CLASSES = 4
@@ -115,20 +111,6 @@ def test_leaving_one_out_is_as_good_as_doing_so():
         odds = odds_of_softmax(X[[row]] @ coef.T + intercept)[0]
         left_out = np.logaddexp(0.0, -odds[y[row]])
         assert np.logaddexp(0.0, -found[row, y[row]]) == pytest.approx(left_out, rel=0.05, abs=0.01)
-
-
-@pytest.mark.parametrize("stop", [3, 700, 4096, 6000])
-def test_batches_stops_and_threads_leave_no_trace(stop):
-    X, y = ordered(9000)
-    straight, first, second = (lane_of(X) for _ in range(3))
-    straight.learn(X, y)
-    first.threads = 2
-    first.learn(X[:stop], y[:stop])
-    page, arrays = first.state()
-    second.set_state(StoredState(json.loads(json.dumps(page)), arrays))
-    for part in np.array_split(np.arange(stop, 9000), 7):
-        second.learn(X[part], y[part])
-    assert_same(straight, second)
 
 
 def test_lanes_that_learned_different_rows_add_up():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -77,24 +76,6 @@ def test_where_features_tell_something_the_constant_is_what_it_was_better_than(l
     scores = np.linspace(-2.0, 2.0, 401)
     lowest = get_loss(loss).value(scores[:, None], signs).mean(axis=1).min()
     assert recent["constant_loss"] == pytest.approx(lowest, rel=0.02)
-
-
-@pytest.mark.parametrize("loss", [*LOSSES, "squared_error"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_batches_interruptions_and_the_order_of_rows_leave_no_trace(loss, weighted):
-    X, y = noise(2 if loss == "squared_error" else 3)
-    targets = y + 0.1 * X[:, 0] if loss == "squared_error" else y
-    weights = np.random.default_rng(3).random(ROWS) if weighted else None
-    order = np.random.default_rng(4).permutation(ROWS)
-    recipe = Recipe(loss=loss, recipe="sgd")
-    whole, parts = Learner(recipe), Learner(recipe)
-    whole.learn(X[order], targets[order], None if weights is None else weights[order])
-    for part in np.array_split(order, [1, 700, 1001, 1002, 2500, 5999]):
-        parts.learn(X, targets, weights, order=part)
-        page, arrays = parts.state()
-        parts = Learner.from_state(json.loads(json.dumps(page)), arrays)
-    assert whole.report() == parts.report()
-    np.testing.assert_array_equal(whole.model().intercept, parts.model().intercept)
 
 
 @pytest.mark.parametrize("from_one", [False, True])

@@ -1,8 +1,7 @@
-"""The race: who drops out when, what is told about it, and that it can stop, merge and go on."""
+"""The race: when candidates are eliminated, and what is reported about it."""
 
 from __future__ import annotations
 
-import json
 import threading
 from itertools import pairwise
 from typing import Any
@@ -134,20 +133,6 @@ def test_standard_errors_are_those_of_the_scores():
     assert recent["loss_std_err"] == pytest.approx(spread / np.sqrt(recent["rows"]), rel=0.1)
 
 
-@pytest.mark.parametrize("kind", RECIPES)
-@pytest.mark.parametrize("stops", [[1500], [400, 2000, 2001, 8500]], ids=str)
-def test_resumed_is_uninterrupted(kind, stops):
-    X, y = data({"odds": "two", "intervals": "two"}.get(kind, kind))
-    whole = learner_of(kind)
-    whole.learn(X, y)
-    parts = learner_of(kind)
-    for begin, end in zip([0, *stops], [*stops, ROWS], strict=True):
-        parts.learn(X[begin:end], y[begin:end])
-        page, arrays = parts.state()
-        parts = Learner.from_state(json.loads(json.dumps(page, allow_nan=False)), arrays)
-    same(whole, parts)
-
-
 def banks(learner: Learner) -> list[list[int]]:
     return [lane.numbers for lane in learner.race.lanes]
 
@@ -167,9 +152,9 @@ def test_the_eighth_class_brings_a_second_bank():
     }
 
 
-@pytest.mark.parametrize("kind", RECIPES)
+@pytest.mark.parametrize("kind", ["ten", "classes", "intervals"])
 def test_threads_change_no_bits(kind, monkeypatch):
-    X, y = data({"odds": "two", "intervals": "two"}.get(kind, kind))
+    X, y = data("two" if kind == "intervals" else kind)
     many = learner_of(kind)
     many.learn(X, y)
 
@@ -181,41 +166,6 @@ def test_threads_change_no_bits(kind, monkeypatch):
     one = learner_of(kind)
     one.learn(X, y)
     same(one, many)
-
-
-def test_merged_races_are_about_as_good_as_one():
-    X, y = data()
-    test = data(seed=1)
-    parts = [learner_of("odds") for _ in range(3)]
-    for part, rows in zip(parts, np.array_split(np.arange(ROWS), 3), strict=True):
-        part.learn(X[rows], y[rows])
-    common = set.intersection(*(set(part.race.running) for part in parts))
-    parts[0].merge(parts[1:])
-    assert set(parts[0].race.running) == common
-    assert parts[0].rows_seen == parts[0].race.scored == ROWS
-
-    def loss(learner):
-        scores = learner.model().scores(test[0])[:, 0]
-        return get_loss("log_loss").value(scores, test[1]).mean()
-
-    whole = learner_of("odds")
-    whole.learn(X, y)
-    assert loss(parts[0]) < 1.02 * loss(whole)
-    parts[0].learn(*test)  # and it goes on
-    assert parts[0].rows_seen == 2 * ROWS
-    assert np.isfinite(parts[0].report().recent.loss)
-
-
-def test_what_is_learned_again_is_not_scored():
-    X, y = data()
-    learner = learner_of("two")
-    learner.learn(X, y)
-    before = learner.report()
-    learner.learn(X, y, again=True)
-    after = learner.report()
-    assert after.rows == 2 * ROWS
-    for name in ("recent", "best_candidate", "progressive_loss", "candidates"):
-        assert getattr(after, name) == getattr(before, name)
 
 
 def test_what_is_set_is_kept():
@@ -238,7 +188,7 @@ def test_what_is_set_is_kept():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "hinge", "squared_error"])
-@pytest.mark.parametrize("alpha", [1.0, 10.0, 1e6])
+@pytest.mark.parametrize("alpha", [1.0, 1e6])
 def test_a_strong_penalty_leaves_little(loss, alpha):
     X, y = data()
     learner = Learner(Recipe(loss=loss, recipe="auto", alpha=alpha))
