@@ -15,6 +15,7 @@ from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
 
 from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.stored_state import StoredState
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 
@@ -59,7 +60,7 @@ def test_batches_and_checkpoints_leave_no_trace(loss, kind, weighted, cuts):
         parts.learn(rows[part], y[part], own)
         page, arrays = resumed.state()
         resumed = NewtonSolver(loss, rows[:1000], intervals=True)
-        resumed.set_state(json.loads(json.dumps(page)), arrays)
+        resumed.set_state(StoredState(json.loads(json.dumps(page)), arrays))
         resumed.learn(rows[part], y[part], own)
     assert_same(whole, parts)
     assert_same(whole, resumed)
