@@ -124,14 +124,15 @@ def find_formats(
     The target is never a boolean or a date. ``numbers`` are the columns of a CSV table, its
     ``text``, that hold plain numbers: with decimal commas they have a format, too.
     """
-    distinct = {name: _distinct(array) for name, array in texts.items()}
-    distinct = {name: array for name, array in distinct.items() if _first(array) is not None}
+    # Not by distinct words: that would import pyarrow.compute, which takes 50 ms.
+    words = {name: core_form(array, "category") for name, array in texts.items()}
+    words = {name: array for name, array in words.items() if _first(array) is not None}
     found = {
         name: format
-        for name, array in distinct.items()
+        for name, array in words.items()
         if name != target and (format := _truth_format(array))
     }
-    left = {n: array for n, array in distinct.items() if n not in found and _has_digits(array)}
+    left = {n: array for n, array in words.items() if n not in found and _has_digits(array)}
     left = {name: array for name, array in left.items() if not is_iso(array)}
     found |= _date_formats({n: a for n, a in left.items() if n != target}, dialect, source)
     left = {name: array for name, array in left.items() if name not in found}
@@ -145,16 +146,11 @@ def string_columns(sample: Any, names: list[str]) -> dict[str, Any]:
     return {name: in_one_piece(sample.column(name)) for name in some}
 
 
-def _distinct(array: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.unique(core_form(array, "category"))
-
-
 def _truth_format(array: Any) -> str | None:
-    if len(array) > 8:
+    first = set(array.slice(0, FIRST_WORDS).to_pylist())
+    if len(first) > 8:
         return None
-    there = {(word or "").strip().lower() for word in array.to_pylist()}
+    there = {(word or "").strip().lower() for word in first}
     for format in TRUTHS:
         # One word of the pair alone may mean anything.
         if set(format.split("/")) <= there and fits(array, format):
@@ -324,4 +320,5 @@ def _has_digits(array: Any) -> bool:
 
 
 def _has_mark(array: Any) -> bool:
-    return any("," in (word or "") or "." in (word or "") for word in array.to_pylist())
+    first = array.slice(0, FIRST_WORDS).to_pylist()
+    return any("," in (word or "") or "." in (word or "") for word in first)
