@@ -83,7 +83,13 @@ def by_batches(predict: Method) -> Method:
 
 def _batches(estimator: Any, source: Any) -> Iterator[Any]:
     if estimator._schema is None:
-        yield from StreamSource(feed_of(source)).read(None)  # type: ignore[arg-type]
+        names = list(getattr(estimator, "feature_names_in_", ()))
+        batches = StreamSource(feed_of(source)).read(names or None)  # type: ignore[arg-type]
+        for batch in batches:
+            for name in names:
+                if name not in batch.schema.names:
+                    raise no_such_column(name, batch.schema.names, "the stream")
+            yield batch.select(names) if names else batch
         return
     reading = ReadOptions(
         schema=estimator._schema, columns=Columns(names=0), targets=False, dtype=np.float64

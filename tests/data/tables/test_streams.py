@@ -169,6 +169,16 @@ def test_a_frame_with_its_target(convert: Callable[[Any], Any], folder: Path) ->
         ASGDRegressor().fit(convert(table), y="z")
 
 
+def test_other_columns_of_a_stream_do_not_disturb_a_model_of_numbers() -> None:
+    table = pa.table({"x": np.arange(2000.0), "w": [1.0, 2.0] * 1000, "c": ["yes", "no"] * 1000})
+    classifier = ASGDClassifier(random_state=0).fit(table, y="c", sample_weight="w")
+    parts = list(classifier.predict(batch for batch in table.to_batches(max_chunksize=500)))
+    assert len(parts) == 4
+    np.testing.assert_array_equal(np.concatenate(parts), classifier.predict(table.select(["x"])))
+    with pytest.raises(ValueError, match="the stream has no column x"):
+        list(classifier.predict(iter([table.drop_columns("x")])))
+
+
 def test_partial_fit_of_a_stream(folder: Path) -> None:
     path = folder / "t.parquet"
     some = ["a", "b", "city", "y"]
