@@ -10,7 +10,7 @@ from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
+import reference_sgd as reference
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -19,7 +19,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
+import reference_sgd as reference
 
 
 def targets(estimator, y):

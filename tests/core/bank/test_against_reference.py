@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from polyak.learn.averaging import Averaging
 from polyak.losses import LogLoss, Loss, get_loss
-from reproduction import algorithm1 as reference
+import reference_sgd as reference
 
 N_ROWS, N_FEATURES = 5000, 37
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-5}

@@ -9,7 +9,7 @@ from problems import LOSSES, distance, make_bank, problem
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
+import reference_sgd as reference
 
 ALPHAS = [0.0, 1e-4, 1e-2, 0.3]
 GAMMAS = [0.01, 0.05, 0.2, 0.4]
