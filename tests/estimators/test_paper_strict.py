@@ -31,8 +31,8 @@ def problem(shape, loss):
 
 def strict(loss, **settings):
     kind = ASGDRegressor if loss == "squared_error" else ASGDClassifier
-    options = {"alpha": LAMBDA, "fit_intercept": False, "recipe": "paper-strict", **settings}
-    return kind(loss=loss, **options)
+    options = {"alpha": LAMBDA, "fit_intercept": False, "shuffle": False, "recipe": "paper-strict"}
+    return kind(loss=loss, **(options | settings))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
