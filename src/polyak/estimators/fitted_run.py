@@ -194,5 +194,6 @@ class Run:
         safe = 1.0 / (get_loss(recipe.loss).typical_curvature * self.heaviest)
         return (
             f"{found}, for which eta0={safe:.6g} would have been safe; "
-            'recipe="paper" with eta0="auto" shortens such steps, and step="implicit" is stable at any'
+            'recipe="paper" with eta0="auto" shortens such steps, and step="implicit" is always '
+            "stable"
         )

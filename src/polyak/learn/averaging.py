@@ -47,7 +47,7 @@ class Averaging:
 
     @property
     def first_start(self) -> float:
-        """The start as the core keeps it: a row, infinity for never; minus `earliest` for "auto"."""
+        """The start in the core: a row, infinity for never, minus `earliest` for "auto"."""
         if self.start is None:
             return math.inf
         return float(-self.earliest if self.start == "auto" else self.start)

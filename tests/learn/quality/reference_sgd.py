@@ -1,4 +1,4 @@
-"""Averaged SGD of the core in dense NumPy, safeguards included: what tests of the core compare with."""
+"""The core's averaged SGD in dense NumPy, safeguards included: what its tests compare with."""
 
 from __future__ import annotations
 
