@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -111,8 +110,6 @@ def _run(options: argparse.Namespace) -> int:
 
     with Bar("computing", live=shown, every=0.0 if shown else None) as bar:
         results = run_pieces(pieces, folder / "pieces", done, options.workers)
-    files = [folder / "pieces" / piece.file_name for piece in pieces]
-    minutes = sum(json.loads(file.read_bytes())["seconds"] for file in files) / 60
     numbers: dict[str, Any] = {}
     for module in modules.values():
         numbers |= module.numbers(results)
@@ -124,7 +121,7 @@ def _run(options: argparse.Namespace) -> int:
         if hasattr(module, "tables")
         for table in module.tables(results)
     ]
-    about = about_run(minutes, options.quick)
+    about = about_run(options.quick)
     text = write_report(judged, figures, tables, folder, about)
     if options.page:
         write_page(text, folder, Path(options.page))

@@ -171,11 +171,11 @@ def write_page(text: str, run: Path, page: Path) -> None:
     write_bytes(page, f"{before}{BEGIN}\n\n{text}\n{END}{after}".encode())
 
 
-def about_run(minutes: float, quick: bool) -> str:
-    """Return on what kind of machine a run was made, and how long it took."""
+def about_run(quick: bool) -> str:
+    """Return on what kind of machine a run was made, and its sizes."""
     kind = platform.machine()
     sizes = "at quick sizes, which leave many sentences open" if quick else "at full sizes"
     return (
         f"Run with polyak {version('polyak')} on {kind}, {os.cpu_count()} cores, "
-        f"{platform.system()}, {sizes}; {minutes:.1f} minutes of computing."
+        f"{platform.system()}, {sizes}."
     )

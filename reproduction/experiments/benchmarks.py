@@ -199,6 +199,17 @@ class Contest:
         unit = 2 * np.sqrt(lowest * (1 - lowest) / self.about["test rows"])
         return student((self.after_one_pass(name) - lowest) / unit, 1.0)
 
+    def good_while_others_poor(self, reading: str, as_in_paper: bool) -> Number:
+        """Return -1 if ASGD is clearly good and half of the rivals are clearly not, 1 if not so."""
+        ours = self.good(self.ours(reading))
+        others = [self.good(name) for name in self.rivals(as_in_paper)]
+        half = len(others) / 2
+        sure = ours.high < 1 and sum(other.low > 1 for other in others) >= half
+        possible = ours.low <= 1 and sum(other.high > 1 for other in others) >= half
+        open_ = [number.orders[0] for number in (ours, *others) if number.low <= 1 <= number.high]
+        low, high = (-1.0 if possible else 1.0), (-1.0 if sure else 1.0)
+        return Number((low + high) / 2, low, high, (min(open_),) if low < high and open_ else ())
+
     def movement(self, name: str) -> Floats:
         """Return each order's mean change of the error from mark to mark, from half a pass on."""
         half = MARKS.index(1 / 2)
@@ -235,27 +246,14 @@ def numbers(results: dict[str, Result]) -> dict[str, Any]:
             key = f"{reading} {'paper' if as_in_paper else 'later'}"
             firsts = [first(contest, reading, as_in_paper) for contest in chosen]
             found[f"benchmarks first {key}"] = count_of(firsts, 0.0)
-            found[f"benchmarks beaten {key}"] = (
-                ", ".join(
-                    f"{contest.title}"
-                    for contest, n in zip(chosen, firsts, strict=True)
-                    if n.low > 0
-                )
-                or "none"
-            )
+            beaten = [c.title for c, n in zip(chosen, firsts, strict=True) if n.low > 0]
+            found[f"benchmarks beaten {key}"] = "; ".join(beaten) or "in none"
+            both = [contest.good_while_others_poor(reading, as_in_paper) for contest in chosen]
+            found[f"benchmarks good {key}"] = count_of(both, 0.0)
         good = [contest.good(contest.ours(reading)) for contest in chosen]
         found[f"benchmarks good {reading}"] = count_of(good, 1.0)
-        hinge = [
-            contest.good(contest.ours(reading)) for contest in chosen if contest.loss == "hinge"
-        ]
-        found[f"benchmarks hinge {reading}"] = count_of(hinge, 1.0)
-    for kind, as_in_paper in (("later", False), ("paper", True)):
-        poor = [
-            sum(contest.good(name).low > 1.0 for name in contest.rivals(as_in_paper))
-            / len(contest.rivals(as_in_paper))
-            for contest in chosen
-        ]
-        found[f"benchmarks poor {kind}"] = float(np.mean(poor)) if poor else None
+    hinge = [contest.good("ASGD") for contest in chosen if contest.loss == "hinge"]
+    found["benchmarks hinge"] = count_of(hinge, 1.0)
     pairs = [
         student(contest.movement("ASGD") - contest.movement(name))
         for contest in chosen
