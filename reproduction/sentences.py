@@ -40,8 +40,8 @@ ORDER_OF = (
 )
 FLOOR = (
     "e0951ca let the rule of section 5 begin at row 100 at the earliest, as Table 1 suggests, when "
-    "results at quick sizes were known: without that it begins at row 3, and the ratio after 31,623 "
-    "rows is 2.1"
+    "results at quick sizes were known: without that it begins at row 3, and the ratio after "
+    "31,623 rows is 2.1"
 )
 TEN_BEFORE = "4c3959a allowed ten such units, a constant that O(·) does not name"
 
