@@ -199,8 +199,13 @@ struct SgdQn {
   bool measure = false;
 
   SgdQn(int64_t features, double alpha, double gamma0, double t0, int64_t skip)
-      : alpha(alpha), t0(t0), skip(skip), w(features),
-        gain(features, t0 > 0.0 ? 1.0 / alpha : gamma0), before(features), until(skip) {}
+      : alpha(alpha),
+        t0(t0),
+        skip(skip),
+        w(features),
+        gain(features, t0 > 0.0 ? 1.0 / alpha : gamma0),
+        before(features),
+        until(skip) {}
 
   template <class Loss, class Rows>
   bool learn(const Rows &rows, const double *y) {
@@ -269,7 +274,9 @@ struct SgdQn {
   void stiffen(const Row &row, double change) {
     const double rows = t - last;
     last = t;
-    const auto stiffer = [&](double g, double curvature) { return g / (1.0 + rows * curvature * g); };
+    const auto stiffer = [&](double g, double curvature) {
+      return g / (1.0 + rows * curvature * g);
+    };
     for (double &g : gain) g = stiffer(g, alpha);
     for (int64_t i = 0; i < row.size; ++i) {
       const double x = row.value[i];
@@ -300,9 +307,9 @@ struct SgdQn {
   Weights weights() const { return w; }
 };
 
-// Online limited-memory BFGS (Schraudolph, Yu and Günter, 2007). Each mini-batch is looked at twice,
-// before and after the step, so that the difference of gradients is free of the noise between
-// batches. The gain is eta0 tau / (tau + t).
+// Online limited-memory BFGS (Schraudolph, Yu and Günter, 2007). Each mini-batch is looked at
+// twice, before and after the step, so that the difference of gradients is free of the noise
+// between batches. The gain is eta0 tau / (tau + t).
 struct Olbfgs {
   // Short enough to be nowhere near too long, and long enough to measure a difference: the 1e-10 of
   // the publication leaves six digits of it.
@@ -315,8 +322,15 @@ struct Olbfgs {
 
   Olbfgs(int64_t features, double alpha, double eta0, double tau, double damping, int64_t batch,
          int64_t memory)
-      : alpha(alpha), eta0(eta0), tau(tau), damping(damping), batch(batch), memory(memory),
-        w(features), gradient_before(features), p(features) {}
+      : alpha(alpha),
+        eta0(eta0),
+        tau(tau),
+        damping(damping),
+        batch(batch),
+        memory(memory),
+        w(features),
+        gradient_before(features),
+        p(features) {}
 
   template <class Loss, class Rows>
   bool learn(const Rows &rows, const double *y) {
@@ -435,9 +449,10 @@ NB_MODULE(_kernels, m) {
   bind<Sgd>(m, "Sgd").def(nb::init<int64_t, double, double, double, double>(), "features"_a,
                           "alpha"_a, "gamma0"_a, "decay"_a, "first"_a);
   bind<Pegasos>(m, "Pegasos").def(nb::init<int64_t, double>(), "features"_a, "alpha"_a);
-  bind<SgdQn>(m, "SgdQn").def(nb::init<int64_t, double, double, double, int64_t>(), "features"_a,
-                              "alpha"_a, "gamma0"_a, "t0"_a, "skip"_a);
-  bind<Olbfgs>(m, "Olbfgs").def(
-      nb::init<int64_t, double, double, double, double, int64_t, int64_t>(), "features"_a, "alpha"_a,
-      "eta0"_a, "tau"_a, "damping"_a, "batch"_a, "memory"_a);
+  bind<SgdQn>(m, "SgdQn")
+      .def(nb::init<int64_t, double, double, double, int64_t>(), "features"_a, "alpha"_a,
+           "gamma0"_a, "t0"_a, "skip"_a);
+  bind<Olbfgs>(m, "Olbfgs")
+      .def(nb::init<int64_t, double, double, double, double, int64_t, int64_t>(), "features"_a,
+           "alpha"_a, "eta0"_a, "tau"_a, "damping"_a, "batch"_a, "memory"_a);
 }
