@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE_FILES := $(wildcard $(addprefix core/,*/*.cpp */*.hpp */*/*.cpp */*/*.hpp))
 CORE := $(CORE_FILES) CMakeLists.txt pyproject.toml
-RIVALS := $(wildcard reproduction/rivals/cpp/*)
+RIVALS := $(wildcard reproduction/rivals/*.cpp)
 # setuptools: LIBLINEAR, a peer of the benchmarks, comes as source where there is no wheel.
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11" "setuptools>=70.1"
 
@@ -29,12 +29,12 @@ test-slow: $(VENV)/.installed-test
 test-all: test test-slow reproduce-test
 coverage: $(VENV)/.installed-test
 	$(PYTEST) -m "slow or not slow" --cov=polyak --cov-report=term:skip-covered
-# The paper's experiments: `make reproduce` takes 19 minutes on two cores and continues where it was
-# stopped; the quick run has smaller sizes, which decide few claims. Each writes a report.html.
+# The paper's experiments: `make reproduce` continues where it was stopped; the quick run has smaller
+# sizes, which leave many sentences open. Each writes a report.html.
 reproduce: $(VENV)/.installed-reproduce $(VENV)/.rivals
-	$(PY) -m reproduction --out build/reproduction
+	$(PY) -m reproduction
 reproduce-quick: $(VENV)/.installed-reproduce $(VENV)/.rivals
-	$(PY) -m reproduction --out build/reproduction-quick --scale 0.002
+	$(PY) -m reproduction --out build/reproduction-quick --quick
 reproduce-test: $(VENV)/.installed-test $(VENV)/.installed-reproduce $(VENV)/.rivals
 	$(PYTEST) reproduction
 bench: $(VENV)/.installed-bench $(VENV)/.rivals
@@ -68,7 +68,7 @@ $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[$*]"
 	@touch $@
 # The compiled loops of the paper's rivals, which the package does not contain.
-$(VENV)/.rivals: $(VENV)/.tools $(RIVALS) $(CORE_FILES) reproduction/CMakeLists.txt
+$(VENV)/.rivals: $(VENV)/.tools $(RIVALS) reproduction/CMakeLists.txt
 	$(VENV)/bin/cmake -S reproduction -B build/rivals -G Ninja --log-level=WARNING \
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 	$(VENV)/bin/cmake --build build/rivals

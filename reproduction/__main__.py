@@ -1,4 +1,4 @@
-"""``python -m reproduction``: run the paper's experiments and check its claims."""
+"""``python -m reproduction``: run the paper's experiments and judge its sentences."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reproduction.pieces import Piece
 
 STOPPED = 130
 """The exit code after Ctrl-C, as shells count it."""
+EXPERIMENTS = ("linear", "losses", "schedules", "asymptotics", "benchmarks", "speed")
+NEEDS = {"benchmarks": "speed"}
+"""The time to reach an error needs the time of a row."""
 
 # One thread of linear algebra per process, set before NumPy is imported: the experiments use the
 # processors by themselves, and their timings are of one core.
@@ -23,37 +28,31 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments."""
     parser = argparse.ArgumentParser(
         "python -m reproduction",
-        description="Run the paper's experiments and check which of its claims hold, in "
-        "DIR/report.html. Finished experiments are kept in DIR: the same command continues where "
-        "it was stopped.",
-        epilog="example: python -m reproduction schedules theory --out build/reproduction",
+        description="Run the paper's experiments and judge its sentences, in DIR/report.html. "
+        "Finished parts are kept in DIR: the same command continues where it was stopped.",
+        epilog="example: python -m reproduction schedules linear",
         allow_abbrev=False,
     )
     parser.add_argument(
         "experiment",
         nargs="*",
         metavar="EXPERIMENT",
-        help="schedules, asymptotics, benchmarks, theory, second-order, or all (default: all)",
+        help=f"{', '.join(EXPERIMENTS)} (default: all)",
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write to")
+    parser.add_argument(
+        "--out",
+        default="build/reproduction",
+        metavar="DIR",
+        help="folder to write to (default: build/reproduction)",
+    )
     parser.add_argument(
         "--data",
         default=os.environ.get("POLYAK_DATA"),
         metavar="DIR",
-        help="folder with real data (default: $POLYAK_DATA; else generated)",
+        help="folder with the paper's data sets (default: $POLYAK_DATA)",
     )
-    parser.add_argument(
-        "--scale",
-        type=_scale,
-        metavar="S",
-        help="share of the paper's sizes (default: 1, but 0.05 for stand-ins of over 500 features)",
-    )
-    parser.add_argument(
-        "--sets",
-        type=lambda text: text.split(","),
-        metavar="NAME,…",
-        help="data sets of the benchmarks (default: all)",
-    )
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer orders")
+    parser.add_argument("--page", metavar="FILE", help="write the report into this page, too")
     parser.add_argument(
         "--workers", type=int, default=2, metavar="N", help="number of processes (default: 2)"
     )
@@ -64,81 +63,72 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments that the arguments name; return the exit code."""
     options = parser().parse_intermixed_args(arguments)
-    _check(options)
-    from reproduction.bar import Bar
-    from reproduction.run import EXPERIMENTS, reproduce
-
-    os.makedirs(options.out, exist_ok=True)
-    finished, everything = 0, 0
-
-    def started(pieces: int) -> None:
-        nonlocal everything
-        everything = pieces
-
-    def done(piece: Piece, was_there: bool) -> None:
-        nonlocal finished
-        finished += 1
-        words = f"{finished}/{everything} {piece.name}{' was there already' if was_there else ''}"
-        bar.show(finished, everything, words)
-
-    named = [name for name in EXPERIMENTS if name in options.experiment]
+    for name in options.experiment:
+        if name not in EXPERIMENTS:
+            known = ", ".join(EXPERIMENTS)
+            parser().error(f"there is no experiment {name!r}; there are {known}")
+    if options.workers < 1:
+        parser().error(f"--workers must be at least 1, not {options.workers}")
     try:
-        shown = not options.quiet
-        with Bar("computing", live=shown, every=0.0 if shown else None) as bar:
-            claims = reproduce(
-                named or list(EXPERIMENTS),
-                options.out,
-                data=options.data,
-                scale=options.scale,
-                sets=options.sets,
-                started=started,
-                done=done,
-                workers=options.workers,
-            )
-    except KeyboardInterrupt:
-        print(
-            f"stopped: what is finished is in {options.out}; run it again to go on", file=sys.stderr
-        )
-        return STOPPED
-    for claim in claims:
-        print(f"{claim.verdict:<21}  {claim.text} [{claim.where}]: {claim.measured}")
-    print(f"the report is in {os.path.join(options.out, 'report.html')}", file=sys.stderr)
-    return 0
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Refuse arguments that make no sense before anything is written."""
-    try:
+        import markdown  # noqa: F401
         import matplotlib  # noqa: F401
 
         import reproduction.rivals  # noqa: F401
     except ImportError as error:
         parser().error(f"{error}; `make reproduce` installs and builds what is missing")
-    from reproduction.datasets import MORE_SETS, PAPER_SETS
-    from reproduction.run import EXPERIMENTS
-
-    for name in options.experiment:
-        if name not in (*EXPERIMENTS, "all"):
-            known = ", ".join([*EXPERIMENTS, "all"])
-            parser().error(f"there is no experiment {name!r}; there are {known}")
-    if "all" in options.experiment:
-        options.experiment = []
-    for name in options.sets or ():
-        if name not in {**PAPER_SETS, **MORE_SETS}:
-            known = ", ".join([*PAPER_SETS, *MORE_SETS])
-            parser().error(f"there is no data set {name!r}; there are {known}")
-    if options.workers < 1:
-        parser().error(f"--workers must be at least 1, not {options.workers}")
-
-
-def _scale(text: str) -> float:
     try:
-        scale = float(text)
-    except ValueError:
-        scale = 0.0
-    if not 0 < scale < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
-    return scale
+        return _run(options)
+    except KeyboardInterrupt:
+        print(
+            f"stopped: what is finished is in {options.out}; run it again to continue",
+            file=sys.stderr,
+        )
+        return STOPPED
+
+
+def _run(options: argparse.Namespace) -> int:
+    from reproduction.bar import Bar
+    from reproduction.pieces import run_pieces
+    from reproduction.report import about_run, write_page, write_report
+    from reproduction.sentences import SENTENCES
+    from reproduction.verdicts import judge
+
+    asked = options.experiment or list(EXPERIMENTS)
+    names = [n for n in EXPERIMENTS if n in asked or n in {NEEDS.get(name) for name in asked}]
+    modules: dict[str, Any] = {
+        name: import_module(f"reproduction.experiments.{name}") for name in names
+    }
+    pieces = [p for module in modules.values() for p in module.pieces(options.quick, options.data)]
+    folder, finished = Path(options.out), 0
+    shown = not options.quiet
+
+    def done(piece: Piece, was_there: bool) -> None:
+        nonlocal finished
+        finished += 1
+        words = f"{finished}/{len(pieces)} {piece.name}{' was there already' if was_there else ''}"
+        bar.show(finished, len(pieces), words)
+
+    with Bar("computing", live=shown, every=0.0 if shown else None) as bar:
+        results = run_pieces(pieces, folder / "pieces", done, options.workers)
+    numbers: dict[str, Any] = {}
+    for module in modules.values():
+        numbers |= module.numbers(results)
+    judged = [judge(one, numbers) for one in SENTENCES if one.experiment in asked]
+    figures = [figure for module in modules.values() for figure in module.figures(results)]
+    tables = [
+        table
+        for module in modules.values()
+        if hasattr(module, "tables")
+        for table in module.tables(results)
+    ]
+    about = about_run(options.quick)
+    text = write_report(judged, figures, tables, folder, about)
+    if options.page:
+        write_page(text, folder, Path(options.page))
+    for one in judged:
+        print(f"{one.verdict:<21}  “{one.sentence.quote}” [{one.sentence.where}]: {one.measured}")
+    print(f"the report is in {folder / 'report.html'}", file=sys.stderr)
+    return 0
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from polyak.storage.container import plain, write_bytes
 
 Result = dict[str, Any]
@@ -28,25 +30,17 @@ all else must come out the same in every run."""
 
 WORKERS = 2
 
-WHOLE_FROM = 0.02
-"""From this scale on experiments on drawn data are whole: they are cheap."""
 
-NARROW = 500
-"""Stand-ins with at most this number of features have all of the paper's rows by default."""
-
-WIDE_SHARE = 0.05
-"""What share of the paper's rows wider ones have by default; from here on narrow ones are whole."""
-
-
-def share_of_drawn(scale: float) -> float:
-    """Return the fraction of the full size of an experiment on generated data at a scale.
+def spaced(first: int, last: int, a_decade: int) -> list[int]:
+    """Return numbers of rows, evenly spaced in their logarithm.
 
     Examples
     --------
-    >>> share_of_drawn(0.1), share_of_drawn(0.002)
-    (1.0, 0.1)
+    >>> spaced(1, 30, 4)
+    [1, 2, 3, 6, 10, 18, 30]
     """
-    return min(1.0, scale / WHOLE_FROM)
+    powers = np.arange(np.log10(first), np.log10(last) - 1e-9, 1 / a_decade)
+    return sorted({round(10**power) for power in powers} | {last})
 
 
 @dataclass(frozen=True, slots=True)

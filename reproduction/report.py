@@ -1,193 +1,181 @@
-"""The report: one HTML file that opens with the paper's claims, and shows what they rest on."""
+"""The report: Markdown, made once, and shown as HTML by the Markdown library.
+
+It opens with one line for each sentence of the paper; the figures and tables that the verdicts
+rest on follow. docs/reproduction.md is the same text between two marks.
+"""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+import os
+import platform
+import re
+import shutil
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import polyak.reporting
-from polyak.reporting.markup import Markup, element, joined
-from polyak.reporting.words import count, number
 from polyak.storage.container import write_bytes
-from reproduction.claims import VERDICTS, Claim
-from reproduction.figures import Figure
-from reproduction.tables import Table
-from reproduction.thresholds import thresholds_table
+from reproduction.figures import Figure, Table, write_csv
+from reproduction.verdicts import VERDICTS, Judged
 
-MARKS = {True: "yes", "weaker": "weaker", False: "no", "undecided": "open", None: "open"}
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """All that one experiment has to show."""
-
-    name: str
-    title: str
-    about: str
-    claims: list[Claim]
-    figures: list[Figure]
-    tables: list[Table]
+BEGIN = "<!-- begin: made by python -m reproduction --page; do not edit -->"
+END = "<!-- end -->"
 
 
-def write_report(chapters: list[Chapter], folder: Path, sizes: str) -> None:
-    """Write ``report.html``; the figures must be in their folder already."""
-    head = joined(
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", "One pass, averaged: the paper reproduced · polyak"),
-        element("style", _style()),
+def write_report(
+    judged: Sequence[Judged],
+    figures: Sequence[Figure],
+    tables: Sequence[Table],
+    folder: Path,
+    about: str,
+) -> str:
+    """Write ``report.html`` and its figures, tables and verdicts; return the text in Markdown."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    (folder / "tables").mkdir(exist_ok=True)
+    for figure in figures:
+        figure.write(folder / "figures")
+    for table in tables:
+        table.write(folder / "tables")
+    heads = ["quote", "where", "verdict", "measured", "criterion", "changed", "command"]
+    lines = [
+        [
+            j.sentence.quote,
+            j.sentence.where,
+            j.verdict,
+            j.measured,
+            j.sentence.criterion,
+            j.sentence.changed,
+            command_of(j),
+        ]
+        for j in judged
+    ]
+    write_csv(folder / "verdicts.csv", heads, lines)
+    text = markdown_of(judged, figures, tables, about)
+    write_bytes(folder / "report.html", html_of(text, folder).encode())
+    return text
+
+
+def command_of(judged: Judged) -> str:
+    """Return the command that computes a verdict."""
+    return f"python -m reproduction {judged.sentence.experiment}"
+
+
+def markdown_of(
+    judged: Sequence[Judged], figures: Sequence[Figure], tables: Sequence[Table], about: str
+) -> str:
+    """Return the report in Markdown; links are relative to the folder of the figures."""
+    counts = [(verdict, sum(j.verdict == verdict for j in judged)) for verdict in VERDICTS]
+    counted = ", ".join(f"{verdict} {count}" for verdict, count in counts if count)
+    lines = [
+        [
+            f"“{j.sentence.quote}” *{j.sentence.where}*",
+            f"**{j.verdict}**",
+            j.measured,
+            f"`{command_of(j)}`",
+        ]
+        for j in judged
+    ]
+    words = [
+        [f"“{_short(j.sentence.quote)}”", j.sentence.criterion, j.sentence.changed] for j in judged
+    ]
+    parts = [
+        f"{len(judged)} sentences: {counted}. {about}",
+        _table(["the paper", "verdict", "measured here", "command"], lines, "sentences"),
+        "## How each sentence is judged",
+        "A limit follows from the words of the sentence. A number that is measured has a 95% "
+        "interval by Student's t over the orders of the rows; a verdict is *undecided* where the "
+        "limit lies within it, with the number of further orders that would be needed. Sentences "
+        "that can be read in two ways are judged in both.",
+        _table(["sentence", "criterion", "an earlier limit"], words, "criteria"),
+        "## Figures and tables",
+    ]
+    for figure in figures:
+        parts += [
+            f'<a id="{figure.name}"></a>**{figure.title}**',
+            f"![{figure.title}](figures/{figure.name}.svg)",
+            f"{_plain(figure.caption)} ([CSV](figures/{figure.name}.csv))",
+        ]
+    for table in tables:
+        parts += [
+            f'<a id="table-{table.name}"></a>**{table.title}**',
+            f"{_plain(table.caption)} ([CSV](tables/{table.name}.csv))",
+            _table(table.heads, table.rows, "data"),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _short(quote: str) -> str:
+    return quote if len(quote) <= 60 else quote[:60] + "…"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[object]], kind: str) -> str:
+    cells = [heads, ["---"] * len(heads), *rows]
+    lines = "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in cells)
+    return f'<div class="wide {kind}" markdown>\n\n{lines}\n\n</div>'
+
+
+def _cell(cell: object) -> str:
+    text = str(cell)
+    if text.startswith(("**", "`", "---")):
+        return text
+    where = re.search(r" \*([^*]+)\*$", text)  # a quote ends with where it stands, in italics
+    body = text[: where.start()] if where else text
+    return _plain(body).replace("|", "\\|") + (f" *{where.group(1)}*" if where else "")
+
+
+def _plain(words: str) -> str:
+    """Keep θ* and θ_t from being read as emphasis."""
+    return words.replace("*", "\\*").replace("_", "\\_")
+
+
+def html_of(text: str, folder: Path) -> str:
+    """Return a page that needs no other file: the figures are in it."""
+    import markdown
+
+    body = markdown.markdown(text, extensions=["tables", "md_in_html", "attr_list"])
+
+    def inline(found: re.Match[str]) -> str:
+        drawing = base64.b64encode((folder / found.group(1)).read_bytes()).decode()
+        return f'src="data:image/svg+xml;base64,{drawing}"'
+
+    body = re.sub(r'src="(figures/[^"]+)"', inline, body)
+    for verdict, mark in zip(VERDICTS, ("yes", "yes", "open", "no", "open"), strict=True):
+        body = body.replace(
+            f"<strong>{verdict}</strong>", f'<strong class="{mark}">{verdict}</strong>'
+        )
+    style = Path(__file__).with_name("style.css").read_text("utf-8")
+    title = "One pass, averaged: the paper reproduced"
+    lead = (
+        "Wei Xu, “Towards Optimal One Pass Large Scale Learning with Averaged Stochastic Gradient "
+        "Descent”: its sentences, what was measured here, and whether they hold."
     )
-    numbers = numbers_of(chapters)
-    body = element(
-        "main",
-        _opening(chapters, sizes),
-        _claims(chapters, numbers),
-        _thresholds(),
-        *(_chapter(chapter, folder, numbers) for chapter in chapters),
-        element("footer", f"Made by polyak {version('polyak')}."),
-    )
-    page = "<!doctype html>\n" + element(
-        "html", element("head", head), "\n", element("body", body), lang="en"
-    )
-    write_bytes(folder / "report.html", page.encode())
-
-
-def numbers_of(chapters: list[Chapter]) -> dict[str, str]:
-    """Return the paper's numbers of figures and tables; others are A1, A2 and so on."""
-    found, more, tables = {}, 0, 0
-    for chapter in chapters:
-        for figure in chapter.figures:
-            more += figure.paper is None
-            found[figure.name] = figure.paper or f"Figure A{more}"
-        for table in chapter.tables:
-            tables += table.paper is None
-            found[f"table-{table.name}"] = table.paper or f"Table A{tables}"
-    return found
-
-
-def _opening(chapters: list[Chapter], sizes: str) -> Markup:
-    claims = [claim for chapter in chapters for claim in chapter.claims]
-    sentence = verdicts_in_words([claim.verdict for claim in claims])
-    return element(
-        "header",
-        element("p", "polyak · reproduction", class_="kicker"),
-        element("h1", "One pass, averaged: the paper reproduced"),
-        element(
-            "p",
-            "Wei Xu's “Towards Optimal One Pass Large Scale Learning with Averaged Stochastic "
-            "Gradient Descent” says that the average of the iterates of stochastic gradient "
-            "descent (ASGD), with the right learning rate, is as good after one pass as the batch "
-            f"optimum. {sentence} {sizes}",
-            class_="lead",
-        ),
-    )
-
-
-def verdicts_in_words(verdicts: list[str]) -> str:
-    """Count the verdicts.
-
-    Examples
-    --------
-    >>> verdicts_in_words(["holds", "undecided", "holds"])
-    '3 claims checked: holds 2, undecided 1.'
-    """
-    counted = [f"{v} {verdicts.count(v)}" for v in VERDICTS.values() if v in verdicts]
-    return f"{count(len(verdicts), 'claim')} checked: {', '.join(counted)}."
-
-
-def _thresholds() -> Markup:
-    table = thresholds_table()
-    return element("section", element("h2", table.title), _table(table, None, "words"))
-
-
-def _claims(chapters: list[Chapter], numbers: dict[str, str]) -> Markup:
-    heads = ("The paper says", "Where", "Measured here", "Verdict", "Shown in")
-    lines = []
-    for chapter in chapters:
-        for claim in chapter.claims:
-            link: Markup | str = ""
-            if claim.figure in numbers:
-                link = element("a", numbers[claim.figure], href=f"#{claim.figure}")
-            mark = MARKS[claim.holds]
-            cells: tuple[str, ...] = (
-                claim.text,
-                claim.where,
-                claim.measured,
-                element("span", claim.verdict, class_=f"verdict {mark}"),
-                link,
-            )
-            lines.append(element("tr", *(element("td", cell) for cell in cells)))
-    return element(
-        "section", element("h2", "The claims"), _scrolling("The claims", heads, lines, "claims")
-    )
-
-
-def _chapter(chapter: Chapter, folder: Path, numbers: dict[str, str]) -> Markup:
-    return element(
-        "section",
-        element("h2", chapter.title),
-        element("p", chapter.about),
-        *(_figure(figure, folder, numbers[figure.name]) for figure in chapter.figures),
-        *(_table(table, numbers[f"table-{table.name}"]) for table in chapter.tables),
-        id=f"chapter-{chapter.name}",
-    )
-
-
-def _figure(figure: Figure, folder: Path, number: str) -> Markup:
-    """Show a figure as an image of its own, so that no two drawings' ids can meet."""
-    drawing = base64.b64encode((folder / "figures" / f"{figure.name}.svg").read_bytes()).decode()
-    return element(
-        "figure",
-        element("h3", f"{number}. {figure.title}"),
-        element(
-            "img",
-            src=f"data:image/svg+xml;base64,{drawing}",
-            alt=f"{figure.title}. {figure.caption}",
-        ),
-        element("figcaption", figure.caption, " ", _files("figures", figure.name, "svg png csv")),
-        id=figure.name,
-    )
-
-
-def _table(table: Table, number: str | None, kind: str = "data") -> Markup:
-    lines = [element("tr", *(element("td", _cell(cell)) for cell in row)) for row in table.rows]
-    return element(
-        "div",
-        element("h3", f"{number}. {table.title}") if number else "",
-        element("p", table.caption, " ", _files("tables", table.name, "csv"), class_="caption"),
-        _scrolling(table.title, table.heads, lines, kind),
-        id=f"table-{table.name}",
-        class_="table",
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title} · polyak</title><style>{style}</style></head><body><main>"
+        f"<h1>{title}</h1><p>{lead}</p>{body}</main></body></html>\n"
     )
 
 
-def _files(folder: str, name: str, kinds: str) -> Markup:
-    links = [element("a", kind.upper(), href=f"{folder}/{name}.{kind}") for kind in kinds.split()]
-    return element("span", joined(*(joined(link, " ") for link in links)), class_="files")
+def write_page(text: str, run: Path, page: Path) -> None:
+    """Write the report between the marks of a documentation page; keep its files beside it."""
+    kept = page.with_suffix("")
+    shutil.rmtree(kept, ignore_errors=True)
+    for kind in ("figures", "tables"):
+        shutil.copytree(run / kind, kept / kind)
+    shutil.copyfile(run / "verdicts.csv", kept / "verdicts.csv")
+    text = re.sub(r"\]\((figures|tables)/", rf"]({kept.name}/\1/", text)
+    before, rest = page.read_text("utf-8").split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    write_bytes(page, f"{before}{BEGIN}\n\n{text}\n{END}{after}".encode())
 
 
-def _scrolling(title: str, heads: Any, lines: list[Markup], kind: str) -> Markup:
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", head, scope="col") for head in heads))),
-        element("tbody", *lines),
-        class_=kind,
+def about_run(quick: bool) -> str:
+    """Return on what kind of machine a run was made, and its sizes."""
+    kind = platform.machine()
+    sizes = "at quick sizes, which leave many sentences open" if quick else "at full sizes"
+    return (
+        f"Run with polyak {version('polyak')} on {kind}, {os.cpu_count()} cores, "
+        f"{platform.system()}, {sizes}."
     )
-    return element("div", table, class_="wrap", tabindex=0, role="region", aria_label=title)
-
-
-def _cell(cell: Any) -> str:
-    if isinstance(cell, str):
-        return cell
-    if cell is None:
-        return "–"
-    return f"{cell:,}" if isinstance(cell, int) else number(cell, 4)
-
-
-def _style() -> Markup:
-    common = Path(polyak.reporting.__file__).with_name("style.css")
-    own = Path(__file__).with_name("style.css")
-    return Markup(common.read_text("utf-8") + own.read_text("utf-8"))

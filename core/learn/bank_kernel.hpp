@@ -258,12 +258,12 @@ struct Bank : Count {
   }
 
   // The paper's rule for when averaging begins: once the exponential average of the iterates has a
-  // lower running loss than the iterate itself.
+  // lower running loss than the iterate itself. Until then start is minus the earliest such row.
   template <class Loss>
   void detect(const Loss &loss, int64_t k, double t, double score, double mean, double y) {
     m.running_iterate[k] = 0.99 * m.running_iterate[k] + 0.01 * loss.value(score, y);
     m.running_average[k] = 0.99 * m.running_average[k] + 0.01 * loss.value(mean, y);
-    if (t >= 100 && m.running_average[k] < m.running_iterate[k]) {
+    if (t >= -m.start[k] && m.running_average[k] < m.running_iterate[k]) {
       m.start[k] = t;
       lines.multiply(K + k, 0.0);
       m.tau[k] = m.total[k] = m.bias_sum[k] = 0.0;

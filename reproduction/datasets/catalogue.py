@@ -56,13 +56,3 @@ _ROWS = (
 )
 PAPER_SETS = {row.name: row for row in _ROWS}
 """The sets of the paper, by name, in the order of its tables."""
-
-MORE_SETS = {
-    name: PaperSet(name, description, True, width, rows, test_rows, 1e-5, longest)
-    for name, description, width, rows, test_rows, longest in (
-        ("a9a", "census income", 123, 32_560, 16_281, 14.0),
-        ("w8a", "web pages", 300, 39_800, 9_949, 114.0),
-        ("ijcnn1", "engine firing", 22, 49_990, 91_701, 5.4),
-    )
-}
-"""Real sets that the paper does not have. Their λ is a choice of ours, that of most of its sets."""

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from reproduction.datasets.catalogue import PAPER_SETS
-from reproduction.datasets.data_paths import find
+from reproduction.datasets.real import find, read_lines
 
 Part = tuple[Any, NDArray[np.float64]]
 
 # Every row is scaled to unit length, as the challenge's own conversion does by default; gamma and
 # delta stay as they are, as the paper's M of thousands shows.
 UNIT_ROWS = ("alpha", "beta", "epsilon", "zeta", "fd", "ocr")
-NAMES = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "fd", "ocr", "dna")
 LINES = 4096
 LETTERS = b"ACGT"
 
@@ -50,7 +49,7 @@ def load_pascal(name: str, folder: Path | None) -> tuple[Part, Part]:
 
 def read_labels(path: Path, most: int) -> NDArray[np.float64]:
     """Read labels, one a line: -1 or +1."""
-    with _opened(path) as file:
+    with read_lines(path) as file:
         words = [line.strip() for line in islice(file, most)]
     for row, word in enumerate(words, 1):
         if word not in (b"1", b"+1", b"-1"):
@@ -77,7 +76,7 @@ def read_rows(name: str, path: Path, most: int, n_features: int) -> Any:
 
 
 def _numbers(path: Path, most: int, width: int) -> Iterator[NDArray[np.float32]]:
-    with _opened(path) as file:
+    with read_lines(path) as file:
         row = 0
         lines = islice(file, most)
         while block := list(islice(lines, LINES)):
@@ -95,7 +94,7 @@ def _numbers(path: Path, most: int, width: int) -> Iterator[NDArray[np.float32]]
 
 
 def _images(path: Path, most: int, width: int) -> Iterator[NDArray[np.float32]]:
-    with _opened(path) as file:
+    with read_lines(path) as file:
         left = most
         while left and (content := file.read(min(left, LINES) * width)):
             if len(content) % width:
@@ -110,7 +109,7 @@ def _letters(path: Path, most: int, length: int) -> Any:
     known[list(LETTERS)] = np.arange(len(LETTERS))
     known[list(LETTERS.lower())] = np.arange(len(LETTERS))
     codes = []
-    with _opened(path) as file:
+    with read_lines(path) as file:
         lines = islice(file, most)
         row = 0
         while block := [line.strip() for line in islice(lines, LINES)]:
@@ -155,14 +154,5 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _is_text(path: Path) -> bool:
-    with _opened(path) as file:
+    with read_lines(path) as file:
         return not file.read(4096).strip(b"0123456789.eE+- \t\r\n")
-
-
-def _opened(path: Path) -> Any:
-    import bz2
-    import gzip
-    import lzma
-
-    openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
-    return openers.get(path.suffix, open)(path, "rb")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 from collections.abc import Callable
 from functools import partial
@@ -12,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduction.datasets import pascal
-from reproduction.datasets.data_paths import data_folder, find, look_for
 from reproduction.datasets.digit_features import digit_features
 
 Part = tuple[Any, NDArray[np.float64]]
@@ -21,8 +21,70 @@ Part = tuple[Any, NDArray[np.float64]]
 
 # The published width of each svmlight set: the last features may be missing from a file.
 SVMLIGHT_WIDTH = {"a9a": 123, "w8a": 300, "ijcnn1": 22, "rcv1": 47_236}
+PASCAL = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "fd", "ocr", "dna")
 COVTYPE_TRAIN = 500_000  # the paper's: a random half million, the rest to test on
 MNIST9_TRAIN = 50_000  # the paper's
+
+
+FOLDERS = ("", "covtype", "mnist", "rcv1", "epsilon", "pascal")
+"""Where files may lie within the data folder."""
+OPENERS: dict[str, Any] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+LEWIS = (
+    *(f"lyrl2004_vectors_test_pt{part}.dat" for part in range(4)),
+    "lyrl2004_vectors_train.dat",
+)
+LIBSVM_RCV1 = ("rcv1_test.binary", "rcv1_train.binary")
+IDX = tuple(
+    f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+)
+EPSILON = ("epsilon_normalized", "epsilon_normalized.t")
+
+# What must be there for a set to be read, the best form first. Of RCV1 both homes call the short
+# part the training set; the paper learns from the long one.
+_NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "covtype": (("covtype.data",),),
+    **dict.fromkeys(("mnist", "mnist10", "mnist9"), (IDX,)),
+    "rcv1": (LEWIS, LIBSVM_RCV1, ("rcv1.train.svm", "rcv1.test.svm")),
+    "epsilon": (EPSILON, ("epsilon_train.dat", "epsilon_train.lab")),
+}
+
+
+def data_folder(data: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the folder that was given, or that in ``POLYAK_DATA``, or None."""
+    folder = data if data is not None else os.environ.get("POLYAK_DATA")
+    return Path(folder) if folder else None
+
+
+def look_for(folder: Path | None, file: str) -> Path | None:
+    """Return the path of a file, compressed or not, in the data folder or a usual folder in it."""
+    places = [] if folder is None else [folder / place for place in FOLDERS]
+    paths = (place / (file + suffix) for place in places for suffix in OPENERS)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def find(folder: Path | None, file: str) -> Path:
+    """Return the path of a file that must be there."""
+    path = look_for(folder, file)
+    if path is None:
+        raise FileNotFoundError(
+            f"{file} is absent from {folder or 'the data folder'}: POLYAK_DATA must name the "
+            "folder that holds it"
+        )
+    return path
+
+
+def files_of(name: str, folder: Path | None) -> tuple[str, ...] | None:
+    """Return the files that a set would be read from; None if there are none."""
+    text, challenge = (f"{name}.train.svm", f"{name}.test.svm"), (f"{name}_train.dat",)
+    for files in _NEEDED.get(name, (text, challenge)):
+        if all(look_for(folder, file) for file in files):
+            return files
+    return None
+
+
+def read_lines(path: Path) -> Any:
+    """Open a file of bytes, compressed or not."""
+    return OPENERS.get(path.suffix, open)(path, "rb")
 
 
 def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, Part]:
@@ -60,7 +122,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, P
 
 
 def _svmlight(name: str, folder: Path | None) -> tuple[Part, Part]:
-    train, test = (find(folder, f"{name}.{part}.svm.gz") for part in ("train", "test"))
+    train, test = (find(folder, f"{name}.{part}.svm") for part in ("train", "test"))
     return read_svmlight(train, test, SVMLIGHT_WIDTH[name])
 
 
@@ -85,27 +147,44 @@ def read_svmlight(train: Path, test: Path, width: int) -> tuple[Part, Part]:
 
 def _rcv1(folder: Path | None) -> tuple[Part, Part]:
     """Read the largest form of RCV1 that is there: Lewis's vectors, LIBSVM's, or the sample."""
-    from reproduction.datasets.rcv1 import load_lewis
-
-    if look_for(folder, "lyrl2004_vectors_train.dat") is not None:
-        return load_lewis(folder)
-    # Both homes call the short part the training set; the paper learns from the long one.
-    short, long = (look_for(folder, f"rcv1_{part}.binary") for part in ("train", "test"))
-    if short is not None and long is not None:
+    files = files_of("rcv1", folder)
+    if files == LEWIS:
+        return _lewis(folder)
+    if files == LIBSVM_RCV1:
+        long, short = (find(folder, file) for file in files)
         return read_svmlight(long, short, SVMLIGHT_WIDTH["rcv1"])
     return _svmlight("rcv1", folder)
 
 
-def _epsilon(folder: Path | None) -> tuple[Part, Part]:
-    train, test = (look_for(folder, f"epsilon_normalized{end}") for end in ("", ".t"))
-    if train is None or test is None:
-        return pascal.load_pascal("epsilon", folder)
-    (X, y), (X_test, y_test) = read_svmlight(train, test, 2000)
-    return (X.toarray(), y), (X_test.toarray(), y_test)
+def _lewis(folder: Path | None) -> tuple[Part, Part]:
+    """Read RCV1-v2 as Lewis and others published it: vectors by document, and a list of topics."""
+    from scipy.sparse import vstack
+    from sklearn.datasets import load_svmlight_files
+
+    with read_lines(find(folder, "rcv1-v2.topics.qrels")) as file:
+        lines = (line.split() for line in file)
+        chosen = np.array([float(words[1]) for words in lines if words[0] == b"CCAT"])
+    paths = [str(find(folder, file)) for file in LEWIS]
+    width = SVMLIGHT_WIDTH["rcv1"]
+    loaded = load_svmlight_files(paths, n_features=width, dtype=np.float32, zero_based=False)
+    matrices, documents = loaded[0::2], loaded[1::2]
+    labels = [_signs(np.isin(numbers, chosen)) for numbers in documents]
+    X = vstack(matrices[:-1], format="csr")
+    return (X, np.concatenate(labels[:-1])), (matrices[-1], labels[-1])
+
+
+def _pascal(name: str, folder: Path | None) -> tuple[Part, Part]:
+    from reproduction.datasets.pascal import load_pascal
+
+    if name == "epsilon" and files_of(name, folder) == EPSILON:
+        train_and_test = find(folder, EPSILON[0]), find(folder, EPSILON[1])
+        (X, y), (X_test, y_test) = read_svmlight(*train_and_test, 2000)
+        return (X.toarray(), y), (X_test.toarray(), y_test)
+    return load_pascal(name, folder)
 
 
 def _covtype(folder: Path | None) -> tuple[Part, Part]:
-    with gzip.open(find(folder, "covtype/covtype.data.gz")) as file:
+    with read_lines(find(folder, "covtype.data")) as file:
         table = _integers(file.read()).reshape(-1, 55)
     X, y = table[:, :-1].astype(np.float32), _signs(table[:, -1] == 2)
     low, high = X.min(axis=0), X.max(axis=0)
@@ -122,8 +201,8 @@ def _integers(text: bytes) -> NDArray[np.int32]:
 
 
 def _digits(folder: Path | None, part: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    images = _idx(find(folder, f"mnist/{part}-images-idx3-ubyte.gz"))
-    return images, _idx(find(folder, f"mnist/{part}-labels-idx1-ubyte.gz"))
+    images = _idx(find(folder, f"{part}-images-idx3-ubyte"))
+    return images, _idx(find(folder, f"{part}-labels-idx1-ubyte"))
 
 
 def _mnist(nine_only: bool, folder: Path | None) -> tuple[Part, Part]:
@@ -144,7 +223,7 @@ def _mnist9(folder: Path | None) -> tuple[Part, Part]:
 
 def _idx(path: Path) -> NDArray[np.uint8]:
     """Bytes in the IDX format: the last byte of the magic number counts the axes."""
-    with gzip.open(path) as file:
+    with read_lines(path) as file:
         content = file.read()
     axes = content[3]
     shape = np.frombuffer(content, ">i4", axes, offset=4)
@@ -162,8 +241,7 @@ _LOADERS: dict[str, Callable[[Path | None], tuple[Part, Part]]] = {
     "mnist": partial(_mnist, True),
     "mnist10": partial(_mnist, False),
     "mnist9": _mnist9,
-    **{name: partial(pascal.load_pascal, name) for name in pascal.NAMES},
-    "epsilon": _epsilon,
+    **{name: partial(_pascal, name) for name in PASCAL},
 }
 NAMES = tuple(_LOADERS)
 """What `load` knows."""

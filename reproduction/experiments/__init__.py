@@ -1,1 +1,1 @@
-"""The experiments of the paper, one module each."""
+"""The experiments: each lists what it computes, and turns results into numbers and figures."""

@@ -1,69 +1,39 @@
-from typing import Any
-
-import numpy as np
+from numpy import float32, float64, int32, int64
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+class Rival:
+    def learn_sparse(
+        self,
+        loss: str,
+        offsets: NDArray[int64],
+        indices: NDArray[int32],
+        values: NDArray[float32],
+        y: NDArray[float64],
+    ) -> bool: ...
+    def learn_dense(self, loss: str, values: NDArray[float32], y: NDArray[float64]) -> bool: ...
+    def coef(self) -> NDArray[float64]: ...
 
-def sgd(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: Floats,
-    loss: str,
-    weights: Floats,
-    state: Floats,
-    *,
-    alpha: float,
-    gamma0: float,
-    decay: float,
-    intercept_rate: float,
-) -> None: ...
-def pegasos(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: Floats,
-    loss: str,
-    weights: Floats,
-    state: Floats,
-    *,
-    alpha: float,
-    radius: float,
-    batch: int,
-    intercept: bool,
-) -> None: ...
-def sgd_qn(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: Floats,
-    loss: str,
-    weights: Floats,
-    gains: Floats,
-    before: Floats,
-    state: Floats,
-    *,
-    alpha: float,
-    t0: float,
-    skip: int,
-    intercept: bool,
-) -> None: ...
-def olbfgs(
-    indptr: NDArray[Any] | None,
-    indices: NDArray[Any] | None,
-    values: NDArray[Any],
-    targets: Floats,
-    loss: str,
-    weights: Floats,
-    moves: Floats,
-    changes: Floats,
-    state: Floats,
-    *,
-    alpha: float,
-    eta0: float,
-    tau: float,
-    damping: float,
-    batch: int,
-    intercept: bool,
-) -> None: ...
+class Sgd(Rival):
+    def __init__(
+        self, features: int, alpha: float, gamma0: float, decay: float, first: float
+    ) -> None: ...
+
+class Pegasos(Rival):
+    def __init__(self, features: int, alpha: float) -> None: ...
+
+class SgdQn(Rival):
+    def __init__(
+        self, features: int, alpha: float, gamma0: float, t0: float, skip: int
+    ) -> None: ...
+
+class Olbfgs(Rival):
+    def __init__(
+        self,
+        features: int,
+        alpha: float,
+        eta0: float,
+        tau: float,
+        damping: float,
+        batch: int,
+        memory: int,
+    ) -> None: ...

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference_sgd as reference
 from problems import LOSSES, distance, make_bank, problem, stored
 
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
 
 
 @pytest.mark.parametrize("loss", LOSSES)

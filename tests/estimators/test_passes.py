@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference_sgd as reference
 from estimator_problems import (
     ESTIMATORS,
     PaperClassifier,
@@ -19,7 +20,6 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
 
 
 def targets(estimator, y):

@@ -72,7 +72,10 @@ def _data(data: str, rows: int) -> tuple[Any, Any]:
 def ours(data: str, rows: int) -> Job:
     from polyak import ASGDClassifier
 
-    model = ASGDClassifier(loss=LOSS, alpha=ALPHA, recipe="paper", max_iter=1, shuffle=False)
+    # Without an intercept, as the rivals are.
+    model = ASGDClassifier(
+        loss=LOSS, alpha=ALPHA, recipe="paper", max_iter=1, shuffle=False, fit_intercept=False
+    )
     return _job(model, data, rows)
 
 

@@ -36,6 +36,7 @@ from polyak.estimators.inputs import (
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.recipe import RECIPES
 from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import doubt
@@ -65,7 +66,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "positive": ["boolean"],
-        "recipe": [StrOptions({"auto", "sgd", "paper"})],
+        "recipe": [StrOptions(set(RECIPES))],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
         "decay": [_AUTO, Interval(Real, 0, None, closed="left")],

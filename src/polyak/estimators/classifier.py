@@ -51,12 +51,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         The L1 share of "elasticnet"; 1 for "l1".
     positive : bool, default=False
         Whether to constrain the weights to be non-negative.
-    recipe : {"auto", "sgd", "paper"}, default="auto"
+    recipe : {"auto", "sgd", "paper", "paper-strict"}, default="auto"
         How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
         same pass, those that fall behind are eliminated, and the winner is the model. Parameters
         that you set are not searched. Where features are few, block Newton steps are among the
         candidates, unless you set a parameter that only averaged SGD has; "sgd" is the race
-        without them. "paper" follows Xu's paper.
+        without them. "paper" follows Xu's paper with two safeguards: averaging begins after row
+        100 at the earliest, and steps on rows longer than ``M`` are shortened. "paper-strict" is
+        the paper's algorithm as printed.
     fit_intercept : bool, default=True
     eta0 : float or "auto", default="auto"
         The initial learning rate. In the paper's recipe "auto" is ``1 / M``, where ``M`` is the

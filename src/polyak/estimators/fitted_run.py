@@ -72,11 +72,11 @@ class Run:
 
     @property
     def can_diverge(self) -> bool:
-        """Whether the user has set a learning rate that is used even where a step overshoots."""
+        """Whether a learning rate is used even where a step overshoots."""
         recipe = None if self.learner is None else self.learner.recipe
-        if recipe is None or recipe.recipe != "paper":
+        if recipe is None or not recipe.is_paper or recipe.step == "implicit":
             return False
-        return recipe.eta0 != "auto" and recipe.step != "implicit"
+        return recipe.eta0 != "auto" or recipe.recipe == "paper-strict"
 
     def learn(
         self,
@@ -186,15 +186,14 @@ class Run:
         recipe = self.learner.recipe
         if not self.can_diverge:
             return "the values of X or y are too large for the type of the weights"
-        found = (
-            f"eta0={recipe.eta0:.6g} is too large; the largest squared norm of a row is "
-            f"{self.longest:.6g}"
-        )
+        rate = "the first rate 1/M" if recipe.eta0 == "auto" else f"eta0={recipe.eta0:.6g}"
+        found = f"{rate} is too large; the largest squared norm of a row is {self.longest:.6g}"
         if recipe.precondition not in ("auto", 0):
             # The safe rate then depends on all rows before, so there is no figure to give.
             return f'{found}; with a preconditioner, use step="implicit" or eta0="auto"'
         safe = 1.0 / (get_loss(recipe.loss).typical_curvature * self.heaviest)
         return (
             f"{found}, for which eta0={safe:.6g} would have been safe; "
-            'eta0="auto" finds such a value, and step="implicit" is stable at any'
+            'recipe="paper" with eta0="auto" shortens such steps, and step="implicit" is always '
+            "stable"
         )

@@ -16,21 +16,25 @@ class Averaging:
     start : "auto", int or None
         Row ``m`` after the start counts ``m ** power``. "auto" is the paper's rule: averaging
         begins once an exponential average of the iterates (rate 0.01) has a lower running loss
-        than the iterate itself, after row 100 at the earliest. A number is the row after which
-        to begin; None never begins, so that the model is the last iterate.
+        than the iterate itself. A number is the row after which to begin; None never begins,
+        so that the model is the last iterate.
     power : float
         0 counts all rows alike; 3 forgets the beginning faster, at a little more variance.
+    earliest : int
+        The first row at which "auto" may begin. The paper names none; before row 100 the running
+        losses are noise.
 
     Examples
     --------
     >>> Averaging()
-    Averaging(start='auto', power=0.0)
+    Averaging(start='auto', power=0.0, earliest=100)
     >>> Averaging(start=None).first_start
     inf
     """
 
     start: Literal["auto"] | int | None = "auto"
     power: float = 0.0
+    earliest: int = 100
 
     def __post_init__(self) -> None:
         if isinstance(self.start, str):
@@ -43,10 +47,10 @@ class Averaging:
 
     @property
     def first_start(self) -> float:
-        """The start as the core keeps it: a row, infinity for never, -1 for the detector."""
+        """The start in the core: a row, infinity for never, minus `earliest` for "auto"."""
         if self.start is None:
             return math.inf
-        return -1.0 if self.start == "auto" else float(self.start)
+        return float(-self.earliest if self.start == "auto" else self.start)
 
 
 def averaging_of(average: str | bool | int) -> Averaging | None:

@@ -199,7 +199,7 @@ def calibrated(
 
 def _centre(usual: Rows, dtype: Any, recipe: Recipe) -> Centre:
     """Return the shift of the features, which only an intercept can undo."""
-    shifts = recipe.fit_intercept and recipe.recipe != "paper"
+    shifts = recipe.fit_intercept and not recipe.is_paper
     return Centre.of(usual, dtype) if shifts else NOTHING
 
 
@@ -232,7 +232,7 @@ def _score_unit(loss: Loss, targets: NDArray[Any]) -> float:
 
 def _usual_rows(rows: Rows, recipe: Recipe) -> Rows:
     """Return the rows without those that would set every learning rate by their length alone."""
-    if recipe.recipe == "paper":
+    if recipe.is_paper:
         return rows
     far = unusual_rows(rows)
     if not len(far):

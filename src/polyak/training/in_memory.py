@@ -59,7 +59,7 @@ class Data(NamedTuple):
 def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:
     """Return the number of passes to make; None where the rows are to decide."""
     many = rows >= FEW_ROWS or getattr(X, "nnz", getattr(X, "size", 0)) > MANY_VALUES
-    return 1 if recipe.recipe == "paper" or recipe.intervals or many else None
+    return 1 if recipe.is_paper or recipe.intervals or many else None
 
 
 def learn_in_memory(

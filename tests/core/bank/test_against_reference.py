@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import reference_sgd as reference
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import LOSSES, RATE, distance, make_bank, problem, stored
@@ -14,7 +15,6 @@ from scipy.optimize import brentq
 
 from polyak.learn.averaging import Averaging
 from polyak.losses import LogLoss, Loss, get_loss
-from reproduction import algorithm1 as reference
 
 N_ROWS, N_FEATURES = 5000, 37
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-5}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference_sgd as reference
 from problems import LOSSES, distance, make_bank, problem
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
-from reproduction import algorithm1 as reference
 
 ALPHAS = [0.0, 1e-4, 1e-2, 0.3]
 GAMMAS = [0.01, 0.05, 0.2, 0.4]

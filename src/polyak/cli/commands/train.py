@@ -74,9 +74,10 @@ def _add_learning(parser: Parser) -> None:
     add_loss(how)
     how.add_argument(
         "--recipe",
-        choices=("auto", "sgd", "paper"),
+        choices=("auto", "sgd", "paper", "paper-strict"),
         metavar="NAME",
-        help="auto (tries several methods), sgd (averaged SGD only), or paper (as in the paper)",
+        help="auto (tries several methods), sgd (averaged SGD only), paper (the paper's, with "
+        "safeguards), or paper-strict (as printed)",
     )
     how.add_argument(
         "--intervals",

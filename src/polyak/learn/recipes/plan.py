@@ -121,7 +121,7 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     >>> plan_race(Recipe(recipe="auto", alpha=0.1), sample)[-1]
     AlphaCandidate(penalty=0.1, softmax=False, of_mean=True)
     """
-    if recipe.recipe == "paper":
+    if recipe.is_paper:
         return [_paper(recipe, sample.rows)]
     if is_sparse(recipe):
         return _sparse(recipe, sample)
@@ -193,8 +193,12 @@ def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
 
 
 def _paper(recipe: Recipe, rows: Rows) -> Candidate:
-    """Return the one candidate of the paper's rules."""
-    loss = get_loss(recipe.loss)
+    """Return the one candidate of the paper's rules.
+
+    Two safeguards are not in the paper: averaging begins after row 100 at the earliest, and steps
+    on rows longer than ``M`` are shortened. "paper-strict" is without them.
+    """
+    strict, loss = recipe.recipe == "paper-strict", get_loss(recipe.loss)
     alpha = DEFAULT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha)
     M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
     schedule = Polynomial(
@@ -205,11 +209,11 @@ def _paper(recipe: Recipe, rows: Rows) -> Candidate:
     return Candidate(
         alpha=alpha,
         schedule=schedule,
-        averaging=averaging_of(recipe.average) or Averaging("auto"),
+        averaging=averaging_of(recipe.average) or Averaging("auto", earliest=1 if strict else 100),
         step="explicit" if recipe.step == "auto" else recipe.step,
         precondition=0.0 if recipe.precondition == "auto" else float(recipe.precondition),
         # A learning rate the user set is used as it is, even where it overshoots.
-        capped=recipe.eta0 == "auto",
+        capped=recipe.eta0 == "auto" and not strict,
         largest_squared_length=M,
     )
 

@@ -12,6 +12,7 @@ from polyak.learn.newton.sparse.asking import OF_AVERAGING, check, is_sparse, is
 from polyak.losses import DEFAULT_LOSS, get_loss
 
 Auto = Literal["auto"]
+RECIPES = ("auto", "sgd", "paper", "paper-strict")
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
 MOST_ONE_VS_REST = 50
@@ -23,7 +24,8 @@ Newton steps one against the rest lose 0.194 on new rows, averaged SGD 0.048."""
 class Recipe:
     """How to learn: settings of "auto" are found from the data, see `polyak.learn.recipes.plan`.
 
-    With ``recipe="paper"``, the paper's rules give the only candidate. With "sgd", candidates of
+    With ``recipe="paper"``, the paper's rules give the only candidate, with safeguards that
+    "paper-strict" leaves out: see `polyak.learn.recipes.plan`. With "sgd", candidates of
     averaged SGD race; settings other than "auto" hold for all of them. With "auto", block Newton
     steps race too, where features are few and nothing is set that only averaged SGD has. In either
     race the best constant is the last candidate. With an ``alpha`` of zero, or a ``penalty`` of
@@ -57,15 +59,20 @@ class Recipe:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.recipe not in ("auto", "sgd", "paper"):
-            raise ValueError(f"a recipe is 'auto', 'sgd' or 'paper', not {self.recipe!r}")
+        if self.recipe not in RECIPES:
+            raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, not {self.recipe!r}")
         if self.penalty == "none":
             object.__setattr__(self, "alpha", 0.0)
-        if self.intervals and self.recipe == "paper":
+        if self.intervals and self.is_paper:
             raise ValueError(
                 "intervals need recipe='auto': where the learning rate hardly decays, as under the "
                 "paper's with a small alpha, they would be too narrow"
             )
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether the paper's rules give the only candidate, with safeguards or without."""
+        return self.recipe in ("paper", "paper-strict")
 
     @property
     def for_inference(self) -> bool:
@@ -117,7 +124,7 @@ class Recipe:
     @property
     def takes_softmax(self) -> bool:
         """Whether several classes are learned together, unless they do not fit one matrix."""
-        several = self.multi_class == "auto" and self.recipe != "paper"
+        several = self.multi_class == "auto" and not self.is_paper
         one_by_one = self.intervals or is_sparse(self)
         return several and self.loss == "log_loss" and not one_by_one
 

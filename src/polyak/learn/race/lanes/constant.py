@@ -88,7 +88,7 @@ class ConstantLane(Lane):
     @classmethod
     def entering(cls, recipe: Recipe) -> list[AnyCandidate]:
         """Return the constant, which enters every race but that of the paper's one candidate."""
-        return [] if recipe.recipe == "paper" else [ConstantCandidate()]
+        return [] if recipe.is_paper else [ConstantCandidate()]
 
     @property
     def _kinds(self) -> int:

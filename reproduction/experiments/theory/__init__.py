@@ -1,1 +1,0 @@
-"""The parts of the theory's experiment, one for each thing that is held against computation."""
