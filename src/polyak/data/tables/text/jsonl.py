@@ -25,8 +25,8 @@ LINE_BYTES = 1 << 16
 """The bytes at the end of a block that are searched for its last line."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEEPEST = 100
-"""The depth of nested values beyond which a line is left to Python's parser: pyarrow's crashes at
-100,000."""
+"""The depth of nested values beyond which a line is bad: pyarrow's parser crashes at 100,000."""
+TOO_DEEP = f"values are nested more than {DEEPEST} deep"
 
 
 class JsonFormat:
@@ -140,10 +140,12 @@ def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, 
         try:
             row = json.loads(line.decode())
             reason = "" if isinstance(row, dict) else "it is not an object in braces"
+            if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(row) > DEEPEST:
+                reason = TOO_DEEP
         except UnicodeDecodeError:
             reason = "it is not UTF-8"
         except RecursionError:
-            reason = "values are nested too deep"
+            reason = TOO_DEEP
         except ValueError as error:
             what = str(error).partition(": line")[0]
             reason = OLD_LINE_ENDS if has_old_line_ends(line) else f"it is not JSON: {what}"
@@ -152,6 +154,11 @@ def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, 
             bad.append(BadLine(lines.file, lines.first_line + number, shown, reason))
         else:
             yield number, row
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def _type_of(values: list[Any]) -> Any:
