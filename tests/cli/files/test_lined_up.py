@@ -41,8 +41,8 @@ def _json(n: int) -> str:
 FORMS: dict[str, tuple[str, Callable[[int], str], tuple[str, ...]]] = {
     "svm": ("", _svmlight, ("1 one:2\n", "x 1:1\n")),
     "vw": ("", _vw, ("1 |a b:x\n", "a b c\n")),
-    "csv": ("id,a,y\n", _csv, ("row,1,2,3,no\n", "row,many,no\n", "row\n")),
-    "jsonl": ("", _json, ('{"id": \n', '{"id": "x", "of": {"two": [1]}}\n', '{"a": "many"}\n')),
+    "csv": ("id,a,y\n", _csv, ("row,1,2,3,no\n", "row,1\n", "row\n")),
+    "jsonl": ("", _json, ('{"id": \n', '{"id": "x", "of": {"two": [1]}}\n', "[1]\n")),
 }
 
 
