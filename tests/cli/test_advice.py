@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from commands import fails, polyak, write
 
 from polyak import ASGDRegressor
 from polyak.cli.commands import command_module
-from polyak.errors import DataError
 
 NUMBERS = np.random.default_rng(0).random(1200).round(4).tolist()
 TARGET = ["--target", "y", "--loss", "squared_error"]
@@ -81,7 +79,8 @@ def unsure_dates(folder: Path) -> Path:
 
 
 def odd_dates(folder: Path) -> Path:
-    lines = [f"2020-01-{n % 28 + 1:02},{x}\n" for n, x in enumerate(NUMBERS)]
+    days = pd.date_range("2020-01-01", periods=len(NUMBERS))
+    lines = [f"{day.date()},{x}\n" for day, x in zip(days, NUMBERS, strict=True)]
     return write(folder / "t.csv", "the day,y\n" + "".join(lines) + "soon,1\n")
 
 
@@ -93,11 +92,10 @@ CASES = {
     "a quotation mark further down": Case(
         lambda f: table(f, "a", ["it's"]), "--missing 'it'\"'\"'s'"
     ),
-    "a column to read as words": Case(lambda f: table(f, "a b", ["x"]), "--categorical 'a b'"),
     "decimal commas": Case(
         lambda f: write(
             f / "t.csv",
-            "a;y\n" + "".join(f"1.00{n % 7},5;{n % 5},25\n" for n in range(1200)) + "many;1\n",
+            "a;y\n" + "".join(f"1.{n % 997:03},5;{n % 5},25\n" for n in range(1200)) + "many;1\n",
         ),
         "--missing many",
     ),
@@ -106,7 +104,7 @@ CASES = {
     "a header in cp1252": Case(header_in_cp1252, "--encoding cp1252"),
     "no header": Case(without_header, "--no-header", ("--target", "column_2", *TARGET[2:])),
     "dates of two kinds": Case(unsure_dates, "--dates d/m/y"),
-    "a word among dates": Case(odd_dates, "--categorical 'the day'"),
+    "a word among dates": Case(odd_dates, "--missing soon"),
 }
 
 
@@ -138,7 +136,7 @@ def test_advice_can_be_pasted(name: str, tmp_path: Path) -> None:
 def test_a_column_that_no_option_can_name_is_not_named(name: str, tmp_path: Path) -> None:
     """Options that take several names take commas for their ends, and skip empty ones."""
     path = table(tmp_path, name, ["x"])
-    said = fails("train", path, *TARGET, "-m", tmp_path / "m", "-q")
+    said = polyak("train", path, *TARGET, "-m", tmp_path / "m", "-q").stderr
     assert "--missing x" in said
     assert "--categorical" not in said
 
@@ -148,8 +146,8 @@ def test_only_options_of_the_command_are_advised(tmp_path: Path) -> None:
     train = table(tmp_path, "a", [])
     polyak("train", train, *TARGET, "-m", tmp_path / "m", "-q")
     path = table(tmp_path, "a", ["x"])
-    said = fails("predict", tmp_path / "m", path, "-o", tmp_path / "p.csv")
-    assert "--missing x" in said
+    said = polyak("predict", tmp_path / "m", path, "-o", tmp_path / "p.csv").stderr
+    assert "'x' in column a, which was a number so far, is read as missing" in said
     assert "categorical" not in said
     polyak("predict", tmp_path / "m", path, "--missing", "x", "-o", tmp_path / "p.csv")
     several = write(tmp_path / "t.svm", "1,2 1:1\n")
@@ -165,23 +163,17 @@ def test_settings_are_called_as_the_options_are(tmp_path: Path, train_file: Path
         assert f"{name} needs --recipe auto, not 'paper'" in fails(*how, code=2)
 
 
-@pytest.mark.parametrize("kind", ["unsure", "odd", "disguised"])
+@pytest.mark.parametrize("kind", ["unsure", "a word", "a disguised word"])
 def test_estimators_do_not_advise_options_of_files(kind: str) -> None:
-    days = [f"2020-01-{n % 28 + 1:02}" for n in range(1200)]
-    if kind != "odd":
-        days = [f"0{n % 9 + 1}/0{n % 9 + 1}/2020" for n in range(1200)]
-    frame = pd.DataFrame({"day": days, "city": ["oslo", "rome"] * 600})
-    estimator = ASGDRegressor(random_state=0)
+    days = [str(day.date()) for day in pd.date_range("2020-01-01", periods=1200)]
+    said = "because of 'soon', though nearly all of it is numbers or dates"
+    if kind != "a word":
+        days = [f"0{n % 9 + 1}/0{n % 9 + 1}/20{n % 90 + 10}" for n in range(1200)]
     if kind == "unsure":
-        with pytest.warns(UserWarning, match="could also be d/m/y") as warned:
-            estimator.fit(frame, NUMBERS)
-        said = str(warned[0].message)
+        said = "could also be d/m/y"
     else:
-        frame.loc[1100, "day"] = "soon"
-        with (
-            warnings.catch_warnings(action="ignore"),
-            pytest.raises(DataError, match="soon") as refused,
-        ):
-            estimator.fit(frame, NUMBERS)
-        said = str(refused.value)
-    assert re.search(r"--|\w=", said) is None
+        days[1100] = "soon"
+    frame = pd.DataFrame({"day": days, "city": ["oslo", "rome"] * 600})
+    with pytest.warns(UserWarning, match=said) as warned:
+        ASGDRegressor(random_state=0).fit(frame, NUMBERS)
+    assert re.search(r"--|\w=", str(warned[0].message)) is None

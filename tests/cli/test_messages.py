@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import fails, polyak, write
+from commands import polyak, write
 
 from polyak import ASGDRegressor
 
@@ -26,13 +26,6 @@ def test_a_value_too_large_says_which_is_the_largest() -> None:
     with pytest.raises(ValueError, match=r"1e\+151 for feature 1 .*largest.* 1e\+150") as refused:
         ASGDRegressor().fit(X, X[:, 0])
     assert "no number" not in str(refused.value)
-
-
-def test_a_column_without_a_name_is_called_so(tmp_path: Path) -> None:
-    lines = [f'{{"y": {x}, "": {{"b": 1}}}}\n' for x in NUMBERS]
-    path = write(tmp_path / "t.jsonl", "".join(lines) + '{"y": 1.5, "": 3}\n')
-    said = fails("train", path, "--target", "y", "-m", tmp_path / "m", "-q")
-    assert "line 1201: the column without a name was an object so far, but here it is not" in said
 
 
 def test_a_model_has_one_intercept(table: Path, tmp_path: Path) -> None:

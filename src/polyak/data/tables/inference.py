@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
     core_form,
     in_one_piece,
@@ -28,6 +29,7 @@ from polyak.data.tables.number_formats import (
     fits,
     fits_some,
     is_iso,
+    odd_words,
     string_columns,
     with_values,
 )
@@ -74,6 +76,9 @@ def choose_schema(
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
     columns = _columns(sample, whole, chosen, wanted, source)
+    for column in columns:
+        if column.kind == "category" and column.name not in wanted.categorical:
+            _warn_of_odd_words(column.name, whole, source, text)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -88,6 +93,19 @@ def choose_schema(
         dialect=dialect,
         lists=lists or {},
     )
+
+
+def _warn_of_odd_words(name: str, whole: Any, source: str, text: PlainText | None) -> None:
+    array = in_one_piece(whole.column(name))
+    odd = odd_words(array, text)[:3] if stored_as(array.type) == "string" else []
+    if odd:
+        shown = ", ".join(repr(word) for word in odd)
+        use = f"missing={tuple(odd)!r} reads these as missing values"
+        warnings.warn(
+            f"the column {name} is read as words because of {shown}, though nearly all of it is "
+            f"numbers or dates: {'replace these by None' if source == FRAME else use}",
+            stacklevel=2,
+        )
 
 
 def _first_values(sample: Any) -> Any:

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.tables.arrow_types import arrow_words, in_one_piece, stored_as
-from polyak.data.tables.number_formats import parse_words
+from polyak.data.tables.arrow_types import in_one_piece, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
-from polyak.model.dialect import NUMBERS
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
 
@@ -24,10 +22,8 @@ READ_AS = {
     "time": "time",
     "clock": "time of day",
 }
-MANY_WORDS = 50
-"""The least number of distinct words of a categorical column that is suspected to be numeric."""
 NEARLY_ALL = 0.9
-"""The least share of these words that must parse as numbers for the column to be suspected."""
+"""The least share of rows with a word of their own for a column to be suspected an id."""
 LEAST_ROWS = 50
 """The least number of rows that the sample needs for columns to be checked."""
 MOST_SHOWN, MOST_DOUBTED = 40, 400
@@ -60,15 +56,12 @@ class TableLook(NamedTuple):
     rows: int
 
 
-def look_at(sample: Any, whole: Any, schema: Schema) -> TableLook:
-    """Return a summary of the columns of ``sample`` in their order, including the target.
-
-    ``whole`` has all rows that decided on the types of the columns, as the source has them.
-    """
+def look_at(sample: Any, schema: Schema) -> TableLook:
+    """Return a summary of the columns of ``sample`` in their order, including the target."""
     shown = _together(sample.column_names, schema.lists)
     others = max(0, len(shown) - MOST_SHOWN)
     looks = _looks(sample, shown, schema)
-    return TableLook(looks, others, doubts(sample, whole, schema), sample.num_rows)
+    return TableLook(looks, others, doubts(sample, schema), sample.num_rows)
 
 
 def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
@@ -145,7 +138,7 @@ def _share(of: NDArray[np.bool_]) -> float:
     return float(np.mean(of)) if len(of) else 0.0
 
 
-def doubts(sample: Any, whole: Any, schema: Schema) -> list[str]:
+def doubts(sample: Any, schema: Schema) -> list[str]:
     """Return a sentence for each suspicious column."""
     if len(sample) < LEAST_ROWS:
         return []
@@ -153,14 +146,7 @@ def doubts(sample: Any, whole: Any, schema: Schema) -> list[str]:
     found = []
     for column in schema.columns[:MOST_DOUBTED]:
         array = in_one_piece(sample.column(column.name))
-        every = in_one_piece(whole.column(column.name)) if column.kind == "category" else array
-        if column.kind == "category" and (odd := _odd_words(every)):
-            shown = ", ".join(repr(word) for word in odd[:3])
-            found.append(
-                f"the column {column.name} is read as words because of {shown}, though nearly all "
-                f"of it is numbers: missing={tuple(odd[:3])!r} reads these as missing values"
-            )
-        elif column.kind == "category" and _are_own_words(array):
+        if column.kind == "category" and _are_own_words(array):
             found.append(
                 f"the column {column.name} is read as words, and nearly every row has its own: "
                 f"drop={(column.name,)!r} leaves it out, if it is no number or date to convert"
@@ -199,16 +185,6 @@ def numbers_rows(array: Any) -> bool:
         return False
     numbers = numbers_of(array)
     return bool((np.diff(numbers) >= 1).all() and (numbers == np.floor(numbers)).all())
-
-
-def _odd_words(array: Any) -> list[str]:
-    """Return the words of a column that are no numbers, if nearly all others are."""
-    words = sorted({word for word in words_of(array)[0].tolist() if word is not None})
-    if stored_as(array.type) != "string" or len(words) < MANY_WORDS:
-        return []
-    distinct = arrow_words(words)
-    odd = min((parse_words(distinct, format)[1].tolist() for format in NUMBERS), key=len)
-    return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
 
 
 def _are_own_words(array: Any) -> bool:

@@ -34,6 +34,9 @@ from polyak.optional_imports import pyarrow
 MISSING = list(MISSING_WORDS)
 STANDARD = {"number": PLAIN, "boolean": "true/false"}
 """The formats of text columns of these kinds unless the schema names another."""
+MANY_WORDS, NEARLY_ALL = 50, 0.9
+"""A column of this number of distinct words, of which this share is in one format, is suspected to
+be of numbers or dates."""
 FIRST_WORDS = 1000
 """Words that must fit before all others are tried, to give up early."""
 
@@ -108,6 +111,17 @@ def fits_some(array: Any, format: str) -> bool:
     """Whether any string of ``array`` is in ``format``, or all are missing."""
     values, wrong = parse_words(array, format)
     return len(wrong) == 0 or values.null_count < len(values)
+
+
+def odd_words(array: Any, text: PlainText | None) -> list[str]:
+    """Return the words of a column that are no numbers or dates, if nearly all others are."""
+    words = sorted({word for word in array.to_pylist() if word is not None})
+    if len(words) < MANY_WORDS:
+        return []
+    distinct = arrow_words(words)
+    formats = [format for format in (*NUMBERS, *DATES) if text is not None or format != PLAIN]
+    odd = min((parse_words(distinct, format)[1].tolist() for format in formats), key=len)
+    return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
 
 
 def find_formats(

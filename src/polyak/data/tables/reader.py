@@ -113,7 +113,7 @@ class TableReader:
         """
         first = self._sample.slice(0, SAMPLE_ROWS)
         first = with_values(first, self._roles.formats, self._text)
-        return look_at(first, self._sample, self.schema)
+        return look_at(first, self.schema)
 
     def names(self) -> FeatureNames:
         """Return the names of hashed features seen so far, if the options ask to keep them."""
