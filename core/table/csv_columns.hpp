@@ -106,7 +106,7 @@ class CsvParser {
     out_.names = std::move(names);
     out_.n_numbers = n_numbers;
     out_.room = 1 + std::count(text.begin(), text.end(), '\n');
-    if (std::memchr(text.data(), '\r', text.size()) != nullptr)
+    if (text.find('\r') != std::string_view::npos)
       out_.room += std::count(text.begin(), text.end(), '\r');
     out_.numbers.reset(new double[n_numbers * static_cast<size_t>(out_.room)]);
     out_.words.resize(n - n_numbers);
