@@ -454,7 +454,9 @@ SENTENCES = (
         "only learning loops are timed",
         "similar in {speed similar} of {speed others} comparisons, oLBFGS slower than that on "
         "{speed oLBFGS} sets; time over ASGD's: {speed loops}",
-        "4c3959a timed whole calls, calibration and conversion included",
+        "4c3959a timed whole calls, calibration and conversion included; e0951ca timed ASGD in "
+        "polyak's bank, which scores the average at every row and never skips a step: similar in "
+        "3 of 12",
     ),
     Sentence(
         "which means that ASGD needs less time to reach similar test performance compared to the "

@@ -116,7 +116,7 @@ def batch(numbers: int) -> Result:
             np.linalg.solve(X.T @ X + np.eye(width), X.T @ y)
 
         found[str(width)] = {
-            "ASGD": one_pass(ASGD("squared_error", 0.0, 0), X, y) / rows,
+            "ASGD": one_pass(ASGD("squared_error", 0.0, 0), X.astype(np.float32), y) / rows,
             "batch, row by row": best_of(row_by_row) / few,
             "batch, one product": best_of(one_product) / rows,
         }

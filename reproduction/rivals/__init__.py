@@ -33,9 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from polyak.learn.averaging import Averaging
-from polyak.learn.bank import Bank
-from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 from reproduction.rivals import _kernels
 
@@ -218,7 +215,7 @@ class Liblinear(Rival):
 
 
 class ASGD(Rival):
-    """The paper's ASGD as printed, on polyak's core: γ₀ = 1/(κM), a = λ, averaged from row t₀ on.
+    """The paper's ASGD as printed: γ₀ = 1/(κM), a = λ, averaged from row t₀ on.
 
     κ bounds the curvature of the loss. The paper proposes γ₀ = 1/M; Theorem 1 allows any γ₀ with
     γ₀λ₁ ≤ 1, and λ₁ ≤ κM.
@@ -241,31 +238,9 @@ class ASGD(Rival):
     def begin(self, features: int, gamma0: float) -> None:
         """Begin with a first rate."""
         self.gamma0 = gamma0
-        self.kernel = Bank(
-            loss=self.loss,
-            alpha=self.alpha,
-            schedule=Polynomial(gamma0, self.alpha, get_loss(self.loss).power),
-            averaging=Averaging("auto" if self.t0 is None else self.t0, earliest=1),
-            fit_intercept=False,
-            capped=False,
-            n_features=features,
-            progressive=False,
-        )
-
-    def learn(self, X: Any, y: Floats) -> bool:
-        """Learn from rows; return whether all scores were finite."""
-        from polyak.errors import DivergenceError
-
-        try:
-            self.kernel.learn(X, y)
-        except DivergenceError:
-            return False
-        return True
-
-    @property
-    def coef(self) -> Floats:
-        """The average of the iterates."""
-        return np.asarray(self.kernel.coef[0], np.float64)
+        power = get_loss(self.loss).power
+        t0 = -1 if self.t0 is None else self.t0
+        self.kernel = _kernels.Asgd(features, self.alpha, gamma0, power, t0)
 
 
 class SvmASGD(ASGD):
@@ -336,7 +311,8 @@ def squared_norms(X: Any) -> Floats:
     >>> squared_norms(np.array([[3.0, 4.0]]))
     array([25.])
     """
-    squares = X.multiply(X) if issparse(X) else np.square(X, dtype=np.float64)
+    X = X.astype(np.float64)
+    squares = X.multiply(X) if issparse(X) else np.square(X)
     return np.asarray(squares.sum(axis=1), np.float64).ravel()
 
 

@@ -18,6 +18,11 @@ class Sgd(Rival):
         self, features: int, alpha: float, gamma0: float, decay: float, first: float
     ) -> None: ...
 
+class Asgd(Rival):
+    def __init__(
+        self, features: int, alpha: float, gamma0: float, power: float, t0: int
+    ) -> None: ...
+
 class Pegasos(Rival):
     def __init__(self, features: int, alpha: float) -> None: ...
 

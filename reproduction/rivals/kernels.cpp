@@ -1,7 +1,8 @@
-// The learning loops of the algorithms that the paper compares itself with. Each class holds its
-// whole state, learns one row (or mini-batch) after the other, and reads like the publication it is
-// from; docs/rivals.md says what differs. Rows are float32, dense or compressed sparse, and have no
-// intercept, as in the paper's Algorithm 1. `learn` returns false once a score is not finite.
+// The learning loops of ASGD and of the algorithms that the paper compares it with, written in one
+// style, so that their times compare algorithms. Each class holds its whole state, learns one row
+// (or mini-batch) after the other, and reads like the publication it is from; docs/rivals.md says
+// what differs. Rows are float32, dense or compressed sparse, and have no intercept, as in the
+// paper's Algorithm 1. `learn` returns false once a score is not finite.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -87,13 +88,25 @@ struct SparseRows {
 
 // -- losses ---------------------------------------------------------------------------------------
 
+struct SquaredError {
+  static double value(double s, double y) { return 0.5 * (y - s) * (y - s); }
+  static double slope(double s, double y) { return s - y; }
+};
 struct SquaredHinge {
+  static double value(double s, double y) {
+    const double short_of = std::max(0.0, 1.0 - y * s);
+    return 0.5 * short_of * short_of;
+  }
   static double slope(double s, double y) { return -y * std::max(0.0, 1.0 - y * s); }
 };
 struct Hinge {
+  static double value(double s, double y) { return std::max(0.0, 1.0 - y * s); }
   static double slope(double s, double y) { return y * s < 1.0 ? -y : 0.0; }
 };
 struct LogLoss {
+  static double value(double s, double y) {
+    return std::max(0.0, -y * s) + std::log1p(std::exp(-std::abs(s)));
+  }
   static double slope(double s, double y) { return -y / (1.0 + std::exp(y * s)); }
 };
 
@@ -149,6 +162,70 @@ struct Sgd {
     return true;
   }
   Weights weights() const { return w.weights(); }
+};
+
+// ASGD as the paper prints it, see reproduction/algorithm1.py: u and u_hat are updated only where
+// the row is not zero. Before averaging begins, the moving average of the iterates that section 5
+// compares them with is kept in the same way, with eta = 0.01 (unless t0 is given).
+struct Asgd {
+  double lambda, gamma0, power;
+  int64_t t0;  // the row after which averaging begins; -1 until the rule of section 5 finds it
+  Weights u, u_hat;
+  int64_t t = 0;
+  double alpha = 1.0, beta = 1.0, tau = 0.0, moving = 0.0, moving_hat = 0.0;
+
+  Asgd(int64_t features, double lambda, double gamma0, double power, int64_t t0)
+      : lambda(lambda), gamma0(gamma0), power(power), t0(t0), u(features), u_hat(features) {}
+
+  template <class Loss, class Rows>
+  bool learn(const Rows &rows, const double *y) {
+    for (int64_t i = 0; i < rows.count; ++i) {
+      const auto row = rows[i];
+      const double in_u = dot(row, u.data()), score = in_u / alpha;
+      if (!std::isfinite(score)) return false;
+      ++t;
+      const bool searching = t0 < 0;
+      if (searching) {
+        const double score_hat = (tau * in_u + dot(row, u_hat.data())) / beta;
+        moving = 0.99 * moving + 0.01 * Loss::value(score, y[i]);
+        moving_hat = 0.99 * moving_hat + 0.01 * Loss::value(score_hat, y[i]);
+        if (moving_hat < moving) t0 = t;
+      }
+      const bool averaging = !searching && t > t0 + 1;
+      const double gamma = gamma0 * std::pow(1.0 + lambda * gamma0 * double(t), -power);
+      const double eta = averaging ? 1.0 / double(t - t0) : searching ? 0.01 : 0.0;
+      const double slope = Loss::slope(score, y[i]);
+      alpha /= 1.0 - lambda * gamma;
+      beta /= 1.0 - eta;
+      if (slope != 0.0) {
+        add(row, -alpha * gamma * slope, u.data());
+        if (tau != 0.0) add(row, tau * alpha * gamma * slope, u_hat.data());
+      }
+      tau += eta * beta / alpha;
+      if (alpha > 1e100 || beta > 1e100) restart(average());
+      if (t == t0 + 1 && !searching) restart(iterate());
+    }
+    return true;
+  }
+
+  // Begin Algorithm 1 anew with the iterate as it is, and this average.
+  void restart(Weights average) {
+    u = iterate();
+    u_hat = std::move(average);
+    alpha = beta = 1.0;
+    tau = 0.0;
+  }
+  Weights iterate() const {
+    Weights found(u);
+    for (double &weight : found) weight /= alpha;
+    return found;
+  }
+  Weights average() const {
+    Weights found(u_hat);
+    for (size_t j = 0; j < u.size(); ++j) found[j] = (tau * u[j] + u_hat[j]) / beta;
+    return found;
+  }
+  Weights weights() const { return t0 >= 0 && t > t0 ? average() : iterate(); }
 };
 
 // Pegasos (Shalev-Shwartz, Singer and Srebro, 2007) with mini-batches of one row: steps of
@@ -400,10 +477,12 @@ struct Olbfgs {
 template <class Rival, class Rows>
 bool learn_with(Rival &rival, const std::string &loss, const Rows &rows, const double *y) {
   nb::gil_scoped_release release;
+  if (loss == "squared_error") return rival.template learn<SquaredError>(rows, y);
   if (loss == "squared_hinge") return rival.template learn<SquaredHinge>(rows, y);
   if (loss == "hinge") return rival.template learn<Hinge>(rows, y);
   if (loss == "log_loss") return rival.template learn<LogLoss>(rows, y);
-  throw std::invalid_argument("loss must be squared_hinge, hinge or log_loss, not " + loss);
+  throw std::invalid_argument("loss must be squared_error, squared_hinge, hinge or log_loss, not " +
+                              loss);
 }
 
 template <class Rival>
@@ -445,7 +524,9 @@ nb::class_<Rival> bind(nb::module_ &m, const char *name) {
 }  // namespace
 
 NB_MODULE(_kernels, m) {
-  m.doc() = "The learning loops of the paper's rivals.";
+  m.doc() = "The learning loops of ASGD and its rivals.";
+  bind<Asgd>(m, "Asgd").def(nb::init<int64_t, double, double, double, int64_t>(), "features"_a,
+                            "alpha"_a, "gamma0"_a, "power"_a, "t0"_a);
   bind<Sgd>(m, "Sgd").def(nb::init<int64_t, double, double, double, double>(), "features"_a,
                           "alpha"_a, "gamma0"_a, "decay"_a, "first"_a);
   bind<Pegasos>(m, "Pegasos").def(nb::init<int64_t, double>(), "features"_a, "alpha"_a);

@@ -62,11 +62,14 @@ def test_first_rate_is_that_of_the_program(loss):
     assert found.gamma0 == programs.svmsgd_eta0(X, y, loss, ALPHA)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_asgd_is_algorithm_1(loss):
+@pytest.mark.parametrize("t0", [None, 0, 50, 1299, 5000])
+@pytest.mark.parametrize("stored", ["dense", "sparse"])
+@pytest.mark.parametrize("loss", [*LOSSES, "squared_error"])
+def test_asgd_is_algorithm_1(loss, stored, t0):
     X, y = problem()
-    wanted, _ = asgd(X, y, loss, ALPHA, proposed_schedule(X, loss, ALPHA), t0=50)
-    found = ASGD(loss, ALPHA, t0=50).fit(X, y).coef
+    wanted, _ = asgd(X, y, loss, ALPHA, proposed_schedule(X, loss, ALPHA), t0=t0)
+    rows = X.astype(np.float32) if stored == "dense" else csr_matrix(X.astype(np.float32))
+    found = ASGD(loss, ALPHA, t0=t0).fit(rows, y).coef
     assert np.linalg.norm(found - wanted) <= 1e-12 * np.linalg.norm(wanted)
 
 
@@ -94,7 +97,9 @@ def test_rows_far_longer_than_a_program_assumes_overflow():
 
 def test_a_wrong_loss_and_wrong_shapes_are_refused():
     X, y = problem()
-    with pytest.raises(ValueError, match="loss must be squared_hinge, hinge or log_loss, not l1"):
+    with pytest.raises(
+        ValueError, match="loss must be squared_error, squared_hinge, hinge or log_loss, not l1"
+    ):
         RIVALS["pegasos"]("l1").fit(X, y)
     model = RIVALS["pegasos"]().fit(X, y)
     with pytest.raises(ValueError, match="shape of targets times weights"):
