@@ -97,9 +97,7 @@ def test_rows_far_longer_than_a_program_assumes_overflow():
 
 def test_a_wrong_loss_and_wrong_shapes_are_refused():
     X, y = problem()
-    with pytest.raises(
-        ValueError, match="loss must be squared_error, .*, not l1"
-    ):
+    with pytest.raises(ValueError, match=r"loss must be squared_error, .*, not l1"):
         RIVALS["pegasos"]("l1").fit(X, y)
     model = RIVALS["pegasos"]().fit(X, y)
     with pytest.raises(ValueError, match="shape of targets times weights"):
