@@ -453,7 +453,7 @@ SENTENCES = (
         "“similar”: neither loop takes more than twice the other's time, for most of the others; "
         "only learning loops are timed",
         "similar in {speed similar} of {speed others} comparisons, oLBFGS slower than that on "
-        "{speed oLBFGS} sets; time over ASGD's: {speed loops}",
+        "{speed oLBFGS} of {speed sets} sets; time over ASGD's: {speed loops}",
         "4c3959a timed whole calls, calibration and conversion included; e0951ca timed ASGD in "
         "polyak's bank, which scores the average at every row and never skips a step: similar in "
         "3 of 12",

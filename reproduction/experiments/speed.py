@@ -146,6 +146,7 @@ def numbers(results: dict[str, Result]) -> dict[str, Any]:
     found["speed similar"] = float(similar) if loops else None
     found["speed others"] = float(4 * len(loops))
     found["speed half of others"] = 2.0 * len(loops)
+    found["speed sets"] = float(len(loops))
     found["speed oLBFGS"] = float(oLBFGS)
     found["speed loops"] = "; ".join(words)
     return found
