@@ -53,17 +53,6 @@ def same(one, other):
     assert first.report == second.report
 
 
-def test_several_outputs():
-    X, y = problem("squared_error")
-    Y = np.stack([y, -2.0 * y + X[:, 0]], axis=1)
-    fitted = ASGDRegressor(random_state=0).fit(X, Y)
-    assert fitted.method_ == "newton"
-    assert fitted.coef_.shape == (2, 12)
-    for output in range(2):
-        alone = ASGDRegressor(random_state=0).fit(X, Y[:, output])
-        np.testing.assert_allclose(fitted.coef_[output], alone.coef_, atol=0.1)
-
-
 def test_rows_learned_again_are_not_learned_twice():
     X, y = problem("squared_error")
     learner = learned("squared_error", X, y, [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from typing import Any
 
@@ -48,17 +47,6 @@ RECIPES = {
 
 def learner_of(kind: str) -> Learner:
     return Learner(RECIPES[kind])
-
-
-def same(one: Learner, other: Learner) -> None:
-    first, second = one.model(), other.model()
-    np.testing.assert_array_equal(first.weights, second.weights)
-    np.testing.assert_array_equal(first.intercept, second.intercept)
-    np.testing.assert_array_equal(first.sigmoids, second.sigmoids)
-    np.testing.assert_array_equal(first.replicas, second.replicas)
-    for ours, theirs in zip(first.sandwich or (), second.sandwich or (), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert first.report == second.report
 
 
 def test_candidates_drop_out_at_doublings_and_the_worst_go():
@@ -150,22 +138,6 @@ def test_the_eighth_class_brings_a_second_bank():
     assert {tuple(bank) for bank in banks(late)} <= {
         tuple(n for n in bank if n in late.race.running) for bank in banks(known)
     }
-
-
-@pytest.mark.parametrize("kind", ["ten", "classes", "intervals"])
-def test_threads_change_no_bits(kind, monkeypatch):
-    X, y = data("two" if kind == "intervals" else kind)
-    many = learner_of(kind)
-    many.learn(X, y)
-
-    def one_thread(function: Any, items: Any, threads: int) -> Any:
-        assert threading.current_thread() is threading.main_thread()
-        return [function(item) for item in reversed(items)][::-1]
-
-    monkeypatch.setattr("polyak.learn.race.race.on_threads", one_thread)
-    one = learner_of(kind)
-    one.learn(X, y)
-    same(one, many)
 
 
 def test_what_is_set_is_kept():
