@@ -77,6 +77,7 @@ def test_json_is_one_object_and_nothing_else(
     assert found["test"]["error"] < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["a9a", "rcv1"])
 def test_real_files(real_data: Path, tmp_path: Path, source: str) -> None:
     train, test = (real_data / f"{source}.{part}.svm.gz" for part in ("train", "test"))
@@ -166,11 +167,6 @@ def test_regression(tmp_path: Path) -> None:
     model = LinearModel.load(tmp_path / "m")
     assert model.classes is None
     np.testing.assert_allclose([model.weights[0, 0], model.intercept[0]], [2, 1], atol=0.05)
-
-
-def test_classes_that_begin_with_a_minus(train_file: Path, tmp_path: Path) -> None:
-    polyak("train", train_file, "-q", "--model", tmp_path / "m", "--classes=-1,1")
-    assert LinearModel.load(tmp_path / "m").classes.tolist() == [-1, 1]
 
 
 def test_zero_based_ids_are_remembered_for_prediction(tmp_path: Path) -> None:

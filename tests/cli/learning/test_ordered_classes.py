@@ -24,10 +24,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("order", ["auto", "as-is"])
-def test_the_middle_class_is_told(table: Path, tmp_path: Path, order: str) -> None:
-    options = ("--target", "size", "--loss", "log_loss", "--order", order)
-    options += ("--model", tmp_path / "m")
+def test_the_middle_class_is_told(table: Path, tmp_path: Path) -> None:
+    options = ("--target", "size", "--loss", "log_loss", "--model", tmp_path / "m")
     said = polyak("train", table, "-q", *options).stdout
     assert "block Newton steps on all classes together, penalty" in said
     shown = json.loads(polyak("evaluate", tmp_path / "m", table, "--json").stdout)

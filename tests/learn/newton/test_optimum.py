@@ -15,13 +15,14 @@ CURVED = ("log_loss", "squared_hinge")
 
 
 def learned(loss, X, y, weights=None, **settings):
+    """Learn all rows; the sums are those of the later half, as the race compares them."""
     lane = NewtonSolver(loss, as_rows(X)[:1000], **settings)
-    lane.learn(X, y, weights)
+    lane.learn(X, y, weights, stops=[len(y) // 2])
     return lane
 
 
 def best(lane):
-    """Return the model of the lowest progressive loss."""
+    """Return the model of the lowest progressive loss on the later half."""
     sums = lane.sums()
     place = int(np.argmin(sums[1] / sums[0]))
     coef, intercept = lane.weights()
