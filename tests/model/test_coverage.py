@@ -5,8 +5,6 @@ Each part of the slow tests can be run alone, as in ``-k "rare and 2000 and log_
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from interval_designs import (
@@ -17,8 +15,6 @@ from interval_designs import (
     coverage,
     draw,
     learned,
-    real_coverage,
-    real_rows,
 )
 
 from polyak.model.intervals import centres
@@ -55,12 +51,3 @@ def test_coverage(design, loss):
     if (design, loss) == ("rare class", "log_loss"):
         least = batch_coverage(design, loss, rows, runs) - 0.02
     assert least <= share <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA names no folder")
-@pytest.mark.parametrize("name", ["covtype", "california_housing"])
-def test_coverage_of_resampled_real_rows(name):
-    X, y, loss = real_rows(name)
-    ours, batch = real_coverage(X, y, loss, rows=20_000, runs=50)
-    assert abs(ours - batch) <= 0.03
