@@ -24,19 +24,16 @@ AS_IS = ("--order", "as-is")  # else a file so small is learned in memory, in no
 SMALL_STEPS = ("-q", "--block-bytes", "400", "--checkpoint-every", "25")
 KINDS = {
     "plain": ("--recipe", "paper"),
-    "auto": (),
     "gz": (),
     "shuffled": ("--shuffle-buffer", "100"),
     "passes": ("--passes", "2"),
-    "classes": ("--loss", "log_loss"),
     "late class": ("--loss", "log_loss"),
     "values": ("--loss", "squared_error", "--average", "200"),
-    "preconditioned": ("--step", "implicit", "--precondition", "0.5"),
 }
 
 
 def make_source(folder: Path, kind: str, rows: int) -> Path:
-    text = rows_of_text(rows, labels=(1, 2, 5) if kind == "classes" else (-1, 1))
+    text = rows_of_text(rows)
     if kind == "late class":
         text = rows_of_text(rows // 2) + rows_of_text(rows - rows // 2, labels=(-1, 1, 7))
     if kind == "gz":
@@ -105,27 +102,6 @@ def test_resuming_says_so_and_reads_only_the_rest(tmp_path: Path) -> None:
     done = polyak(*command)
     assert "resuming at row" in done.stderr
     assert "resumed at row" in done.stdout
-
-
-def test_standard_input_goes_on_too(tmp_path: Path) -> None:
-    source = make_source(tmp_path, "plain", 4000)
-    polyak("train", *AS_IS, source, "-q", "--model", tmp_path / "whole")
-    folder = tmp_path / "checkpoints"
-    command = [*POLYAK, "train", "-", "--model", str(tmp_path / "m"), *SMALL_STEPS]
-    command += ["--checkpoint", str(folder)]
-    # All but the last line, and no end: the run is still waiting when it is killed.
-    run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    assert run.stdin is not None
-    run.stdin.write(source.read_bytes()[:-200])
-    run.stdin.flush()
-    while run.poll() is None and not (folder / NEWEST).exists():
-        time.sleep(0.002)
-    run.kill()
-    run.communicate()
-    with source.open("rb") as rows:  # the same rows again, from the beginning
-        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=True)
-    assert "resumed at row" in done.stdout
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 class TestInterrupted:

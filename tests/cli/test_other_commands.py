@@ -38,14 +38,6 @@ class TestPredict:
         polyak("predict", model_file, "-", "-o", tmp_path / "out", input=test_file.read_text())
         assert (tmp_path / "out").read_text() == polyak("predict", model_file, test_file).stdout
 
-    def test_several_classes(self, tmp_path: Path) -> None:
-        source = write(tmp_path / "three.svm", rows_of_text(2000, labels=(1, 2, 5)))
-        polyak("train", source, "-q", "--model", tmp_path / "m")
-        lines = polyak("predict", tmp_path / "m", source, "--what", "scores").stdout.splitlines()
-        assert len(lines) == 2000
-        assert {len(line.split()) for line in lines} == {3}
-        assert set(polyak("predict", tmp_path / "m", source).stdout.split()) == {"1", "2", "5"}
-
     def test_whoever_stops_reading_ends_it_quietly(
         self, model_file: Path, train_file: Path
     ) -> None:

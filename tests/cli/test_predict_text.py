@@ -96,15 +96,6 @@ class TestBadLines:
         assert plain.stdout == packed.stdout
         assert len(plain.stdout) > 100_000
 
-    def test_are_skipped(self, folder: Path, bad: Path, tmp_path: Path) -> None:
-        packed = polyak("predict", folder / "two", f"{bad}.gz", "--skip-bad-lines").stdout
-        plain = polyak("predict", folder / "two", bad, "--skip-bad-lines")
-        assert plain.stdout == packed
-        assert "1 bad line has an empty prediction" in plain.stderr
-        lines = tmp_path / "lines.txt"
-        polyak("predict", folder / "two", bad, "--skip-bad-lines", "-o", lines)
-        assert lines.read_text() == packed
-
     def test_alone_in_a_block(self, folder: Path, tmp_path: Path) -> None:
         first = rows(2) * (SCORED_BYTES // len(rows(2)) + 1)
         first = first[: first.rindex("\n", 0, SCORED_BYTES) + 1]

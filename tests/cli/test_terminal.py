@@ -38,17 +38,6 @@ def test_a_narrow_terminal_keeps_to_one_line(train_file: Path, tmp_path: Path) -
     assert max(map(len, live)) <= 40
 
 
-def test_predict(model_file: Path, test_file: Path) -> None:
-    shown = on_terminal("predict", model_file, test_file)
-    assert set(shown.split()) == {"-1", "1"}
-
-
-def test_evaluate(model_file: Path, test_file: Path) -> None:
-    assert re.search(
-        r"accuracy +0\.\d", without_colours(on_terminal("evaluate", model_file, test_file))
-    )
-
-
 def test_inspect(model_file: Path) -> None:
     shown = without_colours(on_terminal("inspect", model_file))
     assert "squared_hinge" in shown

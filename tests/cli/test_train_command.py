@@ -77,6 +77,7 @@ def test_json_is_one_object_and_nothing_else(
     assert found["test"]["error"] < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["a9a", "rcv1"])
 def test_real_files(real_data: Path, tmp_path: Path, source: str) -> None:
     train, test = (real_data / f"{source}.{part}.svm.gz" for part in ("train", "test"))
@@ -146,42 +147,12 @@ def test_passes_read_the_source_again(train_file: Path, test_file: Path, tmp_pat
 
 
 def test_several_classes_and_named_ones(tmp_path: Path) -> None:
-    source = write(tmp_path / "three.svm", rows_of_text(4000, labels=(1, 2, 5)))
+    source = write(tmp_path / "three.svm", rows_of_text(1500, labels=(1, 2, 5)))
     done = polyak("train", source, "--model", tmp_path / "m", "--json", "--test", source)
     assert json.loads(done.stdout)["test"]["error"] < 0.25
     np.testing.assert_array_equal(LinearModel.load(tmp_path / "m").classes, [1, 2, 5])
     polyak("train", source, "-q", "--model", tmp_path / "m", "--classes", "7,5,2,1")
     np.testing.assert_array_equal(LinearModel.load(tmp_path / "m").classes, [1, 2, 5, 7])
-
-
-def test_regression(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    x = random.normal(size=3000)
-    source = write(tmp_path / "r.svm", "".join(f"{2 * v + 1:.4f} 1:{v:.4f}\n" for v in x.tolist()))
-    done = polyak(
-        "train", source, "--loss", "squared_error", "--model", tmp_path / "m", "--json",
-        "--test", source, "--recipe", "paper",
-    )  # fmt: skip
-    assert json.loads(done.stdout)["test"]["r2"] > 0.99
-    model = LinearModel.load(tmp_path / "m")
-    assert model.classes is None
-    np.testing.assert_allclose([model.weights[0, 0], model.intercept[0]], [2, 1], atol=0.05)
-
-
-def test_classes_that_begin_with_a_minus(train_file: Path, tmp_path: Path) -> None:
-    polyak("train", train_file, "-q", "--model", tmp_path / "m", "--classes=-1,1")
-    assert LinearModel.load(tmp_path / "m").classes.tolist() == [-1, 1]
-
-
-def test_zero_based_ids_are_remembered_for_prediction(tmp_path: Path) -> None:
-    text = rows_of_text(3000, first_id=0)
-    source = write(tmp_path / "zero.svm", text)
-    polyak("train", source, "-q", "--model", tmp_path / "m")
-    # This file alone looks as if ids began at 1.
-    few = [line for line in text.splitlines() if " 0:" not in line][:50]
-    test = write(tmp_path / "test.svm", "\n".join(few) + "\n")
-    found = json.loads(polyak("evaluate", tmp_path / "m", test, "--json").stdout)
-    assert found["error"] < 0.25
 
 
 def test_skipped_lines_are_counted_and_the_first_reported(tmp_path: Path) -> None:

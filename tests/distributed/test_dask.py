@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -259,63 +261,40 @@ class TestSameBits:
         assert kills == 1
         assert same(result, expected)
 
-    @pytest.mark.slow
-    def test_twenty_kills(self, files: list[str]) -> None:
-        expected = run(files, how(block_bytes=SLOWLY), chains=2)
-        for number in range(20):
-            result, kills = self.killed(files, 17_000 + 1000 * number)
-            assert kills == 1, number
-            assert same(result, expected), number
-            print(number, end=" ", flush=True)
+
+@contextmanager
+def third_worker(cluster: LocalCluster, *options: str, **environment: str) -> Iterator[Client]:
+    """Start a worker beside the cluster's two; wait until it has left again."""
+    start = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+    worker = subprocess.Popen(
+        [*start, "--no-nanny", "--nthreads", "1", "--no-dashboard", *options],
+        env=os.environ | environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with Client(cluster) as client:
+        try:
+            client.wait_for_workers(3, timeout=60)
+            yield client
+        finally:
+            worker.terminate()
+            worker.wait(30)
+        deadline = time.monotonic() + 30
+        while len(client.nthreads()) > 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
 
 
 class TestBadClusters:
-    def test_a_file_that_cannot_be_read(self, client: Client, files: list[str]) -> None:
-        with pytest.raises(DataError, match=r"gone\.svm cannot be read.*worker tcp://"):
-            run([*files, "gone.svm"], how(), client=client)
-
-    def test_a_bad_line_somewhere(self, client: Client, files: list[str], tmp_path: Path) -> None:
-        bad = tmp_path / "bad.svm"
-        bad.write_text("1 1:1\n" * 5000 + "1 1:x\n")
-        with pytest.raises(DataError, match=r"bad\.svm.* line .*1:x.*worker tcp://"):
-            run([*files, str(bad)], how(), client=client)
-        assert run(files, how(), client=client).learner.rows_seen == 40_000  # and then it goes on
-
-    def test_a_scheduler_that_is_not_there(self) -> None:
-        with (
-            pytest.raises(
-                ClusterError, match=r"scheduler at tcp://127\.0\.0\.1:1 cannot be reached"
-            ),
-            connected("tcp://127.0.0.1:1", None),
-        ):
-            pass
-
     def test_a_worker_of_another_version(self, cluster: LocalCluster, tmp_path: Path) -> None:
         """A real third worker, which finds another version's description first."""
         described = tmp_path / "polyak-9.9.9.dist-info"
         described.mkdir()
         (described / "METADATA").write_text("Metadata-Version: 2.1\nName: polyak\nVersion: 9.9.9\n")
-        worker = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address),
-                *("--no-nanny", "--nthreads", "1", "--no-dashboard"),
-            ],
-            env=os.environ | {"PYTHONPATH": str(tmp_path)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            with Client(cluster) as client:
-                client.wait_for_workers(3, timeout=60)
-                with pytest.raises(ClusterError, match=r"worker tcp://.* has polyak 9\.9\.9, but"):
-                    check_workers(client)
-        finally:
-            worker.terminate()
-            worker.wait(30)
-        deadline = time.monotonic() + 30
-        with Client(cluster) as client:
-            while len(client.nthreads()) > 2 and time.monotonic() < deadline:
-                time.sleep(0.1)
+        with (
+            third_worker(cluster, PYTHONPATH=str(tmp_path)) as client,
+            pytest.raises(ClusterError, match=r"worker tcp://.* has polyak 9\.9\.9, but"),
+        ):
+            check_workers(client)
 
     def test_workers_of_several_kinds_are_named(
         self, cluster: LocalCluster, tmp_path: Path
@@ -327,30 +306,15 @@ class TestBadClusters:
             "_core.use_kernels('portable')\n"
             "_core.kernels = 'an older build'\n"
         )
-        worker = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address),
-                *("--no-nanny", "--nthreads", "1", "--no-dashboard", "--preload", str(older)),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            with Client(cluster) as client:
-                client.wait_for_workers(3, timeout=60)
-                said = r"an older build on \w+: tcp://[\d.:]+[;)].* only on machines of one kind"
-                with pytest.warns(UserWarning, match=said):
-                    check_workers(client)
-        finally:
-            worker.terminate()
-            worker.wait(30)
-        deadline = time.monotonic() + 30
-        with Client(cluster) as client:
-            while len(client.nthreads()) > 2 and time.monotonic() < deadline:
-                time.sleep(0.1)
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                check_workers(client)  # the two that are left are alike
+        said = r"an older build on \w+: tcp://[\d.:]+[;)].* only on machines of one kind"
+        with (
+            third_worker(cluster, "--preload", str(older)) as client,
+            pytest.warns(UserWarning, match=said),
+        ):
+            check_workers(client)
+        with Client(cluster) as client, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check_workers(client)  # the two that are left are alike
 
     def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from polyak.distributed.dask import cluster as dask_cluster

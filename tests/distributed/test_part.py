@@ -23,7 +23,6 @@ from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
-from polyak.model.intervals import centres, standard_errors
 
 
 def how(**options: Any) -> How:
@@ -229,18 +228,6 @@ class TestRunsInThreads:
         whole.learn(*rows(40_000, 0))
         test = rows(50_000, 1)
         assert loss(result.learner, *test) < 1.005 * loss(whole, *test)
-
-    def test_intervals(self) -> None:
-        X, y = rows(40_000, 3)
-        blocks = [(X[some], y[some], None) for some in np.array_split(np.arange(40_000), 8)]
-        result = run(blocks, how(intervals=True, n_features=X.shape[1]), chains=4)
-        whole = Learner(Recipe(loss="log_loss", recipe="auto", intervals=True))
-        whole.learn(X, y)
-        models = [one.model() for one in (result.learner, whole)]
-        ours, theirs = (standard_errors(model)[0] for model in models)
-        np.testing.assert_allclose(ours, theirs, rtol=0.05)
-        away = centres(models[0])[0] - centres(models[1])[0]
-        assert np.abs(away / theirs).max() < 0.5
 
     def test_sorted_parts_are_warned_of(self, tmp_path: Path) -> None:
         X, y = rows(20_000, 0)

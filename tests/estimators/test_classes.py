@@ -55,10 +55,7 @@ def test_labels_of_any_type():
     X, y = problem(PaperClassifier(), classes=3)
     names, numbers = np.unique(y, return_inverse=True)
     word = PaperClassifier(random_state=0).fit(X, y)
-    for labels in (np.array([-5, 0, 7]), np.array([0.5, 1.5, 2.5]), names.astype(object)):
-        labels = labels[[0, 1, 2]]
-        if labels.dtype.kind == "f":
-            continue  # scikit-learn takes fractions for a regression
+    for labels in (np.array([-5, 0, 7]), names.astype(object)):
         other = PaperClassifier(random_state=0).fit(X, labels[numbers])
         np.testing.assert_array_equal(other.classes_, labels)
         np.testing.assert_array_equal(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
-import joblib
 import numpy as np
 import pytest
-from estimator_problems import CLASSIFIERS, ESTIMATORS, assert_same_bits, problem
+from estimator_problems import CLASSIFIERS, ESTIMATORS, problem
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -17,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted
 
 from polyak import ASGDClassifier, ASGDRegressor
 
@@ -79,24 +75,6 @@ def test_tags():
     assert not classifier.target_tags.multi_output
     assert not classifier.classifier_tags.poor_score
     assert not regressor.regressor_tags.poor_score
-
-
-def test_joblib_keeps_every_bit():
-    X, y = problem(ASGDClassifier())
-    fitted, file = ASGDClassifier(random_state=0).fit(X, y), io.BytesIO()
-    joblib.dump(fitted, file)
-    file.seek(0)
-    assert_same_bits(joblib.load(file), fitted, X)
-
-
-def test_clone_is_unfitted():
-    X, y = problem(ASGDClassifier())
-    fitted = ASGDClassifier(alpha=0.01, random_state=3).fit(X, y)
-    copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
-    assert not copy.__sklearn_is_fitted__()
-    assert not hasattr(copy, "coef_")
-    check_is_fitted(fitted)
 
 
 @pytest.mark.slow

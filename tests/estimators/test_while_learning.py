@@ -15,8 +15,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from polyak import ASGDClassifier, ASGDRegressor
-from polyak.learn.learner import Learner
-from polyak.learn.recipes import Recipe
 
 FEATURES, ROWS, BATCHES = 20, 300, 6
 READERS = 2
@@ -139,37 +137,6 @@ def test_several_threads_learn() -> None:
             thread.join()
     assert estimator.t_ == len(X) + 1
     assert estimator.score(X, y) > 0.8
-
-
-def test_a_learner() -> None:
-    X, y = problem("classifier")
-    recipe = Recipe(loss="log_loss", recipe="auto")
-
-    def everything(learner: Learner) -> list[Any]:
-        with learner.lock:  # several questions, one answer
-            model, (page, arrays) = learner.model(), learner.state()
-            sums = [learner.rows_seen, learner.progressive_loss, learner.progressive_error]
-        return [model.weights.tolist(), sorted(arrays), str(page), *map(str, sums)]
-
-    alone = Learner(recipe, classes=np.unique(y))
-    after_each = []
-    for batch in batches(X, y):
-        alone.learn(*batch)
-        after_each.append(everything(alone))
-    learner = Learner(recipe, classes=np.unique(y))
-    first, *rest = batches(X, y)
-    learner.learn(*first)
-
-    def check() -> None:
-        assert everything(learner) in after_each
-        assert everything(copy.deepcopy(learner)) in after_each
-        assert everything(pickle.loads(pickle.dumps(learner))) in after_each
-        learner.report()
-
-    with reading(check):
-        for batch in rest:
-            learner.learn(*batch)
-    assert everything(learner) == after_each[-1]
 
 
 def test_weights_are_as_many_as_features_before_any_row_has_the_last_ones():

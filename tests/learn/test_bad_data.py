@@ -74,13 +74,6 @@ def test_a_constant_target_is_learned(value, rows):
             np.testing.assert_allclose(fitted.predict(X), value, rtol=0.25, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", MODELS[:3], ids=str)
-def test_one_class_is_refused(model):
-    X, _ = problem(model)
-    with pytest.raises(ValueError, match="number of classes has to be greater than one; got 1"):
-        clone(model).fit(X, np.ones(3000))
-
-
 def test_one_class_in_the_learner():
     learner = Learner(Recipe(recipe="auto", loss="squared_hinge"))
     with pytest.raises(DataError, match="first 1000 rows are all of class 1"):

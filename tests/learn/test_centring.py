@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -72,20 +71,6 @@ def test_shifted_rows_are_rows_less_the_means(kind):
         np.testing.assert_allclose(shifted, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_dense_rows_are_taken_and_shifted_at_once_to_the_same_bits(dtype, shuffled):
-    rng = np.random.default_rng(1)
-    X = (rng.normal(1e4, 1.0, size=(400, 7)) * [1, 0.1, 0, 1e-9, 3, 1, 1e9]).astype(dtype)
-    centre = Centre.of(X, dtype)
-    assert len(centre) == 6
-    order = rng.permutation(400)[:333] if shuffled else None
-    wanted = X.copy()
-    wanted[:, centre.features] = wanted[:, centre.features] - centre.means
-    wanted = wanted if order is None else wanted[order]
-    np.testing.assert_array_equal(centre.shifted(X, order), wanted)
-
-
 def test_features_in_any_order_are_shifted():
     rows = SparseRows(np.array([0, 2, 4]), np.array([5, 2, 0, 2]), np.arange(1.0, 5.0), 6)
     shifted = Centre(np.array([2, 5]), np.array([10.0, 100.0])).shifted(rows)
@@ -112,23 +97,6 @@ def test_the_shift_is_undone_exactly(intervals):
         spread = model.replicas[:, :-1, 0] @ X[:5].toarray().T + model.replicas[:, -1:, 0]
         first = leader.place * lane.models_each + 1
         np.testing.assert_allclose(spread, scores[:5, first : first + 32].T, rtol=1e-9, atol=1e-9)
-
-
-def test_batches_and_interruptions_leave_no_trace():
-    X, y = years()
-    recipe = Recipe(loss="squared_error", recipe="auto")
-    whole, parts = Learner(recipe), Learner(recipe)
-    whole.learn(X, y)
-    whole.learn(X, y, again=True)
-    for again in (False, True):
-        for part in np.array_split(np.arange(ROWS), [1, 990, 1001, 2500]):
-            parts.learn(X[part], y[part], again=again)
-            page, arrays = parts.state()
-            parts = Learner.from_state(json.loads(json.dumps(page)), arrays)
-    first, second = whole.model(), parts.model()
-    np.testing.assert_array_equal(first.weights, second.weights)
-    np.testing.assert_array_equal(first.intercept, second.intercept)
-    assert first.report == second.report
 
 
 @pytest.mark.parametrize("from_one", [False, True])

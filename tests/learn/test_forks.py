@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -68,17 +67,6 @@ def test_os_fork() -> None:
         assert in_fork(fit) == before
         assert in_fork(lambda: in_fork(fit)) == before
         assert fit() == before
-    """)
-
-
-@pytest.mark.slow
-def test_multiprocessing() -> None:
-    assert "fork" in multiprocessing.get_all_start_methods()
-    run("""
-        alone = [fit(seed) for seed in range(4)]
-        with multiprocessing.get_context("fork").Pool(2) as pool:
-            assert pool.map(fit, range(4)) == alone
-            assert pool.map(fit, range(4)) == alone
     """)
 
 

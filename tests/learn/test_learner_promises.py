@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.cli.display import Lines, words
@@ -96,40 +94,7 @@ def test_a_declared_width_is_not_the_rows_width():
     assert wide.model().n_features == 1_000_000
 
 
-def test_block_size_and_format_leave_no_trace_in_the_model(tmp_path: Path):
-    rows, y = sparse_rows(3000, 5, {2900: 100_000, 2950: 500_000})
-    lines = []
-    for i in range(len(rows)):
-        span = slice(rows.indptr[i], rows.indptr[i + 1])
-        cells = zip(rows.indices[span], rows.values[span], strict=True)
-        lines.append(f"{y[i]:.0f} " + " ".join(f"{j + 1}:{v:.6f}" for j, v in cells))
-    text = tmp_path / "rows.svm"
-    text.write_text("\n".join(lines) + "\n")
-    polyak("convert", text, tmp_path / "rows.npz")
-    models = []
-    for name, options in {
-        "large": (text, "--block-bytes", "67108864"),
-        "small": (text, "--block-bytes", "20000"),
-        "npz": (tmp_path / "rows.npz",),
-    }.items():
-        polyak("train", *options, "--loss", "log_loss", "-m", tmp_path / f"{name}.polyak", "-q")
-        models.append((tmp_path / f"{name}.polyak").read_bytes())
-    assert models[0] == models[1] == models[2]
-
-
 # -- nothing lost ------------------------------------------------------------------------------
-
-
-def test_a_bad_row_among_those_kept_back_is_refused_when_it_comes():
-    learner = Learner(Recipe(loss="squared_error", recipe="auto"))
-    X = np.ones((10, 2))
-    for targets, weights in (
-        (np.full(10, np.nan), None),
-        (np.ones(10), np.full(10, -1.0)),
-    ):
-        with pytest.raises(ValueError, match=r"row 0 has the (target|weight)"):
-            learner.learn(X, targets, weights)
-    assert learner.rows_seen == 0
 
 
 # -- weights -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -155,28 +155,31 @@ class TestHistograms:
 
 
 class TestLearners:
-    KINDS = ("odds", "margin", "classes", "intervals", "replicas", "squared_error", "poisson")
-    KINDS += ("huber", "quantile(0.1,0.9)")
+    RECIPES: ClassVar = {
+        "odds": Recipe("log_loss", "auto"),
+        "margin": Recipe("squared_hinge", "auto"),
+        "classes": Recipe("squared_hinge", "auto"),
+        "softmax": Recipe("log_loss", "auto"),
+        "softmax by averaged SGD": Recipe("log_loss", "sgd"),
+        "L1": Recipe("log_loss", "auto", penalty="l1"),
+        "intervals": Recipe("log_loss", "auto", intervals=True),
+        "replicas": Recipe("log_loss", "sgd", intervals=True),
+        "poisson": Recipe("poisson", "auto"),
+        "quantiles": Recipe("quantile(0.1,0.9)", "auto"),
+    }
     HEAD, ROWS = 4000, 4000
 
     def learner(self, kind: str) -> Learner:
-        losses = {"margin": "squared_hinge", "classes": "squared_hinge"}
-        losses |= dict.fromkeys(("odds", "intervals", "replicas"), "log_loss")
-        recipe = Recipe(
-            loss=losses.get(kind, kind),
-            recipe="sgd" if kind == "replicas" else "auto",
-            intervals=kind in ("intervals", "replicas"),
-        )
-        return Learner(recipe)
+        return Learner(self.RECIPES[kind])
 
     def data(self, kind: str, n: int, seed: int) -> tuple[Any, Any]:
         X, y = rows(n, seed)
         rng = np.random.default_rng(seed)
-        if kind == "classes":
+        if kind in ("classes", "softmax", "softmax by averaged SGD"):
             return X, np.argmax(X[:, :3] + rng.normal(size=(n, 3)), axis=1)
         if kind == "poisson":
             return X, rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
-        if not get_loss(self.learner(kind).recipe.loss).classifies:
+        if not get_loss(self.RECIPES[kind].loss).classifies:
             return X, X[:, 0] + rng.normal(size=n)
         return X, y
 
@@ -192,7 +195,7 @@ class TestLearners:
             parts.append(part)
         return base, parts
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", RECIPES)
     def test_parts_merge_in_any_tree_and_are_about_as_good_as_one(self, kind: str) -> None:
         base, (a, b, c) = self.parts(kind)
         # No candidate is eliminated within a part.
@@ -254,3 +257,14 @@ class TestLearners:
             learner.learn(*self.data("margin", 3000, 8))
         np.testing.assert_array_equal(a.model().weights, again.model().weights)
         np.testing.assert_array_equal(a.model().sigmoids, again.model().sigmoids)
+
+    def test_few_rows_are_learned_in_turn_and_none_change_nothing(self) -> None:
+        *parts, none, whole = (Learner(Recipe("squared_hinge", "paper")) for _ in range(4))
+        for part, seed in zip(parts, (1, 2), strict=True):
+            for learner in (part, whole):
+                learner.learn(*rows(700, seed))
+        parts[0].merge(parts[1:])
+        np.testing.assert_array_equal(parts[0].model().weights, whole.model().weights)
+        parts[0].merge([none])
+        assert parts[0].rows_seen == 1400
+        np.testing.assert_allclose(parts[0].model().weights, whole.model().weights, rtol=1e-5)

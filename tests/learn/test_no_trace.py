@@ -18,6 +18,7 @@ from polyak.losses import get_loss
 ROWS = 9000
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(ROWS, 8)) * (RNG.random((ROWS, 8)) < 0.5)
+X[:, 0] += 3.0  # which averaged SGD centres
 SCORES = X @ RNG.normal(size=(8, 10)) + RNG.logistic(size=(ROWS, 10))
 SIGNS = np.where(SCORES[:, 0] > 0, 1.0, -1.0)
 CLASSES = SCORES[:, :3].argmax(axis=1)

@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyak.learn.learner import Learner
-from polyak.learn.recipes import Recipe
 from polyak.learn.rows_needed import NARROW, rows_needed_by, second_moments
 from polyak.rows.sparse import SparseRows, as_rows
 
 HOW = {"precondition": 0.0, "implicit": False, "fit_intercept": False}
-
-
-def rows_of(n, curvatures, seed=0):
-    return np.random.default_rng(seed).normal(size=(n, len(curvatures))) * np.sqrt(curvatures)
 
 
 @pytest.mark.parametrize("width", [20, NARROW, 2000])
@@ -56,20 +50,3 @@ def test_an_implicit_step_is_no_longer_than_the_loss_allows():
 
 def test_numbers_too_large_to_be_squared_give_no_answer():
     assert second_moments(np.full((3, 2), 1e200), fit_intercept=True) is None
-
-
-def test_a_learner_keeps_it_through_everything():
-    X = rows_of(3000, np.geomspace(1.0, 1e-2, 12))
-    y = np.where(X @ np.ones(12) > 0, 1, -1)
-    whole = Learner(Recipe(loss="squared_hinge", recipe="paper"))
-    whole.learn(X, y)
-    split = Learner(Recipe(loss="squared_hinge", recipe="paper"))
-    for part in np.array_split(np.arange(3000), 17):
-        split.learn(sp.csr_matrix(X[part]), y[part])
-        split = Learner.from_state(*split.state())
-    needed = whole.model().report.rows_needed
-    assert needed.rows > 1
-    assert split.model().report.rows_needed == needed
-    late = Learner(Recipe(loss="squared_hinge", recipe="paper"))
-    late.merge([whole])
-    assert late.model().report.rows_needed == needed

@@ -1,30 +1,11 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.score_histogram import ScoreHistogram
-
-
-@pytest.mark.parametrize("sampled", [False, True])
-def test_counts_do_not_depend_on_batches(sampled):
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(40_000, 2))
-    positive = rng.random((40_000, 2)) < 0.5
-    whole, parts = (ScoreHistogram(2, sampled=sampled) for _ in range(2))
-    whole.add(scores, positive, np.ones(40_000))
-    ends = [0, *np.sort(rng.integers(0, 40_000, 300)), 40_000]
-    for begin, end in pairwise(ends):
-        if parts.wants(end - begin):
-            parts.add(scores[begin:end], positive[begin:end], np.ones(end - begin))
-        else:
-            parts.skip(end - begin)
-    np.testing.assert_array_equal(whole.counts, parts.counts)
-    assert (whole.rows, whole.mark) == (parts.rows, parts.mark)
 
 
 @pytest.mark.parametrize("rows", [3000, 20_000, 500_000])
@@ -78,17 +59,6 @@ def test_the_core_counts_as_numpy_would():
     cells = (np.arange(3) * 2 + positive) * 256 + bins
     expected = np.bincount(cells.ravel(), np.repeat(weights, 3), minlength=3 * 2 * 256)
     np.testing.assert_array_equal(counted.counts[0].ravel(), expected)
-
-
-def test_weights_of_any_size_add_up_the_same_in_any_batches():
-    rng = np.random.default_rng(3)
-    scores, positive = rng.normal(size=(5000, 1)), rng.random((5000, 1)) < 0.5
-    weights = rng.random(5000)
-    whole, parts = ScoreHistogram(1), ScoreHistogram(1)
-    whole.add(scores, positive, weights)
-    for some in np.array_split(np.arange(5000), 37):
-        parts.add(scores[some], positive[some], weights[some])
-    np.testing.assert_array_equal(whole.counts, parts.counts)
 
 
 def test_counts_refuse_what_does_not_fit():

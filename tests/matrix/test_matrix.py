@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from model_bytes import differences
 from sources import SOURCES, Source
-from ways import WAYS, at_random, killed_at, train
+from ways import WAYS, train
 
 pytestmark = pytest.mark.slow
 
@@ -82,20 +82,3 @@ def test_same_model(
     names = ("--names", "1000" if with_names else "0")
     model = WAYS[way](source, written(source), tmp_path, *names)
     assert differences(model, reference(source, with_names)) == []
-
-
-def test_forty_kills(
-    written: Callable[[Source], Path], reference: Reference, tmp_path: Path
-) -> None:
-    """Kill runs of all sources at random moments: each goes on to the same bytes."""
-    wrong = []
-    for number in range(40):
-        source = SOURCES[number % len(SOURCES)]
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        names = ("--names", "1000" if source.has_names else "0")
-        wait = at_random(f"{number} {source}")
-        model = killed_at(source, written(source), folder, wait, *names)
-        if found := differences(model, reference(source, source.has_names)):
-            wrong.append(f"{number}, {source}: {found}")
-    assert wrong == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
@@ -88,13 +87,6 @@ def three_threads(source: Source, path: Path, folder: Path, *names: str) -> byte
 
 def killed(source: Source, path: Path, folder: Path, *names: str) -> bytes:
     """Kill the run once there is a checkpoint, and run the same command again."""
-    return killed_at(source, path, folder, lambda: 0.0, *names)
-
-
-def killed_at(
-    source: Source, path: Path, folder: Path, wait: Callable[[], float], *names: str
-) -> bytes:
-    """Kill the run a while after its first checkpoint, and run the same command again."""
     model, checkpoints = folder / "model", folder / "checkpoints"
     command = ("train", "SOURCE", *AS_IS, "-m", model, "--checkpoint", checkpoints, *SMALL_STEPS)
     command += (*source.options, *names)
@@ -102,7 +94,6 @@ def killed_at(
         with started(source, path, *command, "-q") as run:
             while run.poll() is None and not (checkpoints / NEWEST).exists():
                 time.sleep(0.001)
-            time.sleep(wait())
             run.send_signal(signal.SIGKILL)
             if run.wait() == -signal.SIGKILL and (checkpoints / NEWEST).exists():
                 break
@@ -113,12 +104,6 @@ def killed_at(
         raise AssertionError("twenty runs were done before they could be killed")
     assert "resumed at row" in done(source, path, *command)
     return model.read_bytes()
-
-
-def at_random(seed: str, longest: float = 0.3) -> Callable[[], float]:
-    """Draw how long to wait."""
-    drawn = random.Random(seed)
-    return lambda: drawn.uniform(0.0, longest)
 
 
 def converted(to: str) -> Callable[..., bytes]:

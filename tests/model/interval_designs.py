@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
-import pandas
 from scipy.special import expit
 
 from polyak import ASGDClassifier, ASGDRegressor
@@ -127,36 +124,3 @@ def batch_coverage(design, loss, rows, runs):
         w, errors = batch(loss, *draw(design, loss, rows, 1000 + run))
         inside.append(np.abs(w - truth) <= 1.96 * errors)
     return float(np.mean(inside))
-
-
-def real_rows(name):
-    """Read a real set, in standard units, and the loss it is for.
-
-    Columns that decide nothing are left out: one of several that add up to one, and those that
-    occur in too few rows for any sandwich.
-    """
-    folder = os.environ["POLYAK_DATA"]
-    if name == "covtype":
-        table = pandas.read_csv(f"{folder}/covtype/covtype.data.gz", header=None)
-        X, y, loss = table.drop(columns=[10, 54]), (table[54] == 2).astype(float), "log_loss"
-        X = X.loc[:, (X != 0).mean() > 0.005]
-    else:
-        table = pandas.read_csv(f"{folder}/california_housing.csv.gz").dropna()
-        X = pandas.get_dummies(table.drop(columns="median_house_value"), drop_first=True)
-        X = X.loc[:, (X != 0).mean() > 0.005]
-        y, loss = table["median_house_value"] / 1e5, "squared_error"
-    X = X.to_numpy(float)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y.to_numpy(float), loss
-
-
-def real_coverage(X, y, loss, rows, runs):
-    """Draw rows with replacement; give the coverage of all rows' weights, ours and batch's."""
-    truth, _ = batch(loss, X, y)
-    ours, theirs = [], []
-    for run in range(runs):
-        some = np.random.default_rng(run).integers(len(X), size=rows)
-        low, high = (np.ravel(end) for end in learned(loss, X[some], y[some]).coef_interval())
-        w, errors = batch(loss, X[some], y[some])
-        ours.append((low <= truth) & (truth <= high))
-        theirs.append(np.abs(w - truth) <= 1.96 * errors)
-    return float(np.mean(ours)), float(np.mean(theirs))

@@ -5,8 +5,6 @@ Each part of the slow tests can be run alone, as in ``-k "rare and 2000 and log_
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from interval_designs import (
@@ -17,8 +15,6 @@ from interval_designs import (
     coverage,
     draw,
     learned,
-    real_coverage,
-    real_rows,
 )
 
 from polyak.model.intervals import centres
@@ -46,21 +42,12 @@ def test_the_best_weights_are_where_many_rows_lead(loss):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rows", "runs"), [(2000, 200), (20_000, 100)])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("design", DESIGNS)
-def test_coverage(design, loss, rows, runs):
+def test_coverage(design, loss):
+    rows, runs = 2000, 200
     share = coverage(design, loss, rows, runs)
     least = 0.92
-    if (design, loss, rows) == ("rare class", "log_loss", 2000):
+    if (design, loss) == ("rare class", "log_loss"):
         least = batch_coverage(design, loss, rows, runs) - 0.02
     assert least <= share <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA names no folder")
-@pytest.mark.parametrize("name", ["covtype", "california_housing"])
-def test_coverage_of_resampled_real_rows(name):
-    X, y, loss = real_rows(name)
-    ours, batch = real_coverage(X, y, loss, rows=20_000, runs=50)
-    assert abs(ours - batch) <= 0.03

@@ -183,8 +183,10 @@ def batch_sandwich(loss, X, y, weights=None):
     return w, np.sqrt(np.square(parts).sum(axis=1))
 
 
-@pytest.mark.parametrize(("rows", "weighted"), [(600, True), (12_000, False)])
-@pytest.mark.parametrize("form", ["dense", "sparse", "float32"])
+@pytest.mark.parametrize(
+    ("rows", "weighted", "form"),
+    [(600, True, "dense"), (12_000, False, "sparse"), (12_000, False, "float32")],
+)
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_it_is_the_batch_sandwich(loss, form, weighted, rows):
     rng = np.random.default_rng(3)

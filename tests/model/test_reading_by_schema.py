@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.model.intervals import proba_interval
@@ -88,8 +87,7 @@ def test_a_model_of_the_command_line_reads_frames_and_arrays(tmp_path: Path) -> 
     frame = pd.DataFrame({"a": random.normal(50.0, 5.0, size=400), "b": random.random(400)})
     frame.assign(y=3.0 * frame["a"] - frame["b"]).to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.polyak"
-    told = ["train", str(tmp_path / "t.csv"), "--target", "y", "-m", str(model), "-q"]
-    subprocess.run([sys.executable, "-m", "polyak", *told], check=True, capture_output=True)
+    polyak("train", tmp_path / "t.csv", "--target", "y", "-m", model, "-q")
     target = 3.0 * frame["a"] - frame["b"]
     read = LinearModel.load(model)
     for rows in (frame, frame[["b", "a"]], frame.to_numpy()):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from tests.in_process import polyak as command
 
 import polyak
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
@@ -107,9 +106,8 @@ def test_intervals_are_those_of_statsmodels(name: str, how: dict[str, Any]) -> N
 def test_no_penalty_at_the_command_line(tmp_path: Path) -> None:
     book = carseats()
     book.X.assign(Sales=book.y).to_csv(tmp_path / "t.csv", index=False)
-    told = ["train", tmp_path / "t.csv", "--target", "Sales", "-m", tmp_path / "m", "-q"]
-    command = [sys.executable, "-m", "polyak", *map(str, told), "--penalty", "none"]
-    subprocess.run(command, check=True, capture_output=True)
+    told = ["--target", "Sales", "-m", tmp_path / "m", "-q", "--penalty", "none"]
+    command("train", tmp_path / "t.csv", *told)
     table = LinearModel.load(tmp_path / "m").coefficients().set_index("feature")["weight"]
     table = table.rename({"intercept": "const"})
     np.testing.assert_allclose(table[book.params.index], book.params, rtol=1e-4)
@@ -137,8 +135,7 @@ def test_a_table_of_coefficients_is_of_one_model(diamonds, of_diamonds, tmp_path
     np.testing.assert_allclose(of_diamonds.predict(diamonds[0][:100]), (low + high) / 2, rtol=1e-6)
     model = tmp_path / "m.polyak"
     of_diamonds.to_model().save(model)
-    command = [sys.executable, "-m", "polyak", "inspect", str(model), "--json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    told = json.loads(command("inspect", model, "--json").stdout)
     for one in told["heaviest"]:
         assert one["weight"] == pytest.approx((one["low"] + one["high"]) / 2)
     export(LinearModel.load(model), tmp_path / "m.csv")

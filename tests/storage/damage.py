@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from polyak.storage.container import Arrays, Page, unpack
+from polyak.storage.container import unpack
 
 NEWEST = 99
 """A format that none is newer than."""
@@ -58,44 +54,3 @@ def means_the_same(data: bytes, original: bytes, kind: str) -> bool:
             for name, then in arrays_then.items()
         )
     )
-
-
-ODD_VALUES: tuple[Any, ...] = (
-    None, True, 0, 1, -1, 2**40, 0.5, 1e300, "", "x", "O", "<U9", [], [1], ["a", "b"], {}, {"a": 1},
-)  # fmt: skip
-
-
-def rewritten(data: bytes, kind: str, count: int) -> Iterator[tuple[Page, Arrays]]:
-    """Change a value somewhere in the page, or an array, as someone would who knows the format."""
-    chance = random.Random(count)
-    page, arrays = unpack(data, "it", kind, NEWEST)
-    for _ in range(count):
-        changed, others = copy.deepcopy(page), dict(arrays)
-        if others and chance.random() < 0.3:
-            name = chance.choice(sorted(others))
-            array = others[name]
-            with np.errstate(invalid="ignore"):  # of values that are not finite
-                odd = (array.astype("int64"), array * 0 - 1)
-            others[name] = chance.choice(
-                (array[:-1], array[..., :1], array.ravel(), *odd) if array.ndim else (array,)
-            )
-            if chance.random() < 0.2:
-                del others[name]
-        else:
-            _change(changed, chance)
-            changed["kind"], changed["format"] = kind, page["format"]
-        yield changed, others
-
-
-def _change(page: Any, chance: random.Random) -> None:
-    while True:
-        key = chance.choice(sorted(page)) if isinstance(page, dict) else chance.randrange(len(page))
-        inner = page[key]
-        if isinstance(inner, dict | list) and inner and chance.random() < 0.8:
-            page = inner
-            continue
-        if chance.random() < 0.1:
-            del page[key]
-        else:
-            page[key] = chance.choice(ODD_VALUES)
-        return

@@ -188,31 +188,6 @@ def test_compressed_arrays_that_do_not_fit_are_refused(
     assert "would take 3.2 GB of memory" in done.stdout
 
 
-def test_going_on_and_the_fingerprint_of_packed_rows(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", X=X, y=Y)
-    np.savez_compressed(tmp_path / "b.npz", X=X, y=Y)
-    stream = open_stream(tmp_path / "b.npz", batch_rows=7)
-    assert stream.fingerprint == open_stream(tmp_path / "a.npz", batch_rows=7).fingerprint
-    for _ in range(3):
-        next(stream)
-    rest = b"".join(batch.rows.tobytes() for batch in stream)
-    again = open_stream(tmp_path / "b.npz", batch_rows=7, start={"format": "npz", "rows": 21})
-    assert b"".join(batch.rows.tobytes() for batch in again) == rest == X[21:].tobytes()
-
-
-@pytest.mark.parametrize("value", [1e200, -1e300])
-def test_a_value_whose_square_is_no_number(tmp_path: Path, value: float) -> None:
-    large, target = X.copy(), Y.copy()
-    large[41, 3] = target[41] = value
-    np.savez(tmp_path / "x.npz", X=large, y=Y)
-    np.savez(tmp_path / "y.npz", X=X, y=target)
-    shown = f"{value:g}".replace("+", r"\+")
-    with pytest.raises(DataError, match=rf"x\.npz, row 41: the value {shown} for feature 3 is too"):
-        read_all(tmp_path / "x.npz", batch_rows=16)
-    with pytest.raises(DataError, match=rf"y\.npz, row 41: the target {shown} is too large"):
-        read_all(tmp_path / "y.npz", batch_rows=16)
-
-
 def test_a_mapped_file_that_becomes_shorter(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", np.zeros((100_000, 10)))
     size = (tmp_path / "X.npy").stat().st_size

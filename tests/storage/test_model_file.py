@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors import safe_open
-from tests.storage.damage import means_the_same, mutants, rewritten
+from tests.storage.damage import means_the_same, mutants
 
 from polyak.errors import ModelFileError
 from polyak.model.features import FeatureMap
@@ -167,13 +167,6 @@ def test_what_is_not_finite_is_null(tmp_path: Path) -> None:
     assert LinearModel.load(tmp_path / "m").report == replace(REPORT, progressive_loss=None)
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    MODELS["two classes"].save(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert LinearModel.load(tmp_path / "real").n_features == 20
-
-
 def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: Any) -> None:
     MODELS["two classes"].save(tmp_path / "m")
     before = (tmp_path / "m").read_bytes()
@@ -298,22 +291,13 @@ class TestRefused:
         self.refused(tmp_path / "m", words)
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_fuzz(tmp_path: Path, count: int) -> None:
+def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "m"
     for name in ("two classes", "table", "names", "sigmoids", "replicas", "sandwich"):
         MODELS[name].save(path)
         whole = path.read_bytes()
-        for data in mutants(whole, count):
+        for data in mutants(whole, 100):
             path.write_bytes(data)
             with contextlib.suppress(ModelFileError):
                 LinearModel.load(path)
                 assert means_the_same(data, whole, KIND)
-        # Changed on purpose, with the right checksum: a model, or refused.
-        for page, arrays in rewritten(whole, KIND, count // 4):
-            write_file(path, page, arrays)
-            try:
-                loaded = LinearModel.load(path)
-            except ModelFileError:
-                continue
-            loaded.scores(dense_as_sparse(np.ones((2, loaded.n_features))))

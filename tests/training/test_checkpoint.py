@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from tests.storage.damage import means_the_same, mutants, rewritten
+from tests.storage.damage import means_the_same, mutants
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
-from polyak.storage.container import write_file
 from polyak.training.checkpoint import (
     KIND,
     NEWEST,
@@ -159,24 +158,14 @@ class TestTraining:
         assert train(job).progress.checkpoints == 3
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_fuzz(tmp_path: Path, count: int) -> None:
+def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
     for rows, recipe in ((50, {}), (2000, {}), (1500, {"recipe": "auto", "loss": "log_loss"})):
         save(tmp_path, rows, **recipe)
         whole = (tmp_path / NEWEST).read_bytes()
         (tmp_path / PREVIOUS).unlink(missing_ok=True)
-        for data in mutants(whole, count):
+        for data in mutants(whole, 40):
             (tmp_path / NEWEST).write_bytes(data)
             with contextlib.suppress(ModelFileError):
                 CheckpointFolder(tmp_path).load("data", OPTIONS)
                 assert means_the_same(data, whole, KIND)
-        # A change with a valid checksum must be refused, or yield a learner that does not crash.
-        for page, arrays in rewritten(whole, KIND, count // 4):
-            write_file(tmp_path / NEWEST, page, arrays)
-            with contextlib.suppress(ModelFileError):
-                found = CheckpointFolder(tmp_path).load("data", OPTIONS)
-                with contextlib.suppress(Exception):
-                    assert found is not None
-                    found.learner.learn(X[:1200], Y[:1200])
-                    found.learner.model()
         (tmp_path / NEWEST).unlink()

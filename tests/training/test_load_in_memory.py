@@ -120,12 +120,6 @@ def test_rows_larger_than_memory_are_not_loaded(tmp_path):
     assert not np.array_equal(small.model.weights, large.model.weights)
 
 
-def test_where_there_is_nothing_to_learn(tmp_path):
-    pd.DataFrame({"a": [1, 2, 3], "target": 5}).to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(DataError, match="is 5 in all 3 rows"):
-        trained(tmp_path / "t.csv", "squared_error")
-
-
 def test_a_row_that_cannot_be_learned_is_named(tmp_path):
     (tmp_path / "t.csv").write_text("a,target\n1,2\n3,4\n1e250,1\n5,3\n")
     with pytest.raises(DataError, match=r"t\.csv, line 4"):

@@ -30,7 +30,7 @@ from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
-from polyak.losses.softmax import odds_of_softmax
+from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.rows.class_order import sorted_by_class
 from polyak.rows.sparse import core_rows
 
@@ -106,13 +106,15 @@ class OrderWatch:
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
         scores = _core.score_rows(core_rows(rows), matrix) + intercept
-        if leader.softmax:  # what a race adds up is the loss of each class's odds
-            scores = odds_of_softmax(scores)
         goals = np.asarray(encode(targets, classes, loss))
         if race.problem.one_vs_rest:
             goals = np.where(goals[:, None] == np.arange(race.problem.outputs), 1.0, -1.0)
         with np.errstate(all="ignore"):  # what has overflowed is noticed elsewhere
-            lost = loss.value(scores, goals.reshape(len(rows), -1)).sum(axis=1)
+            if race.scores_true_class:
+                odds = odds_of_softmax(scores) if leader.softmax else normalised_odds(scores)
+                lost = own_class_losses(odds, goals)
+            else:
+                lost = loss.value(scores, goals.reshape(len(rows), -1)).sum(axis=1)
             w = np.ones(len(rows)) if weights is None else weights
             mean = float(w @ lost / w.sum())
             away = np.square(lost - mean)
@@ -143,5 +145,5 @@ def _stretch(race: Race, number: int, begin: float, end: float) -> tuple[float, 
     history = race.history
     first, last = history.place(begin * race.scored), history.place(end * race.scored)
     sums = history.total(first, last) if end < 1.0 else history.total(first, now=race.sums())
-    measured = measure(sums[number], race.scored, race.problem.outputs)
+    measured = measure(sums[number], race.scored, race.losses_per_row)
     return measured["loss"], measured["loss_std_err"]

@@ -19,17 +19,6 @@ def source(tmp_path: Path) -> Path:
     return write(tmp_path / "rows.svm", rows_of_text(3000))
 
 
-@pytest.mark.parametrize("output", ["npz", "svm"])
-def test_convert_then_train_equals_train(tmp_path: Path, source: Path, output: str) -> None:
-    path, models = tmp_path / f"converted.{output}", [tmp_path / "a", tmp_path / "b"]
-    said = polyak("convert", source, path, "--json")
-    assert json.loads(said.stdout)["rows"] == 3000
-    assert said.stderr == ""
-    for data, model in zip((source, path), models, strict=True):
-        polyak("train", data, "--model", model, "-q")
-    assert models[0].read_bytes() == models[1].read_bytes()
-
-
 def test_vw_text_from_a_pipe(tmp_path: Path) -> None:
     text = "".join(
         f"{1 if i % 3 else -1} {i % 2 + 1} |a w{i % 3} n{i % 11}:0.5\n" for i in range(2000)

@@ -14,11 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 
 from polyak import ASGDClassifier
 from polyak.data.options import ReadOptions
-from polyak.learn import targets
-from polyak.learn.learner import Learner
-from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
-from polyak.rows.label_sets import sets_array
 from polyak.training.job import Job, Progress
 from polyak.training.loop import train
 
@@ -175,20 +171,6 @@ def test_a_run_goes_on_where_it_stood(tmp_path: Path, stop: int) -> None:
     assert whole.model is not None
     np.testing.assert_array_equal(resumed.model.weights, whole.model.weights)
     np.testing.assert_array_equal(resumed.model.intercept, whole.model.intercept)
-
-
-def test_many_labels_are_learned_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, Y = problem(3000, 0)
-    sets = sets_array([tuple(LABELS[row > 0].astype(float)) for row in Y])
-    models = []
-    for most in (1 << 22, 900):
-        monkeypatch.setattr(targets, "MOST_TRUTHS", most)
-        learner = Learner(
-            Recipe(loss="squared_hinge", recipe="paper"), classes=LABELS.astype(float)
-        )
-        learner.learn(X, sets, order=np.arange(3000)[::-1])
-        models.append(learner.model())
-    np.testing.assert_array_equal(models[0].weights, models[1].weights)
 
 
 class TestErrors:

@@ -13,9 +13,6 @@ import pytest
 from commands import polyak
 from pyarrow import parquet
 
-from polyak import LinearModel
-from polyak.data.open import open_stream
-
 BAD = {0, 7, 8, 30, 98, 99}
 """The indices of the invalid rows: single ones and pairs, including the first and last row."""
 ROWS = 100
@@ -79,7 +76,18 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [{name: value or None for name, value in row.items()} for row in read]
 
 
-@pytest.mark.parametrize("ending", ["txt", "csv", "tsv", "jsonl", "json", "parquet"])
+@pytest.mark.parametrize(
+    ("files", "ending"),
+    [
+        ("svm", "txt"),
+        ("svm", "parquet"),
+        ("vw", "csv"),
+        ("csv", "tsv"),
+        ("csv", "jsonl"),
+        ("jsonl", "json"),
+    ],
+    indirect=["files"],
+)
 def test_an_empty_prediction_stands_for_a_bad_line(
     files: tuple[Path, str], ending: str, tmp_path: Path
 ) -> None:
@@ -108,24 +116,6 @@ def test_beside_the_columns_and_the_numbers_of_rows(
     for column in keep[1:]:
         expected = [None if n in BAD else f"row{n}" for n in range(ROWS)]
         assert [row[column] for row in rows] == expected
-
-
-def test_in_blocks_of_bad_lines_alone(files: tuple[Path, str]) -> None:
-    folder, form = files
-    features = LinearModel.load(folder / "m").features
-    how = {"schema": features.schema, "hashing": features.hashing, "targets": False}
-    path = str(folder / f"bad.{form}")
-    with open_stream(path, skip_bad_lines=True, gaps=True, block_bytes=4, **how) as stream:
-        batches = list(stream)
-    assert any(not len(batch) for batch in batches)
-    found: set[int] = set()
-    before = 0
-    for batch in batches:
-        gaps = [] if batch.gaps is None else batch.gaps.tolist()
-        found |= {before + gap + n for n, gap in enumerate(gaps)}
-        before += len(batch) + len(gaps)
-    assert found == BAD
-    assert before == ROWS
 
 
 def test_a_csv_of_one_column_has_no_blank_line(files: tuple[Path, str]) -> None:

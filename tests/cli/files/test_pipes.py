@@ -132,18 +132,18 @@ def kill_in_the_middle(command: list[str], checkpoints: Path) -> None:
         run.wait()
 
 
-WAYS = [
-    (standard_input, "plain"),
-    (standard_input, "gz"),
-    (standard_input, "zst"),
-    (named_pipe, "plain"),
-    (named_pipe, "gz"),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("whole", TEXTS, indirect=True)
-@pytest.mark.parametrize(("way", "compression"), WAYS)
+@pytest.mark.parametrize(
+    ("whole", "way", "compression"),
+    [
+        ("svmlight", standard_input, "plain"),
+        ("vw", standard_input, "gz"),
+        ("csv", named_pipe, "plain"),
+        ("tsv", standard_input, "zst"),
+        ("jsonl", named_pipe, "gz"),
+    ],
+    indirect=["whole"],
+)
 def test_killed_and_fed_again(whole: Path, tmp_path: Path, way: Any, compression: str) -> None:
     rows = tmp_path / "rows"
     rows.write_bytes(COMPRESSED[compression]((whole / "rows").read_bytes()))

@@ -70,14 +70,6 @@ def test_all_columns_as_they_are_written_and_the_rows_numbers(folder: Path) -> N
     assert [row["price"] for row in rows] == source["price"].tolist()
 
 
-def test_an_ending_that_nobody_knows_is_refused(folder: Path) -> None:
-    for name in ("out.xlsx", "out.cvs", "out.csv.zip", "out.npz"):
-        error = fails("predict", folder / "m", folder / "t.csv", "-o", folder / name, code=2)
-        assert f"{name} cannot be written: predictions are tables called .csv" in error
-        assert not (folder / name).exists()
-    polyak("predict", folder / "m", folder / "t.csv", "-o", folder / "out.xyz", "--to", "csv")
-
-
 def test_tags_of_vw_text_stand_beside_the_predictions(tmp_path: Path) -> None:
     lines = [
         f"{1 if n % 2 else -1} 'row{n}| {'a' if n % 2 else 'b'} c:{n % 7}\n" for n in range(90)

@@ -129,9 +129,10 @@ def test_what_cannot_be_written_is_a_sentence_that_lists_what_can(
     for name in ("rows.csv", "rows.xlsx", "rows"):
         said = fails("convert", source, tmp_path / name, code=2)
         assert "must end with .svm, .svmlight, .libsvm, .npz, .parquet or .pq" in said
-    said = fails("predict", model, source, "-o", tmp_path / "out.npz", code=2)
-    assert "out.npz cannot be written" in said
-    assert "called .csv, .tsv, .jsonl, .ndjson, .json, .parquet or .pq" in said
+    for name in ("out.npz", "out.xlsx", "out.csv.zip"):
+        said = fails("predict", model, source, "-o", tmp_path / name, code=2)
+        assert f"{name} cannot be written" in said
+        assert "called .csv, .tsv, .jsonl, .ndjson, .json, .parquet or .pq" in said
     assert not list(tmp_path.iterdir())
     assert "choose from" in fails("train", source, "--format", "xlsx", "-m", "m", code=2)
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from commands import POLYAK, fails, polyak
-
-from polyak import LinearModel
-from polyak.errors import ModelFileError
-from polyak.storage.container import read_file
-from polyak.training.checkpoint import FORMAT, KIND, NEWEST
+from commands import fails, polyak
 
 LOSSES = {
     "huber": ("amount",),
@@ -71,36 +63,6 @@ def test_from_a_table_to_predictions(name: str, table: Path, tmp_path: Path) -> 
         assert min(row[0] for row in numbers) > 0
     page = json.loads(polyak("inspect", model, "--json").stdout)
     assert page["loss"].startswith(name.split(",")[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LOSSES)
-def test_killed_it_goes_on_to_the_same_bits(name: str, table: Path, tmp_path: Path) -> None:
-    how = [*arguments(name), "--order", "as-is", "-q", "--block-bytes", "2000"]
-    polyak("train", table, *how, "-m", tmp_path / "whole.polyak")
-    folder = tmp_path / "checkpoints"
-    slow = [*how, "--checkpoint", str(folder), "--checkpoint-every", "300"]
-    command = [*POLYAK, "train", str(table), *slow, "-m", str(tmp_path / "again.polyak")]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while run.poll() is None:
-        if (folder / NEWEST).exists() and rows_in(folder / NEWEST) > 1500:
-            run.send_signal(signal.SIGKILL)
-            break
-        time.sleep(0.002)
-    assert run.wait() == -signal.SIGKILL
-    said = polyak("train", table, *slow, "-m", tmp_path / "again.polyak", "--json").stdout
-    assert json.loads(said)["resumed_at_row"] > 1500
-    whole, again = (LinearModel.load(tmp_path / f"{which}.polyak") for which in ("whole", "again"))
-    assert whole.loss == again.loss
-    assert whole.weights.tobytes() == again.weights.tobytes()
-    assert whole.intercept.tobytes() == again.intercept.tobytes()
-
-
-def rows_in(path: Path) -> int:
-    try:
-        return int(read_file(path, KIND, FORMAT)[0]["rows"])
-    except ModelFileError:  # the next one is just taking its place
-        return 0
 
 
 @pytest.mark.parametrize(

@@ -24,23 +24,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("order", ["auto", "as-is"])
-def test_the_middle_class_is_told(table: Path, tmp_path: Path, order: str) -> None:
-    options = ("--target", "size", "--loss", "log_loss", "--order", order)
-    options += ("--model", tmp_path / "m")
-    said = polyak("train", table, "-q", *options).stdout
-    assert "block Newton steps on all classes together, penalty" in said
-    shown = json.loads(polyak("evaluate", tmp_path / "m", table, "--json").stdout)
-    assert shown["accuracy"] > 0.75  # one against the rest has 0.67
-    lines = polyak("predict", tmp_path / "m", table, "--what", "proba").stdout.splitlines()
-    chance = np.array([line.split() for line in lines], dtype=float)
-    np.testing.assert_allclose(chance.sum(axis=1), 1.0, atol=1e-6)
-    model = LinearModel.load(tmp_path / "m")
-    assert model.softmax
-    medium = model.classes.tolist().index("medium")
-    assert (chance.argmax(axis=1) == medium).mean() > 0.25
-
-
 def test_averaged_sgd_learns_them_together_unless_told_not_to(table: Path, tmp_path: Path) -> None:
     options = ("--target", "size", "--loss", "log_loss", "--recipe", "sgd", "--passes", "1", "-q")
     said = polyak("train", table, *options, "--model", tmp_path / "m").stdout

@@ -11,7 +11,6 @@ import pytest
 from commands import polyak, write
 from tests.in_process import polyak as command
 
-from polyak import ASGDClassifier
 from polyak.model.linear import LinearModel
 
 ROWS = 200
@@ -87,7 +86,3 @@ def test_a_pipe_is_looked_at_and_still_read_whole(tmp_path: Path) -> None:
     polyak("train", tmp_path / "t.csv", "--target=y", "-m", tmp_path / "n", *as_is)
     one, other = (LinearModel.load(tmp_path / name).weights for name in "mn")
     np.testing.assert_array_equal(one, other)
-
-
-def test_an_estimator_has_probabilities_by_default() -> None:
-    assert ASGDClassifier().loss == "log_loss"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import POLYAK, polyak
+from commands import polyak
 
 from polyak.model.linear import LinearModel
-from polyak.training.checkpoint import NEWEST
 
 FEATURES, MATTER = 2500, (3, 5, 8)
 
@@ -67,24 +64,3 @@ def test_vw_text_and_fewer_features_in_the_file(tmp_path: Path) -> None:
     listed = polyak("export", kept, "-", "--to", "csv").stdout
     nonzero = np.count_nonzero(LinearModel.load(kept).weights)
     assert len(listed.splitlines()) == nonzero + 2  # a head, and the intercept
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_to_the_same_file(svmlight: Path, tmp_path: Path) -> None:
-    whole, killed, folder = tmp_path / "whole", tmp_path / "killed", tmp_path / "checkpoints"
-    polyak("train", svmlight, *HOW, "--order", "as-is", "-q", "-m", whole)
-    command = [*POLYAK, "train", "-", *map(str, HOW), "-m", str(killed)]
-    command += ["--checkpoint", str(folder), "--checkpoint-every", "1500", "--block-bytes", "20000"]
-    # All but the last line, and no end: the run is still waiting when it is killed.
-    run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    assert run.stdin is not None
-    run.stdin.write(svmlight.read_bytes()[:-200])
-    run.stdin.flush()
-    while run.poll() is None and not (folder / NEWEST).exists():
-        time.sleep(0.01)
-    run.kill()
-    run.communicate()
-    with svmlight.open("rb") as rows:
-        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=True)
-    assert "resumed at row" in done.stdout
-    assert killed.read_bytes() == whole.read_bytes()

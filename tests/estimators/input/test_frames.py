@@ -53,14 +53,6 @@ def test_it_is_the_model_of_the_same_table_as_a_stream(fitted: ASGDRegressor) ->
     assert "tail=N38" in called[plain:]  # words have their names too
 
 
-def test_parts_give_the_same_bits(fitted: ASGDRegressor) -> None:
-    parts = ASGDRegressor(random_state=0, max_iter=1, shuffle=False)
-    for begin in range(0, len(Y), 1100):
-        part = slice(begin, begin + 1100)
-        parts.partial_fit(X.slice(begin, 1100), Y[part])
-    np.testing.assert_array_equal(parts.predict(X), fitted.predict(X))
-
-
 def test_a_model_file_remembers_the_columns(fitted: ASGDRegressor, tmp_path: Path) -> None:
     fitted.to_model().save(tmp_path / "m")
     again = ASGDRegressor.from_model(LinearModel.load(tmp_path / "m"))

@@ -65,13 +65,3 @@ def test_intervals_where_the_targets_leave_no_residuals():
     X = random.normal(size=(10, 60))
     model = ASGDRegressor(intervals=True).fit(X, np.zeros(10))
     assert (model.coef_std_err_ == 0).all()
-
-
-def test_rows_before_are_kept_when_later_ones_are_refused():
-    X, y = problem(3000)
-    model = ASGDRegressor(random_state=0).partial_fit(X, y)
-    before = model.coef_.copy()
-    X[7, 1] = 1e200
-    with pytest.raises(DataError, match=r"row 7: the value 1e\+200 for feature 1"):
-        model.partial_fit(X, y)
-    assert np.array_equal(model.coef_, before)

@@ -17,11 +17,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from tests.in_process import polyak
 
-from polyak import ASGDClassifier, ASGDRegressor, Recipe
-from polyak.data.options import Columns, ReadOptions
+from polyak import ASGDClassifier, ASGDRegressor
 from polyak.model.linear import LinearModel
-from polyak.training.job import Job
-from polyak.training.loop import train
 
 NAMES = [f"x{place}" for place in range(5)]
 ROWS = 3000
@@ -71,22 +68,6 @@ def test_an_array_gives_the_model_of_every_frame() -> None:
         other = ASGDRegressor(random_state=0).fit(frame, y)
         np.testing.assert_array_equal(other.coef_, fitted.coef_)
         np.testing.assert_array_equal(other.predict(frame), fitted.predict(X))
-
-
-def test_a_file_of_the_same_rows_gives_the_same_model(tmp_path: Path) -> None:
-    X, y = numbers()
-    table = pd.DataFrame(X, columns=NAMES).assign(y=y)
-    table.to_csv(tmp_path / "a.csv", index=False)
-    fitted = ASGDRegressor(random_state=0).fit(table[NAMES], table["y"])
-    job = Job(
-        source=str(tmp_path / "a.csv"),
-        recipe=Recipe(loss="squared_error", recipe="auto"),
-        order="auto",
-        reading=ReadOptions(columns=Columns(target="y")),
-    )
-    model = train(job).model
-    assert model is not None
-    np.testing.assert_array_equal(model.weights[:, 0], fitted.coef_)
 
 
 def test_it_is_as_good_as_imputed_ridge() -> None:
@@ -150,16 +131,6 @@ def test_where_nothing_is_known_of_columns_a_sentence_says_so() -> None:
         model.predict([[np.nan] * 5])
     with pytest.raises(ValueError, match="contains infinity"):
         model.predict([[np.inf] * 5])
-
-
-def test_what_is_asked_of_few_rows_is_answered_as_if_no_more_came() -> None:
-    X, y = numbers()
-    asked = ASGDRegressor(random_state=0).partial_fit(np.nan_to_num(X[:50]), y[:50])
-    assert asked.coef_.shape == (5,)
-    in_parts(asked, X[50:], y[50:], [50] * 59)
-    rows = np.vstack([np.nan_to_num(X[:50]), X[50:]])
-    whole = ASGDRegressor(random_state=0).partial_fit(rows, y)
-    np.testing.assert_array_equal(asked.coef_, whole.coef_)
 
 
 def test_an_array_is_read_by_the_columns_of_a_frame() -> None:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
+from tests.real_sets import REAL, real_file
 
 from polyak import ASGDClassifier
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the real sets"
-    ),
-]
+pytestmark = REAL
 BATCH = 0.2722, 0.926
 """Log-loss and accuracy on the test rows of a multinomial batch fit with C = 1, by 280 steps of
 L-BFGS; scikit-learn's takes several times as long. With the best C on these rows, 0.1, they are
@@ -26,7 +20,7 @@ L-BFGS; scikit-learn's takes several times as long. With the best C on these row
 
 
 def digits(part: str) -> tuple[Any, Any]:
-    folder = Path(os.environ["POLYAK_DATA"]) / "mnist"
+    folder = real_file("mnist")
     files = [next(folder.glob(f"{part}-{what}*"), None) for what in ("images", "labels")]
     if None in files:
         pytest.skip(f"{folder} does not hold MNIST")

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from polyak import ASGDClassifier, LinearModel
 from polyak.learn import score_histogram
-from polyak.learn.score_histogram import CHUNK, SCALES, SMALLEST_SCALE, ScoreHistogram
+from polyak.learn.score_histogram import SCALES, SMALLEST_SCALE, ScoreHistogram
 from polyak.losses.softmax import softmax
 
 MARGINS = ("hinge", "squared_hinge", "modified_huber")
@@ -63,28 +63,6 @@ def test_the_core_adds_up_what_a_softmax_loses() -> None:
             each = -np.log(chance)
             expected = weights @ each[np.arange(50), own], weights @ each.mean(axis=1)
             np.testing.assert_allclose(histogram.losses[0, group, :, place], expected, rtol=1e-8)
-
-
-def test_parts_add_up_and_old_rows_are_forgotten() -> None:
-    rng = np.random.default_rng(0)
-    n = 8 * CHUNK
-    scores, own = rng.normal(size=(n, 3)), rng.integers(0, 3, n)
-    positive = own[:, None] == np.arange(3)
-    base, one, two = (ScoreHistogram(3, classes=3) for _ in range(3))
-    for some, end in ((base, 500), (one, 700), (two, 800)):
-        some.add(scores[:end], positive[:end])
-    one.merge([two], base)
-    each = [0, *range(500, 700), *range(500, 800)]
-    both = ScoreHistogram(3, classes=3)
-    both.add(scores[:500], positive[:500])
-    both.add(scores[each[1:]], positive[each[1:]])
-    np.testing.assert_allclose(one.losses.sum(axis=0), both.losses.sum(axis=0), rtol=1e-12)
-    whole, parts = ScoreHistogram(3, classes=3), ScoreHistogram(3, classes=3)
-    whole.add(scores, positive)
-    for some in np.array_split(np.arange(n), 13):
-        parts.add(scores[some], positive[some])
-    np.testing.assert_array_equal(whole.losses, parts.losses)
-    assert whole.losses[:, 0, 0, 0].max() < n  # not all rows, nor the oldest
 
 
 def test_of_many_classes_some_rows_tell_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:

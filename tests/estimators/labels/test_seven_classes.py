@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.metrics import log_loss
+from tests.real_sets import REAL, real_file
 
 from polyak import ASGDClassifier
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the real sets"
-    ),
-]
+pytestmark = REAL
 BATCH = 0.62631
 """Log-loss on the test rows of the multinomial optimum with C = 1 of standardised columns, found by
 Newton's method up to a slope of 4e-5."""
@@ -25,10 +17,9 @@ TRAIN = 500_000
 
 
 def test_one_pass_is_at_the_multinomial_optimum() -> None:
-    file = Path(os.environ["POLYAK_DATA"]) / "covtype" / "covtype.data.gz"
-    if not file.exists():
-        pytest.skip(f"there is no {file}")
-    table = pd.read_csv(file, header=None, dtype=np.float32).to_numpy()
+    table = pd.read_csv(
+        real_file("covtype/covtype.data.gz"), header=None, dtype=np.float32
+    ).to_numpy()
     order = np.random.default_rng(0).permutation(len(table))  # as reproduction.datasets splits it
     X, y = table[order, :-1], table[order, -1]
     model = ASGDClassifier(random_state=0).fit(X[:TRAIN], y[:TRAIN])

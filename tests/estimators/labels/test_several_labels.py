@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
+from tests.in_process import polyak
 
 from polyak import ASGDClassifier, LinearModel
 
@@ -111,23 +110,13 @@ def test_labels_are_zeros_and_ones() -> None:
         ASGDClassifier().fit(X, np.where(Y == 1, np.nan, 0.0))
 
 
-def test_predict_of_the_command_line_lists_them(fitted: ASGDClassifier, tmp_path: Path) -> None:
-    fitted.to_model().save(tmp_path / "m")
-    np.save(tmp_path / "rows.npy", HELD[:200])
-
-    def said(*words: str) -> Any:
-        command = [sys.executable, "-m", "polyak", *words]
-        return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
-
-    lists = [",".join(map(str, np.flatnonzero(row))) for row in fitted.predict(HELD[:200])]
-    assert "" in lists
-    assert "0,1" in lists
-    assert said("predict", "m", "rows.npy").stdout.split("\n")[:-1] == lists
-    chance = said("predict", "m", "rows.npy", "--what", "proba").stdout.split()
-    np.testing.assert_allclose(
-        np.array(chance, float).reshape(-1, 3), fitted.predict_proba(HELD[:200]), rtol=1e-12
-    )
+def test_rows_of_one_label_each_are_evaluated_if_they_are_text(
+    fitted: ASGDClassifier, tmp_path: Path
+) -> None:
+    model = tmp_path / "m"
+    fitted.to_model().save(model)
     (tmp_path / "one.svm").write_text("1 1:0.5\n")
-    assert "rows           1\n" in said("evaluate", "m", "one.svm").stdout  # of one of the labels
+    assert "rows           1\n" in polyak("evaluate", model, tmp_path / "one.svm").stdout
     np.savez(tmp_path / "one.npz", X=HELD[:2], y=np.zeros(2))
-    assert "npz rows have one target each" in said("evaluate", "m", "one.npz").stderr
+    said = polyak("evaluate", model, tmp_path / "one.npz", code=1)
+    assert "npz rows have one target each" in said.stderr

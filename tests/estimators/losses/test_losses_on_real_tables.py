@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from simulated_losses import batch_optimum
+from tests.real_sets import REAL, real_file
 
 from polyak import ASGDRegressor
 from polyak.losses import get_loss
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("POLYAK_DATA"), reason="POLYAK_DATA does not name the folder of sets"
-    ),
-]
+pytestmark = REAL
 FLIGHTS = ["month", "day", "hour", "minute", "sched_arr_time", "distance", "air_time", "dep_delay"]
 QUANTILES = [0.05, 0.5, 0.95]
 
@@ -26,11 +21,7 @@ QUANTILES = [0.05, 0.5, 0.95]
 @cache
 def table(name: str):
     """Return columns as numbers, a target, and a positive target, in random order."""
-    pandas = pytest.importorskip("pandas")
-    path = Path(os.environ["POLYAK_DATA"]) / f"{name}.csv.gz"
-    if not path.exists():
-        pytest.skip(f"there is no {path}")
-    frame = pandas.read_csv(path)
+    frame = pd.read_csv(real_file(f"{name}.csv.gz"))
     if name == "california_housing":
         frame = frame.dropna()
         amount = positive = frame.pop("median_house_value").to_numpy(float)
@@ -39,7 +30,7 @@ def table(name: str):
         frame = frame[[*FLIGHTS, "carrier", "origin", "arr_delay"]].dropna()
         amount = frame.pop("arr_delay").to_numpy(float)
         positive = frame["distance"].to_numpy(float)
-    X = pandas.get_dummies(frame, drop_first=True).astype(float)
+    X = pd.get_dummies(frame, drop_first=True).astype(float)
     without = X.drop(columns=["distance", "air_time"], errors="ignore")
     order = np.random.default_rng(0).permutation(len(X))
     return X.to_numpy()[order], without.to_numpy()[order], amount[order], positive[order]

@@ -81,24 +81,6 @@ def test_a_weight_of_two_is_a_row_twice_in_the_penalty() -> None:
     np.testing.assert_array_equal(plain.coef_, weighted.coef_)  # weights count in their mean
 
 
-def test_parts_that_learned_apart_add_up() -> None:
-    X, y = labelled(20_000)
-    recipe = Recipe(loss="log_loss", recipe="auto", penalty="l1", alpha=0.005)
-    alone, *parts = (Learner(recipe) for _ in range(3))
-    alone.learn(X, y)
-    for part, some in zip(parts, (slice(9000), slice(9000, None)), strict=True):
-        part.learn(X[some], y[some])
-    parts[0].merge(parts[1:])
-    signs = np.where(y == "yes", 1.0, -1.0)
-    found = []
-    for one in (parts[0].model(), alone.model()):
-        w = np.zeros(3000)
-        w[: len(one.weights)] = one.weights[:, 0]
-        found.append(objective(X, signs, w, float(one.intercept[0]), 0.005, 1.0))
-        assert 10 < np.count_nonzero(w) < 300
-    assert found[0] < 1.01 * found[1]
-
-
 def test_a_class_that_comes_late_has_zeros_too() -> None:
     X, s = made(8000)
     y = np.digitize(s, np.quantile(s, [0.3, 0.7])).astype(float)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from simulated import assert_same, problem
 from threadpoolctl import threadpool_limits
 
 from polyak.learn.newton.solver import NewtonSolver
-from polyak.learn.stored_state import StoredState
-from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -42,30 +37,6 @@ def in_batches(lane, rows, y, weights, sizes):
         begin += size
 
 
-@settings(max_examples=4)
-@given(
-    loss=st.sampled_from(LOSSES),
-    kind=st.sampled_from(["sparse", "float32", "dense"]),
-    weighted=st.booleans(),
-    cuts=st.lists(st.integers(700, 9000), min_size=4, max_size=20, unique=True).map(sorted),
-)
-def test_batches_and_checkpoints_leave_no_trace(loss, kind, weighted, cuts):
-    rows, y = rows_of(kind), targets_of(loss)
-    weights = np.random.default_rng(0).uniform(0.1, 3.0, len(y)) if weighted else None
-    whole, parts, resumed = (NewtonSolver(loss, rows[:1000], intervals=True) for _ in range(3))
-    whole.learn(rows, y, weights)
-    for size in np.diff([0, *cuts, len(y)]):
-        part = slice(parts.clock, parts.clock + size)
-        own = None if weights is None else weights[part]
-        parts.learn(rows[part], y[part], own)
-        page, arrays = resumed.state()
-        resumed = NewtonSolver(loss, rows[:1000], intervals=True)
-        resumed.set_state(StoredState(json.loads(json.dumps(page)), arrays))
-        resumed.learn(rows[part], y[part], own)
-    assert_same(whole, parts)
-    assert_same(whole, resumed)
-
-
 def test_batches_of_32_bits_leave_no_trace():
     """Held in 32 bits after the first block, or in 64 from where a row comes that has them."""
     rows, y = rows_of("float32", 20_000), targets_of("log_loss", 20_000)
@@ -83,38 +54,6 @@ def test_batches_of_32_bits_leave_no_trace():
         assert lane._held.rows(3).dtype == np.float64
     for lane in (lanes[0], *lanes[3:]):
         np.testing.assert_allclose(lane.weights()[0], lanes[2].weights()[0], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_sums_and_scores_at_any_row(loss):
-    X, y = rows_of("dense"), targets_of(loss)
-    stops = [1, 63, 64, 65, 1000, 4095, 4096, 4097, 7000, 9000]
-    whole, parts = (NewtonSolver(loss, X[:1000]) for _ in range(2))
-    scores = np.empty((len(y), len(whole)))
-    notes = whole.learn(X, y, stops=stops, scores=scores)
-    begin, pieces = 0, []
-    for stop, note in zip(stops, notes, strict=True):
-        piece = np.empty((stop - begin, len(parts)))
-        parts.learn(X[begin:stop], y[begin:stop], scores=piece)
-        pieces.append(piece)
-        np.testing.assert_array_equal(parts.sums(), note)
-        parts.start_interval()
-        begin = stop
-    np.testing.assert_array_equal(np.concatenate(pieces), scores)
-    losses = get_loss(loss).value(scores, y[:, None])
-    np.testing.assert_allclose(notes.sum(axis=0)[1], losses.sum(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(notes.sum(axis=0)[2], np.square(losses).sum(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(notes[4][1], losses[65:1000].sum(axis=0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_an_order_is_rows_taken_in_it(loss):
-    X, y = rows_of("dense"), targets_of(loss)
-    order = np.random.default_rng(3).permutation(len(y))[:7000]
-    one, other = (NewtonSolver(loss, X[:1000]) for _ in range(2))
-    one.learn(X, y, order=order)
-    other.learn(X[order], y[order])
-    assert_same(one, other)
 
 
 def test_threads_of_blas_leave_no_trace():
@@ -156,14 +95,3 @@ def test_the_chosen_go_on_as_they_stand(loss):
     chosen.learn(X[5000:], y[5000:])
     lane.learn(X[5000:], y[5000:])
     np.testing.assert_allclose(chosen.weights()[0][0], lane.weights()[0][1], rtol=0.02, atol=0.01)
-
-
-def test_rows_learned_again_are_not_scored():
-    X, y = problem("squared_error")
-    lane = NewtonSolver("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
-    lane.learn(X, y)
-    sums, coef, spread = lane.sums(), lane.weights()[0], lane.sandwich().covariance
-    lane.learn(X, y, again=True)
-    np.testing.assert_allclose(lane.sums(), sums, rtol=1e-12)
-    np.testing.assert_allclose(lane.weights()[0], coef, rtol=1e-6)
-    np.testing.assert_allclose(lane.sandwich().covariance, spread, rtol=0.02, atol=1e-6)

@@ -81,19 +81,6 @@ def test_separable_rows_leave_every_penalty_its_own_weights(loss, n):
     assert (np.diff(sizes) < 0).all()
 
 
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
-def test_halves_of_a_product_may_be_worked_out_at_once(loss):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(4500, 300))
-    y = labels(X[:, 0])
-    lanes = [NewtonSolver(loss, X[:1000], penalties=(1.0, 10.0)) for _ in range(2)]
-    for threads, lane in enumerate(lanes, start=1):
-        lane.threads = threads
-        lane.learn(X, y)
-    np.testing.assert_array_equal(lanes[0].sums(), lanes[1].sums())
-    np.testing.assert_array_equal(lanes[0].weights()[0], lanes[1].weights()[0])
-
-
 @pytest.mark.parametrize("columns", [1, 5, 120, 300])
 def test_equations_of_all_penalties_by_one_factor(columns):
     rng = np.random.default_rng(4)

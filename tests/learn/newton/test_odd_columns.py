@@ -8,7 +8,6 @@ from scipy.sparse import csr_matrix
 from simulated import batch_optimum, labels, mean_loss, problem
 
 from polyak.learn.newton.solver import NewtonSolver
-from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -23,26 +22,6 @@ def learned(loss, X, y, **settings):
 def progressive(lane):
     sums = lane.sums()
     return sums[1] / sums[0]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("odd", ["constant", "zero", "duplicate", "sum of two"])
-def test_columns_that_add_nothing(loss, odd):
-    X, y = problem(loss, 10_000)
-    more = {
-        "constant": np.full(len(X), 1e3),
-        "zero": np.zeros(len(X)),
-        "duplicate": X[:, 0],
-        "sum of two": X[:, 0] + X[:, 1],
-    }[odd]
-    plain, wider = learned(loss, X, y), learned(loss, np.column_stack([X, more]), y)
-    np.testing.assert_allclose(progressive(wider), progressive(plain), rtol=0.01)
-    coef, intercept = wider.weights(X.shape[1] + 1)
-    assert np.isfinite(coef).all()
-    assert np.isfinite(intercept).all()
-    if odd in ("constant", "zero"):
-        assert not coef[:, -1].any()
-        np.testing.assert_allclose(coef[:, :-1], plain.weights()[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
@@ -106,34 +85,12 @@ def test_one_absurd_row_is_as_harmless_as_in_a_batch(loss, row):
     assert min(ours) < 1.02 * mean_loss(loss, *batch, X_test, y_test)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("n", [1, 2, 5, 20])
-def test_very_few_rows(loss, n):
-    X, y = problem(loss, n)
-    lane = learned(loss, X, y, intervals=True)
-    coef, intercept = lane.weights()
-    assert np.isfinite(coef).all()
-    assert np.isfinite(intercept).all()
-    assert np.isfinite(lane.sandwich().covariance).all()
-    assert lane.sums()[0, 0] == n
-
-
 def test_targets_far_from_zero():
     X, y = problem("squared_error")
     coef, intercept = learned("squared_error", X, y + 1e9).weights()
     plain = learned("squared_error", X, y).weights()
     np.testing.assert_allclose(coef, plain[0], atol=1e-5)
     np.testing.assert_allclose(intercept - 1e9, plain[1], atol=1e-4)
-
-
-def test_separable_rows_and_one_class():
-    X, _ = problem("log_loss")
-    for y in (np.where(X[:, 0] > 0, 1.0, -1.0), np.ones(len(X))):
-        for loss in ("log_loss", "squared_hinge"):
-            lane = learned(loss, X, y)
-            coef, intercept = lane.weights()
-            wrong = np.sign(X @ coef.T + intercept) != y[:, None]
-            assert wrong.mean(axis=0).min() < 0.01
 
 
 def test_the_lane_leaves_at_the_row_that_is_too_wide():
@@ -175,18 +132,3 @@ def test_numbers_that_overflow():
     with np.errstate(all="ignore"):
         lane = learned("squared_error", X, y)
     assert lane.left == "its numbers are too large"
-
-
-@pytest.mark.parametrize("shift", [0.0, 1e4])
-def test_standard_units_are_those_of_any_unit(shift):
-    X, _ = problem("log_loss", 500)
-    X[:, -1] = X[:, -1] > 1
-    out = []
-    for unit in (1.0, 1e-3, 1e3):
-        standard = Standard()
-        standard.calibrate(unit * (X + shift))
-        out.append(np.empty_like(X))
-        standard.fill(unit * (X + shift), out[-1])
-    np.testing.assert_allclose(out[1], out[0], atol=1e-9)
-    np.testing.assert_allclose(out[2], out[0], atol=1e-9)
-    assert set(out[0][:, -1]) == {0.0, 1.0} or shift

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from simulated import batch_optimum, mean_loss, problem
 
 from polyak.learn.bank.merging import SUMS
-from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
+from polyak.learn.newton.cadence import LONG_BLOCK
 from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
@@ -31,18 +29,3 @@ def test_late_rows_are_scored_by_good_weights(loss, columns):
     np.testing.assert_allclose(notes[1][row], losses[half:].sum(axis=0), rtol=1e-9)
     best = mean_loss(loss, *batch_optimum(loss, X[:half], y[:half]), X[half:], y[half:])
     assert (losses[half:].mean(axis=0) < 1.01 * best).all()
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
-def test_batches_leave_no_trace_in_scores_or_sums(loss):
-    X, y = problem(loss, 3 * LONG_BLOCK, 8)
-    whole, parted = (NewtonSolver(loss, as_rows(X)[:1000]) for _ in range(2))
-    scores = np.empty((2, len(X), len(whole)))
-    whole.learn(X, y, scores=scores[0])
-    begins = [0, 1, 700, BLOCK, BLOCK + 1, 3 * BLOCK - 5, 40_001, len(X)]
-    for begin, end in itertools.pairwise(begins):
-        some = slice(begin, end)
-        parted.learn(X[some], y[some], scores=scores[1, some])
-        parted.sums()
-    np.testing.assert_array_equal(*scores)
-    np.testing.assert_array_equal(whole.sums(), parted.sums())

@@ -113,19 +113,6 @@ def test_leaving_one_out_is_as_good_as_doing_so():
         assert np.logaddexp(0.0, -found[row, y[row]]) == pytest.approx(left_out, rel=0.05, abs=0.01)
 
 
-def test_lanes_that_learned_different_rows_add_up():
-    X, y = ordered(20_000)
-    whole, one, other = (lane_of(X) for _ in range(3))
-    whole.learn(X, y)
-    one.learn(X[:10_000], y[:10_000])
-    other.learn(X[10_000:], y[10_000:])
-    apart = np.abs(one.weights(place=1)[0] - whole.weights(place=1)[0]).max()
-    one.merge([other])
-    together = np.abs(one.weights(place=1)[0] - whole.weights(place=1)[0]).max()
-    assert one.clock == 20_000
-    assert together < 0.2 * apart
-
-
 def test_features_may_come_later_and_centres_may_be_far():
     X, y = ordered(9000)
     X[:, 5] = np.where(np.arange(9000) < 5000, 0.0, X[:, 5])

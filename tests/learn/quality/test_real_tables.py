@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +9,7 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.real_sets import REAL, load, real_file
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.data.open import open_stream
@@ -20,22 +18,8 @@ from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
 from polyak.training.job import Job
 from polyak.training.loop import train
-from reproduction.datasets import load
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("POLYAK_DATA"),
-        reason="POLYAK_DATA does not name the folder of real sets",
-    ),
-]
-
-
-def real_file(name):
-    path = Path(os.environ["POLYAK_DATA"]) / name
-    if not path.exists():
-        pytest.skip(f"{name} is not there")
-    return path
+pytestmark = REAL
 
 
 def in_other_units(X, seed):

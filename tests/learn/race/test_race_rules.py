@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,6 @@ from polyak.learn.learner import Learner
 from polyak.learn.race.history import SUMS, RaceHistory
 from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import Recipe
-from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport
 
@@ -48,17 +46,6 @@ RECIPES = {
 
 def learner_of(kind: str) -> Learner:
     return Learner(RECIPES[kind])
-
-
-def same(one: Learner, other: Learner) -> None:
-    first, second = one.model(), other.model()
-    np.testing.assert_array_equal(first.weights, second.weights)
-    np.testing.assert_array_equal(first.intercept, second.intercept)
-    np.testing.assert_array_equal(first.sigmoids, second.sigmoids)
-    np.testing.assert_array_equal(first.replicas, second.replicas)
-    for ours, theirs in zip(first.sandwich or (), second.sandwich or (), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert first.report == second.report
 
 
 def test_candidates_drop_out_at_doublings_and_the_worst_go():
@@ -150,41 +137,6 @@ def test_the_eighth_class_brings_a_second_bank():
     assert {tuple(bank) for bank in banks(late)} <= {
         tuple(n for n in bank if n in late.race.running) for bank in banks(known)
     }
-
-
-@pytest.mark.parametrize("kind", ["ten", "classes", "intervals"])
-def test_threads_change_no_bits(kind, monkeypatch):
-    X, y = data("two" if kind == "intervals" else kind)
-    many = learner_of(kind)
-    many.learn(X, y)
-
-    def one_thread(function: Any, items: Any, threads: int) -> Any:
-        assert threading.current_thread() is threading.main_thread()
-        return [function(item) for item in reversed(items)][::-1]
-
-    monkeypatch.setattr("polyak.learn.race.race.on_threads", one_thread)
-    one = learner_of(kind)
-    one.learn(X, y)
-    same(one, many)
-
-
-def test_what_is_set_is_kept():
-    rows = np.random.default_rng(0).normal(size=(100, 3))
-    sample = Sample(rows, rows)
-    settings = {"alpha": 0.5, "eta0": 0.25, "decay": 0.125, "power_t": 0.6, "precondition": 0.25}
-    recipe = Recipe(recipe="auto", **settings, average=7, step="explicit")
-    (only,) = plan_race(recipe, sample)
-    assert (only.alpha, only.precondition, only.step) == (0.5, 0.25, "explicit")
-    assert (only.schedule.gamma0, only.schedule.a, only.schedule.c) == (0.25, 0.125, 0.6)
-    assert only.averaging.start == 7
-    some = plan_race(Recipe(recipe="auto", eta0=0.25, loss="squared_hinge"), sample)
-    assert {one.schedule.gamma0 for one in some} == {0.25}
-    assert len({one.alpha for one in some}) > 1
-    with pytest.raises(ValueError, match=r"alpha = 10\.0 and eta0 = 1\.0"):
-        plan_race(
-            Recipe(recipe="auto", alpha=10.0, eta0=1.0, step="explicit", loss="squared_hinge"),
-            sample,
-        )
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "hinge", "squared_error"])

@@ -529,16 +529,20 @@ class Race:
         return whole
 
     @property
-    def _losses_per_row(self) -> int:
-        """The number of losses of a row: one where classes are learned together."""
-        together = self.problem.one_vs_rest and self.recipe.takes_softmax
-        return 1 if together else self.problem.outputs
+    def scores_true_class(self) -> bool:
+        """Whether a row has one loss, minus the log-probability of its class."""
+        return self.problem.one_vs_rest and self.recipe.takes_softmax
+
+    @property
+    def losses_per_row(self) -> int:
+        """The number of losses of a row that are added up."""
+        return 1 if self.scores_true_class else self.problem.outputs
 
     def measure(self, number: int, since: float = 0) -> dict[str, float]:
         """Return how a candidate has done since row ``since``; see `history.measure`."""
         rows = self.scored - self.history.milestones[self.history.place(since)]
         sums = self.history.since(since, self.sums())[number]
-        return measure(sums, rows, self._losses_per_row)
+        return measure(sums, rows, self.losses_per_row)
 
     def recent(self, number: int) -> dict[str, float]:
         """Return the estimate of a candidate's loss that the choice rests on.
@@ -546,5 +550,5 @@ class Race:
         That is of rows left out in turn where all were at hand, else of the later half of the rows.
         """
         if number in self.left_out:
-            return measure(self.left_out[number], self.scored, self._losses_per_row)
+            return measure(self.left_out[number], self.scored, self.losses_per_row)
         return self.measure(number, self.scored / 2)
