@@ -5,6 +5,7 @@ PIP := $(PY) -m pip --disable-pip-version-check -q
 CORE_FILES := $(wildcard $(addprefix core/,*/*.cpp */*.hpp */*/*.cpp */*/*.hpp))
 CORE := $(CORE_FILES) CMakeLists.txt pyproject.toml
 RIVALS := $(wildcard reproduction/rivals/*.cpp)
+SCALAR := -C cmake.define.POLYAK_SCALAR=ON
 # setuptools: LIBLINEAR, a peer of the benchmarks, comes as source where there is no wheel.
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1.11" "setuptools>=70.1"
 
@@ -73,6 +74,10 @@ $(VENV)/.rivals: $(VENV)/.tools $(RIVALS) reproduction/CMakeLists.txt
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 	$(VENV)/bin/cmake --build build/rivals
 	@touch $@
+# Tests compare the kernels with a build of them without SIMD, which only they need.
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(PIP) install --no-build-isolation $(SCALAR) -e ".[test]"
+	@touch $@
 # Where atheris comes as source, as on ARM, it is built by pybind11.
 $(VENV)/.installed-fuzz: $(VENV)/.installed
 	$(PIP) install "pybind11>=2.12"
@@ -88,7 +93,7 @@ asan: .venv-asan/.installed
 .venv-asan/.installed: $(CORE)
 	test -d .venv-asan || python3 -m venv .venv-asan
 	.venv-asan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
-	.venv-asan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=ON \
+	.venv-asan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=ON $(SCALAR) \
 	  -C build-dir=build/asan -e ".[test]"
 	@touch $@
 
@@ -102,7 +107,7 @@ tsan: .venv-tsan/.installed
 	test -d .venv-tsan || python3 -m venv .venv-tsan
 	.venv-tsan/bin/python -m pip -q install --upgrade $(BUILD_TOOLS)
 	.venv-tsan/bin/python -m pip -q install --no-build-isolation -C cmake.define.POLYAK_SANITIZE=thread \
-	  -C cmake.define.POLYAK_SCALAR=OFF -C build-dir=build/tsan -e ".[test]"
+	  -C build-dir=build/tsan -e ".[test]"
 	@touch $@
 
 # Coverage-guided fuzzing: the parsers under the sanitizers, then the readers of our own files.
@@ -117,7 +122,7 @@ fuzz-loaders: $(VENV)/.installed-fuzz
 FUZZ_BUILD = clang++ -std=c++17 -I$(CURDIR)/core -g -O1 -fsanitize=fuzzer,address,undefined
 build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 	@mkdir -p build
-	$(FUZZ_BUILD) $< $(wildcard core/text/$*.cpp) -o $@
+	$(FUZZ_BUILD) $< $(wildcard core/text/$*.cpp core/table/$*_columns.cpp) -o $@
 
 # Builds of the kernels as objects in the folder $@-kernels: $(call compile_kernels,compiler,builds),
 # or of some sources: $(call compile_kernels,compiler,builds,sources). The scalar build is the one
@@ -128,6 +133,7 @@ FLAGS_scalar := -DPOLYAK_SCALAR -O1
 FLAGS_avx2 := -mavx2 -mfma -mbmi
 compile_kernels = $(foreach build,$(2),mkdir -p $@-kernels/$(build) && (cd $@-kernels/$(build) && \
   $(1) -c -DPOLYAK_KERNELS=$(build) $(FLAGS_$(build)) $(or $(3),$(KERNEL_SOURCES))) &&) true
+CHOICE := core/kernels/kernel_choice.cpp
 BUILDS := portable scalar
 HAS := -DPOLYAK_HAS_SCALAR
 ifeq ($(shell uname -m),x86_64)
@@ -138,7 +144,7 @@ endif
 build/fuzz-svmlight: fuzz/svmlight.cpp $(CORE_FILES)
 	$(call compile_kernels,clang++ -std=c++17 -I$(CURDIR)/core -O1,$(BUILDS))
 	$(call compile_kernels,$(FUZZ_BUILD),$(BUILDS),$(CURDIR)/core/text/simd/parse4.cpp)
-	$(FUZZ_BUILD) $(HAS) $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
+	$(FUZZ_BUILD) $(HAS) $< core/text/svmlight.cpp $(CHOICE) $@-kernels/*/*.o -o $@
 
 # Compares 64-bit ARM, under qemu, with this x86-64 machine: the svmlight parser must give the same
 # bits, and on each of them the kernels must read and learn with SIMD what they do without it. `make
@@ -153,13 +159,13 @@ neon: build/same-here build/same-on-arm build/learns-the-same-on-arm
 	qemu-aarch64 build/learns-the-same-on-arm
 build/same-here: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,g++ $(NEON_BUILD),$(BUILDS))
-	g++ $(NEON_BUILD) $(HAS) $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
+	g++ $(NEON_BUILD) $(HAS) $< core/text/svmlight.cpp $(CHOICE) $@-kernels/*/*.o -o $@
 build/same-on-arm: fuzz/same_on_arm.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/svmlight.cpp $@-kernels/*/*.o -o $@
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< core/text/svmlight.cpp $(CHOICE) $@-kernels/*/*.o -o $@
 build/learns-the-same-on-arm: fuzz/learns_the_same.cpp $(CORE_FILES)
 	$(call compile_kernels,$(ARM_BUILD),portable scalar)
-	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $@-kernels/*/*.o -o $@
+	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $(CHOICE) $@-kernels/*/*.o -o $@
 
 clean:
 	rm -rf $(VENV) .venv-asan .venv-tsan build dist

@@ -41,7 +41,7 @@ struct Problem {
     }
   }
   DenseRows<V> dense_rows() const { return {dense.data(), kRows, kFeatures, kFeatures}; }
-  SparseRows<V, int32_t> sparse_rows() const {
+  SparseRows<V> sparse_rows() const {
     return {{offsets.data(), true}, indices.data(), values.data(), kRows, offsets.back()};
   }
 };
@@ -115,7 +115,7 @@ void compare(const char *name, double bound) {
     const auto run = [&](const KernelTable *build) {
       return learned<W>(rows, problem.targets, models, precondition, build);
     };
-    most = std::max(most, distance(run(kernel_tables().front()), run(&scalar::kernel_table)));
+    most = std::max(most, distance(run(kernel_tables().front()), run(kernel_tables().back())));
   };
   for (const size_t models : {1, 3, 8, 21})
     for (const double precondition : {0.0, 0.5}) {

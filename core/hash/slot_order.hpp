@@ -11,13 +11,13 @@ namespace polyak {
 // Sorts a row's slots and adds up the values that share one, in the order they stood. Slots are
 // hashes, hence spread evenly: as many buckets as features put nearly every one in its place at
 // once, which takes a third of the time of std::sort.
-template <class Index, class Value>
+template <class Value>
 class SlotOrder {
  public:
   explicit SlotOrder(int bits) : bits_(bits) {}
 
   // Returns how many are left.
-  int64_t sort(Index *slots, Value *values, int64_t n) {
+  int64_t sort(int32_t *slots, Value *values, int64_t n) {
     keys_.resize(static_cast<size_t>(n));
     if (n <= kFew || n > kMany)
       for (int64_t i = 0; i < n; ++i) keys_[i] = key(slots[i], i);
@@ -36,7 +36,7 @@ class SlotOrder {
       double sum = static_cast<double>(before_[static_cast<uint32_t>(keys_[i])]);
       for (++i; i < n && keys_[i] >> 32 == slot; ++i)
         sum += static_cast<double>(before_[static_cast<uint32_t>(keys_[i])]);
-      slots[kept] = static_cast<Index>(slot);
+      slots[kept] = static_cast<int32_t>(slot);
       values[kept++] = static_cast<Value>(sum);
     }
     return kept;
@@ -48,11 +48,11 @@ class SlotOrder {
   static constexpr int kShortBits = 9;
 
   // The slot, and below it the place in the row, so that no two keys are the same.
-  static uint64_t key(Index slot, int64_t place) {
+  static uint64_t key(int32_t slot, int64_t place) {
     return static_cast<uint64_t>(slot) << 32 | static_cast<uint64_t>(place);
   }
 
-  void fill_buckets(const Index *slots, int64_t n) {
+  void fill_buckets(const int32_t *slots, int64_t n) {
     int wide = 0;
     while (wide < bits_ && (int64_t{1} << wide) < n) ++wide;
     const int shift = bits_ - wide;
@@ -65,7 +65,7 @@ class SlotOrder {
 
   // The same for rows as most are, by bytes, eight of which one product adds up. So there can be
   // several times as many buckets as features, and hardly any that two of them share.
-  void fill_short_buckets(const Index *slots, int64_t n) {
+  void fill_short_buckets(const int32_t *slots, int64_t n) {
     constexpr uint64_t each = 0x0101010101010101u;
     uint8_t starts[1 << kShortBits] = {};
     const int shift = bits_ - kShortBits;

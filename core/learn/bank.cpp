@@ -20,8 +20,8 @@ const std::vector<std::string> field_names{POLYAK_MODEL_FIELDS(POLYAK_FIELD)};
 
 namespace {
 
-template <class V, class I>
-int64_t longest_row(const SparseRows<V, I> &rows) {
+template <class V>
+int64_t longest_row(const SparseRows<V> &rows) {
   int64_t longest = 0;
   for (int64_t i = 0; i < rows.count; ++i) longest = std::max(longest, rows[i].size);
   return longest;
@@ -31,9 +31,10 @@ int64_t longest_row(const DenseRows<V> &rows) {
   return rows.features;
 }
 
-template <class V, class I>
-size_t bytes_of(const SparseRows<V, I> &rows) {
-  return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) * (sizeof(V) + sizeof(I));
+template <class V>
+size_t bytes_of(const SparseRows<V> &rows) {
+  return static_cast<size_t>(rows.offsets[rows.count] - rows.offsets[0]) *
+         (sizeof(V) + sizeof(int32_t));
 }
 template <class V>
 size_t bytes_of(const DenseRows<V> &rows) {

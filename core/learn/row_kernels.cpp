@@ -50,9 +50,9 @@ bool all_finite(const Value *values, int64_t count) {
   return bad == 0;
 }
 
-template <class Value, class Index>
-bool ascending(const SparseRow<Value, Index> &row) {
-  Index descents = 0;
+template <class Value>
+bool ascending(const SparseRow<Value> &row) {
+  int32_t descents = 0;
   for (int64_t e = 1; e < row.size; ++e) descents |= row.index[e - 1] >= row.index[e];
   return descents == 0;
 }
@@ -61,8 +61,8 @@ bool ascending(const DenseRow<Value> &) {
   return true;
 }
 
-template <class Value, class Index>
-bool in_order(const SparseRow<Value, Index> &row, int64_t features) {
+template <class Value>
+bool in_order(const SparseRow<Value> &row, int64_t features) {
   return row.size == 0 ||
          (ascending(row) && row.feature(0) >= 0 && row.feature(row.size - 1) < features);
 }
@@ -85,7 +85,7 @@ struct Nonzeros {
     return 2 * int64_t(count) <= row.size;
   }
 
-  SparseRow<Value, int32_t> of(const DenseRow<Value> &row) {  // all rows have the same size
+  SparseRow<Value> of(const DenseRow<Value> &row) {  // all rows have the same size
     if (!index) index = new int32_t[row.size];
     if (!value) value = new Value[row.size];
     int64_t count = 0;
@@ -139,8 +139,8 @@ bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row
 }
 
 template <class Bank, class W>
-bool learn_row(Bank &bank, const BankStep<Bank> &step, const SparseRow<W, int32_t> &row,
-               const SparseRow<W, int32_t> &next, bool checked, Nonzeros<W> &) {
+bool learn_row(Bank &bank, const BankStep<Bank> &step, const SparseRow<W> &row,
+               const SparseRow<W> &next, bool checked, Nonzeros<W> &) {
   return learn_row(bank, step, row, next, checked);
 }
 
@@ -226,26 +226,15 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
 
 template <class Rows>
 constexpr RowKernels<Rows> kernels_of() {
-  return {&learn<typename Rows::Number, Rows>, &score<typename Rows::Number, Rows>};
-}
-template <class Rows>
-constexpr ScanKernel<Rows> scan_of() {
-  return {&scan<Rows>};
+  return {&learn<typename Rows::Number, Rows>, &score<typename Rows::Number, Rows>, &scan<Rows>};
 }
 
 }  // namespace
 
 extern const RowKernelTable row_kernels;
-constexpr RowKernelTable row_kernels{kernels_of<DenseRows<float>>(),
-                                     kernels_of<DenseRows<double>>(),
-                                     kernels_of<SparseRows<float, int32_t>>(),
-                                     kernels_of<SparseRows<double, int32_t>>(),
-                                     scan_of<DenseRows<float>>(),
-                                     scan_of<DenseRows<double>>(),
-                                     scan_of<SparseRows<float, int32_t>>(),
-                                     scan_of<SparseRows<double, int32_t>>(),
-                                     scan_of<SparseRows<float, int64_t>>(),
-                                     scan_of<SparseRows<double, int64_t>>()};
+constexpr RowKernelTable row_kernels{
+    kernels_of<DenseRows<float>>(), kernels_of<DenseRows<double>>(),
+    kernels_of<SparseRows<float>>(), kernels_of<SparseRows<double>>()};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

@@ -9,6 +9,8 @@
 
 namespace polyak {
 
+constexpr int64_t scan_failed = -1;
+
 // Rows whose values have the type of the weights; rows of other types are converted first, see
 // rows/convert.hpp.
 template <class Rows>
@@ -22,12 +24,7 @@ struct RowKernels {
   // scores[i * width + c] = the inner product of row i and column c of a matrix that is stored
   // feature by feature. Features beyond the matrix are ignored.
   void (*score)(const W *matrix, int64_t features, int64_t width, const Rows &rows, W *scores);
-};
 
-constexpr int64_t scan_failed = -1;
-
-template <class Rows>
-struct ScanKernel {
   // Returns the number of features that the rows need. Returns scan_failed if a value is not
   // finite, or an index is out of range or not in ascending order: then `check_rows` finds out
   // whether that is an error.
@@ -36,14 +33,8 @@ struct ScanKernel {
 
 struct RowKernelTable : RowKernels<DenseRows<float>>,
                         RowKernels<DenseRows<double>>,
-                        RowKernels<SparseRows<float, int32_t>>,
-                        RowKernels<SparseRows<double, int32_t>>,
-                        ScanKernel<DenseRows<float>>,
-                        ScanKernel<DenseRows<double>>,
-                        ScanKernel<SparseRows<float, int32_t>>,
-                        ScanKernel<SparseRows<double, int32_t>>,
-                        ScanKernel<SparseRows<float, int64_t>>,
-                        ScanKernel<SparseRows<double, int64_t>> {
+                        RowKernels<SparseRows<float>>,
+                        RowKernels<SparseRows<double>> {
   template <class Rows>
   int64_t learn(const char *loss, BankArgs<typename Rows::Number> &args, const Rows &rows,
                 const Task &task) const {
@@ -56,7 +47,7 @@ struct RowKernelTable : RowKernels<DenseRows<float>>,
   }
   template <class Rows>
   int64_t scan(const Rows &rows, int64_t limit) const {
-    return ScanKernel<Rows>::scan(rows, limit);
+    return RowKernels<Rows>::scan(rows, limit);
   }
 };
 

@@ -1,4 +1,4 @@
-// Text tables as Python sees them: bytes in, columns and places out.
+// Bindings of the readers of CSV, JSON and lines.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -12,7 +12,6 @@
 #include "rows/check.hpp"
 #include "table/arrow_export.hpp"
 #include "table/csv_columns.hpp"
-#include "text/json/objects.hpp"
 #include "text/lines_in_order.hpp"
 #include "text/records.hpp"
 
@@ -20,29 +19,27 @@ namespace nb = nanobind;
 namespace {
 
 using namespace polyak;
-using namespace polyak::records;
 
 nb::tuple end_of_csv(nb::handle source, char delimiter, int state) {
   const Text text(source);
-  CsvScanner scanner(delimiter, static_cast<CsvScanner::State>(state));
+  auto now = static_cast<records::CsvState>(state);
   int64_t end;
   {
     nb::gil_scoped_release release;
-    end = csv_end(std::string_view(text.data(), text.size()), scanner);
+    end = records::csv_end({text.data(), text.size()}, delimiter, now);
   }
-  return nb::make_tuple(end, static_cast<int>(scanner.state));
+  return nb::make_tuple(end, static_cast<int>(now));
 }
 
-using Depth = std::tuple<int64_t, bool, bool, bool>;
+using JsonDepth = std::tuple<int64_t, bool, bool, bool>;
 
-nb::tuple lines_of_objects(nb::handle source, Depth before) {
+nb::tuple lines_of_objects(nb::handle source, JsonDepth before) {
   const Text text(source);
   const auto &[depth, in_string, escaped, in_array] = before;
-  JsonObjects objects({depth, in_string, escaped, in_array});
+  records::JsonState now{depth, in_string, escaped, in_array};
   nb::bytearray lines(text.data(), text.size());
-  objects.translate(static_cast<char *>(lines.data()), text.size());
-  const JsonObjects::State &now = objects.state;
-  return nb::make_tuple(lines, Depth(now.depth, now.in_string, now.escaped, now.in_array));
+  records::objects_to_lines(static_cast<char *>(lines.data()), text.size(), now);
+  return nb::make_tuple(lines, JsonDepth(now.depth, now.in_string, now.escaped, now.in_array));
 }
 
 template <class Node>
@@ -56,7 +53,7 @@ nb::object to_capsule(Node &&node, const char *name) {
   return nb::steal(capsule);
 }
 
-// Columns that were read, for whoever reads Arrow's interface.
+// Columns that were read, with Arrow's interface for Python.
 class CsvColumns {
  public:
   explicit CsvColumns(table::CsvColumns &&columns)
@@ -95,15 +92,15 @@ class CsvColumns {
   arrow::Shared data_;
 };
 
-using Names = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
-CsvColumns columns_of_csv(nb::handle source, char delimiter, const Names &header,
-                          const Names &numbers, const Names &words, const Names &missing) {
+CsvColumns columns_of_csv(nb::handle source, char delimiter, const Strings &header,
+                          const Strings &numbers, const Strings &words, const Strings &missing) {
   const Text text(source);
   if (text.size() > std::numeric_limits<int32_t>::max())
     throw nb::value_error("a block of CSV has at most 2^31 bytes");
   nb::gil_scoped_release release;
-  Names wanted = numbers;
+  Strings wanted = numbers;
   wanted.insert(wanted.end(), words.begin(), words.end());
   std::unordered_map<std::string_view, int32_t> columns;
   for (const std::string &name : wanted)
@@ -113,10 +110,8 @@ CsvColumns columns_of_csv(nb::handle source, char delimiter, const Names &header
     const auto found = columns.find(name);
     places.push_back(found == columns.end() ? -1 : found->second);
   }
-  const table::CsvParser::Words for_missing(missing.begin(), missing.end());
-  table::CsvParser parser({text.data(), text.size()}, delimiter, wanted, numbers.size(), places,
-                          for_missing);
-  return CsvColumns(parser.run());
+  return CsvColumns(table::parse_csv({text.data(), text.size()}, delimiter, wanted, numbers.size(),
+                                     places, {missing.begin(), missing.end()}));
 }
 
 nb::object places_of_lines(nb::handle source, int64_t begin, int64_t end) {
@@ -127,12 +122,9 @@ nb::object places_of_lines(nb::handle source, int64_t begin, int64_t end) {
     nb::gil_scoped_release release;
     find_lines(text.data(), {begin, end}, lines);
   }
-  const size_t count = lines.size();
-  auto *kept = new std::vector<LinePlace>(std::move(lines));
-  nb::capsule owner(kept,
-                    [](void *p) noexcept { delete static_cast<std::vector<LinePlace> *>(p); });
-  auto *numbers = reinterpret_cast<int64_t *>(kept->data());
-  return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<2>>(numbers, {count, 2}, owner));
+  auto places = new_array<int64_t>({lines.size(), 2});
+  std::copy(lines.begin(), lines.end(), reinterpret_cast<LinePlace *>(places.data()));
+  return nb::cast(places);
 }
 
 }  // namespace
@@ -148,17 +140,19 @@ void bind_records(nb::module_ &m) {
       .def_prop_ro("no_text", &CsvColumns::no_text, "Words that are not UTF-8: row and column.")
       .def("__arrow_c_array__", &CsvColumns::as_arrow, nb::arg("requested_schema") = nb::none(),
            "Return the two capsules of a record batch.");
-  m.def("csv_columns", columns_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
-        nb::arg("numbers"), nb::arg("words"), nb::arg("missing"),
-        "Read columns of numbers and of words from CSV. What is in `missing` stands for a missing\n"
-        "number.");
+  m.def(
+      "csv_columns", columns_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
+      nb::arg("numbers"), nb::arg("words"), nb::arg("missing"),
+      "Read columns of numbers and of words from CSV. Words in `missing` denote a missing number.");
   m.def("line_places", places_of_lines, nb::arg("text"), nb::arg("begin"), nb::arg("end"),
-        "Find the lines between two places of a text: where each begins and ends.");
-  m.def("json_objects", lines_of_objects, nb::arg("text"), nb::arg("state"),
-        "Write objects of an array, or spread over several lines, as an object a line, byte for\n"
-        "byte; and give the state behind the text, to go on with: depth, in a string, behind a\n"
-        "backslash, in an array.");
-  m.def("csv_end", end_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("state") = 0,
-        "Find the end of the last whole row, 0 if there is none, and the state behind the text,\n"
-        "to go on with.");
+        "Return the begin and end of each line between two offsets of a text.");
+  m.def(
+      "json_objects", lines_of_objects, nb::arg("text"), nb::arg("state"),
+      "Return objects of an array, or spread over several lines, as an object a line, byte for\n"
+      "byte; and the state at the end of the text, to continue with: depth, in a string, behind a\n"
+      "backslash, in an array.");
+  m.def(
+      "csv_end", end_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("state") = 0,
+      "Return the end of the last whole row, 0 if there is none, and the state at the end of the\n"
+      "text, to continue with.");
 }

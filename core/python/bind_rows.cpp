@@ -51,7 +51,7 @@ nb::tuple shifted(const Rows &rows, const Integers &features, const Doubles &mea
   ShiftedRows found =
       shift_rows(rows.view, {features.data(), means.data(), static_cast<int64_t>(features.size())});
   const auto numpy = [](auto &numbers) { return to_numpy(std::move(numbers)); };
-  return nb::make_tuple(to_numpy(std::move(found.indptr)), std::visit(numpy, found.indices),
+  return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.indices)),
                         std::visit(numpy, found.values));
 }
 

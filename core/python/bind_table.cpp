@@ -1,5 +1,4 @@
-// The encoder of tables as Python sees it: a record batch in, through the Arrow C data interface,
-// sparse rows out; the interpreter is free meanwhile.
+// Bindings of tables, which come as record batches through the Arrow C data interface.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,43 +7,42 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "python/bind_names.hpp"
 #include "rows/gather.hpp"
-#include "table/table.hpp"
+#include "table/encoder.hpp"
+#include "table/written.hpp"
 
 namespace nb = nanobind;
 namespace {
 
 using namespace polyak;
-using namespace polyak::table;
+using table::ColumnType;
 
-template <class T>
-nb::object buffer_to_numpy(Buffer<T> &&numbers, size_t n) {
-  T *kept = numbers.release();
-  nb::capsule owner(kept, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept, {n}, owner));
+// An array and its type, in the two capsules of __arrow_c_array__.
+arrow::Column array_in(nb::handle schema, nb::handle array) {
+  void *const type = PyCapsule_GetPointer(schema.ptr(), "arrow_schema");
+  void *const data = type ? PyCapsule_GetPointer(array.ptr(), "arrow_array") : nullptr;
+  if (data == nullptr) throw nb::python_error();
+  const auto *found = static_cast<const ArrowArray *>(data);
+  return {static_cast<const ArrowSchema *>(type), found, found->offset};
 }
 
-template <class T>
-const T *pointer(nb::handle capsule, const char *name) {
-  void *found = PyCapsule_GetPointer(capsule.ptr(), name);
-  if (found == nullptr) throw nb::python_error();
-  return static_cast<const T *>(found);
-}
-
-// The columns of a batch, which Arrow hands over as an array of structs.
-std::vector<arrow::Column> columns_of(const ArrowSchema *schema, const ArrowArray *array) {
-  if (std::string_view(schema->format) != "+s") throw nb::type_error("it is no record batch");
+// The columns of a record batch, which is an array of structs.
+std::vector<arrow::Column> columns_in(const arrow::Column &batch) {
+  if (batch.format() != "+s") throw nb::type_error("it is no record batch");
   std::vector<arrow::Column> columns;
-  for (int64_t i = 0; i < array->n_children; ++i)
-    columns.push_back(
-        {schema->children[i], array->children[i], array->children[i]->offset + array->offset});
+  for (int64_t i = 0; i < batch.array->n_children; ++i) {
+    const ArrowArray *child = batch.array->children[i];
+    columns.push_back({batch.schema->children[i], child, child->offset + batch.begin});
+  }
   return columns;
 }
 
-ColumnType type_of(const std::string &name) {
+ColumnType column_type(const std::string &name) {
   static const char *const kNames[] = {"number", "boolean",  "clock", "date",
                                        "time",   "category", "text",  "bag"};
   for (int i = 0; i < 8; ++i)
@@ -52,8 +50,8 @@ ColumnType type_of(const std::string &name) {
   throw nb::value_error(("there is no kind of column called " + name).c_str());
 }
 
-// Whether a column can be read as what it is planned to be. Python converts what cannot.
-void check_format(const ColumnPlan &plan, const arrow::Column &column) {
+// Throws if a column cannot be read as its planned type. Python converts such columns before.
+void check_format(const table::ColumnPlan &plan, const arrow::Column &column) {
   const ArrowSchema *words = column.schema->dictionary;
   const std::string_view format = words != nullptr ? words->format : column.format();
   const bool is_text = arrow::is_text(format);
@@ -92,7 +90,7 @@ class TableEncoder {
       : float64_(float64) {
     plan_ = {{}, std::move(interactions), hashed_begin, bits, ngrams};
     for (const auto &[name, type, first, offset, scale] : columns)
-      plan_.columns.push_back({name, type_of(type), first, offset, scale});
+      plan_.columns.push_back({name, column_type(type), first, offset, scale});
     for (const std::vector<int> &crossed : plan_.interactions)
       for (int part : crossed) {
         if (part < 0 || part >= static_cast<int>(columns.size()))
@@ -107,16 +105,17 @@ class TableEncoder {
   using Chosen = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
   nb::tuple encode(nb::handle schema, nb::handle array, std::optional<Chosen> chosen) {
-    const ArrowArray *batch = pointer<ArrowArray>(array, "arrow_array");
-    const auto columns = columns_of(pointer<ArrowSchema>(schema, "arrow_schema"), batch);
+    const arrow::Column batch = array_in(schema, array);
+    const int64_t rows = batch.array->length;
+    const auto columns = columns_in(batch);
     if (columns.size() != plan_.columns.size())
       throw nb::value_error("the batch has another number of columns");
     for (size_t c = 0; c < columns.size(); ++c) check_format(plan_.columns[c], columns[c]);
-    if (chosen && static_cast<int64_t>(chosen->shape(0)) != batch->length)
+    if (chosen && static_cast<int64_t>(chosen->shape(0)) != rows)
       throw nb::value_error("there must be a choice for every row");
     const uint8_t *choice = chosen ? chosen->data() : nullptr;
-    return float64_ ? encode_as<double>(columns, batch->length, choice)
-                    : encode_as<float>(columns, batch->length, choice);
+    return float64_ ? encode_as<double>(columns, rows, choice)
+                    : encode_as<float>(columns, rows, choice);
   }
 
   nb::tuple names() const { return names_seen(names_.get()); }
@@ -124,64 +123,86 @@ class TableEncoder {
  private:
   template <class Value>
   nb::tuple encode_as(const std::vector<arrow::Column> &columns, int64_t n, const uint8_t *chosen) {
-    Rows<Value> rows;
+    table::EncodedRows<Value> rows;
     {
       nb::gil_scoped_release release;
-      rows = Encoder<Value>(plan_, columns, n, chosen, names_.get()).run();
+      rows = table::encode<Value>(plan_, columns, n, chosen, names_.get(), memory_);
     }
-    nb::list bad, no_dates;
-    for (const BadValue &value : rows.bad)
-      bad.append(nb::make_tuple(value.row, value.column,
-                                nb::bytes(value.text.data(), value.text.size()), value.reason));
-    for (const BadValue &value : rows.no_dates)
-      no_dates.append(
-          nb::make_tuple(value.row, value.column, nb::bytes(value.text.data(), value.text.size())));
-    return nb::make_tuple(to_numpy(std::move(rows.indptr)),
-                          buffer_to_numpy(std::move(rows.indices), rows.stored),
-                          buffer_to_numpy(std::move(rows.values), rows.stored), bad, no_dates);
+    return nb::make_tuple(
+        to_array<int64_t>(std::move(rows.indptr)), to_array<int32_t>(std::move(rows.indices)),
+        to_array<Value>(std::move(rows.values)), list_of(rows.too_large), list_of(rows.no_dates));
   }
 
-  Plan plan_;
+  static nb::list list_of(const std::vector<table::BadValue> &values) {
+    nb::list list;
+    for (const auto &[row, column, text] : values)
+      list.append(nb::make_tuple(row, column, nb::bytes(text.data(), text.size())));
+    return list;
+  }
+
+  table::Plan plan_;
   bool float64_;
   std::unique_ptr<SlotNames> names_;
+  const Memory memory_ = std::make_shared<Recycled>();
 };
 
-// A column as numbers, NaN where it is missing, and what text turns out to be.
 nb::tuple column_numbers(nb::handle schema, nb::handle array) {
-  const ArrowArray *batch = pointer<ArrowArray>(array, "arrow_array");
-  const auto columns = columns_of(pointer<ArrowSchema>(schema, "arrow_schema"), batch);
+  const arrow::Column batch = array_in(schema, array);
+  const auto columns = columns_in(batch);
   if (columns.size() != 1) throw nb::value_error("it takes one column");
-  const arrow::Column &column = columns[0];
-  std::vector<double> numbers(static_cast<size_t>(batch->length), arrow::kMissing);
-  bool is_time = true, has_clock = false;
-  if (arrow::is_text(column.format())) {
-    bool any = false;
-    for (int64_t i = 0; i < batch->length; ++i) {
-      if (!column.is_valid(i) || is_missing(arrow::text(column, i))) continue;
-      IsoTime time;
-      is_time = parse_iso_time(arrow::text(column, i), time);
-      if (!is_time) break;
-      has_clock = has_clock || time.has_clock;
-      numbers[static_cast<size_t>(i)] = days_of(time);
-      any = true;
-    }
-    is_time = is_time && any;
-  } else {
-    arrow::numbers(column, 0, batch->length, numbers.data());
-  }
-  return nb::make_tuple(to_numpy(std::move(numbers)), is_time, has_clock);
+  auto numbers = new_array<double>({static_cast<size_t>(batch.array->length)});
+  bool is_time, has_clock;
+  table::read_column(columns[0], batch.array->length, numbers.data(), is_time, has_clock);
+  return nb::make_tuple(numbers, is_time, has_clock);
 }
 
-// Columns of numbers as the rows of a matrix, NaN where one is missing.
-nb::object number_matrix(nb::handle schema, nb::handle array) {
-  const ArrowArray *batch = pointer<ArrowArray>(array, "arrow_array");
-  const auto columns = columns_of(pointer<ArrowSchema>(schema, "arrow_schema"), batch);
-  const size_t n = static_cast<size_t>(batch->length);
-  auto *kept = new double[columns.size() * n];
-  nb::capsule owner(kept, [](void *p) noexcept { delete[] static_cast<double *>(p); });
-  for (size_t c = 0; c < columns.size(); ++c)
-    arrow::numbers(columns[c], 0, batch->length, kept + c * n);
-  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(kept, {columns.size(), n}, owner));
+NewDoubles number_matrix(nb::handle schema, nb::handle array) {
+  const arrow::Column batch = array_in(schema, array);
+  const auto columns = columns_in(batch);
+  const int64_t rows = batch.array->length;
+  auto numbers = new_array<double>({columns.size(), static_cast<size_t>(rows)});
+  double *at = numbers.data();
+  for (const arrow::Column &column : columns) {
+    arrow::numbers(column, 0, rows, at);
+    at += rows;
+  }
+  return numbers;
+}
+
+arrow::Column words_in(nb::handle schema, nb::handle array) {
+  const arrow::Column words = array_in(schema, array);
+  if (!arrow::is_text(words.format())) throw nb::type_error("it is no array of words");
+  return words;
+}
+
+nb::tuple written_numbers(nb::handle schema, nb::handle array, const std::string &decimal,
+                          const std::string &thousands, const std::vector<std::string> &missing) {
+  const arrow::Column words = words_in(schema, array);
+  std::vector<double> numbers(static_cast<size_t>(words.array->length), arrow::kMissing);
+  std::vector<int64_t> wrong;
+  {
+    nb::gil_scoped_release release;
+    wrong =
+        written::read_numbers(words, missing, decimal.c_str()[0], thousands.c_str()[0], numbers);
+  }
+  return nb::make_tuple(to_numpy(std::move(numbers)), to_numpy(std::move(wrong)));
+}
+
+nb::tuple written_dates(nb::handle schema, nb::handle array, const std::string &order,
+                        const std::vector<std::string> &missing) {
+  const arrow::Column words = words_in(schema, array);
+  std::string sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  if (!order.empty() && sorted != "dmy")
+    throw nb::value_error("a date has a day, a month and a year");
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  std::vector<int64_t> times(static_cast<size_t>(words.array->length), kNone), wrong;
+  bool has_clock;
+  {
+    nb::gil_scoped_release release;
+    wrong = written::read_times(words, missing, order, times, has_clock);
+  }
+  return nb::make_tuple(to_numpy(std::move(times)), to_numpy(std::move(wrong)), has_clock);
 }
 
 template <class T>
@@ -202,7 +223,7 @@ nb::object taken_spans(OneOf<T> numbers, OneOf<int64_t> begins, OneOf<int64_t> l
 template <class T>
 void bind_spans(nb::module_ &m) {
   m.def("take_spans", taken_spans<T>, nb::arg("numbers").noconvert(), nb::arg("begins"),
-        nb::arg("lengths"), "Copy spans of an array one behind the other.");
+        nb::arg("lengths"), "Return spans of an array, concatenated.");
 }
 
 }  // namespace
@@ -219,17 +240,31 @@ void bind_table(nb::module_ &m) {
            nb::arg("ngrams"), nb::arg("float64"), nb::arg("names"))
       .def("encode", &TableEncoder::encode, nb::arg("schema"), nb::arg("array"),
            nb::arg("chosen") = nb::none(),
-           "Encode a record batch, given as the two capsules of __arrow_c_array__; of its rows\n"
-           "those that are not 0 in `chosen`, if there is such an array of bytes.\n\n"
-           "Returns indptr, indices, values; of each value that is too large the row, the column,\n"
-           "the text and the reason, such rows are left empty; and of each word in a column of\n"
-           "dates the row, the column and the text, which is read as missing.")
+           "Encode a record batch, given as the two capsules of __arrow_c_array__: all rows, or\n"
+           "those whose byte in `chosen` is not zero.\n\n"
+           "Returns indptr, indices and values; row, column and text of each value that is too\n"
+           "large, whose row is left empty; and the same of each word in a column of dates, which\n"
+           "is encoded as missing.")
       .def("names", &TableEncoder::names,
-           "Give the slots that have a name, where each name ends, and the text of all.");
+           "Return the slots that have a name, where each name ends, and the text of all.");
   m.def("number_matrix", number_matrix, nb::arg("schema"), nb::arg("array"),
-        "Read a batch of columns of numbers as the rows of a matrix, NaN where missing.");
+        "Read the columns of a batch as the rows of a matrix, with NaN for missing values.");
   m.def("column_numbers", column_numbers, nb::arg("schema"), nb::arg("array"),
         "Read a batch of one column as numbers, times as days.\n\n"
-        "Returns the numbers, NaN where missing; whether text is a date or time in every row; and\n"
-        "whether any has a time of day.");
+        "Returns the numbers, NaN where missing; whether every word of text is a date or time in\n"
+        "ISO format; and whether any has a time of day.");
+  m.def(
+      "written_numbers", written_numbers, nb::arg("schema"), nb::arg("array"), nb::arg("decimal"),
+      nb::arg("thousands"), nb::arg("missing"),
+      "Read an array of words as numbers, with currencies and per cent around them; with an empty\n"
+      "decimal point as plain numbers of CSV.\n\n"
+      "Returns the numbers, NaN where one is missing or cannot be read, and the rows of the\n"
+      "latter.");
+  m.def(
+      "written_dates", written_dates, nb::arg("schema"), nb::arg("array"), nb::arg("order"),
+      nb::arg("missing"),
+      "Read an array of words as dates whose day, month and year come in an order such as dmy, or\n"
+      "with an empty order as times of day.\n\n"
+      "Returns microseconds since 1970 or midnight, -2^63 where one is missing or cannot be read;\n"
+      "the rows of the latter; and whether any date has a time of day.");
 }

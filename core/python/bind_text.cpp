@@ -32,15 +32,6 @@ using namespace polyak;
 
 namespace {
 
-// The memory returns to its stream when Python releases the array. Arrays of validated rows must
-// not be written to, and are of `const T`.
-template <class T, class Kept>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(Column<Kept> &&numbers) {
-  auto *kept = new Column<Kept>(std::move(numbers));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<Column<Kept> *>(p); });
-  return {kept->data(), {kept->size()}, owner};
-}
-
 nb::list bad_lines(const std::vector<BadLine> &lines) {
   nb::list list;
   for (const BadLine &line : lines)
@@ -73,8 +64,8 @@ struct TextBlock {
 };
 
 // The fields that only one format has.
-template <class Index, class Value>
-void set_own_fields(svmlight::Rows<Index, Value> &rows, TextBlock &block) {
+template <class Value>
+void set_own_fields(svmlight::Rows<Value> &rows, TextBlock &block) {
   block.largest_index = rows.largest_index;
   block.base = rows.base;
 }
@@ -88,10 +79,9 @@ void set_own_fields(vw::Rows<Value> &rows, TextBlock &block) {
 
 template <class Parsed>
 TextBlock to_block(Parsed &rows) {
-  using Index = std::remove_reference_t<decltype(rows.indices[0])>;
   using Value = std::remove_reference_t<decltype(rows.values[0])>;
   Rows arrays(AnyArray(to_array<const int64_t>(std::move(rows.indptr))),
-              AnyArray(to_array<const Index>(std::move(rows.indices))),
+              AnyArray(to_array<const int32_t>(std::move(rows.indices))),
               AnyArray(to_array<const Value>(std::move(rows.values))));
   const int64_t features = features_of_ascending(arrays.view);
   TextBlock block(CheckedRows(std::move(arrays), {features, false}));
@@ -107,9 +97,8 @@ TextBlock to_block(Parsed &rows) {
 }
 
 // The rows of a block, parsed without Python.
-using ParsedText = std::variant<svmlight::Rows<int32_t, float>, svmlight::Rows<int32_t, double>,
-                                svmlight::Rows<int64_t, float>, svmlight::Rows<int64_t, double>,
-                                vw::Rows<float>, vw::Rows<double>>;
+using ParsedText =
+    std::variant<svmlight::Rows<float>, svmlight::Rows<double>, vw::Rows<float>, vw::Rows<double>>;
 
 TextBlock to_python(ParsedText &parsed) {
   return std::visit([](auto &rows) { return to_block(rows); }, parsed);
@@ -248,15 +237,9 @@ struct VwText : TextReader {
 
 template <class Value>
 TextReader::Parsed parse_svmlight(LineSource &source, const svmlight::Options &options, int &base) {
-  const auto finish = [&](auto &&rows) {
-    base = rows.base;
-    return std::make_unique<ParsedText>(std::move(rows));
-  };
-  svmlight::Rows<int32_t, Value> narrow;
-  if (svmlight::parse(source, options, narrow)) return finish(std::move(narrow));
-  svmlight::Rows<int64_t, Value> wide;
-  svmlight::parse(source, options, wide);
-  return finish(std::move(wide));
+  svmlight::Rows<Value> rows = svmlight::parse<Value>(source, options);
+  base = rows.base;
+  return std::make_unique<ParsedText>(std::move(rows));
 }
 
 void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t file,

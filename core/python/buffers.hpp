@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "memory/column.hpp"
+
 namespace polyak {
 
 namespace nb = nanobind;
@@ -63,6 +65,15 @@ nb::ndarray<nb::numpy, T> columns_of(const T *row, size_t rows, size_t width,
   for (size_t i = 0; i < rows; ++i, row += width)
     for (const int64_t column : columns) *to++ = row[column];
   return out;
+}
+
+// Moves numbers to an array. Its memory is recycled when Python releases it. Arrays of validated
+// rows must not be written to, and are of `const T`.
+template <class T, class Kept>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(Column<Kept> &&numbers) {
+  auto *kept = new Column<Kept>(std::move(numbers));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<Column<Kept> *>(p); });
+  return {kept->data(), {kept->size()}, owner};
 }
 
 // Moves numbers to an array of this shape.

@@ -7,7 +7,6 @@ void bind_records(nanobind::module_ &m);
 void bind_rows(nanobind::module_ &m);
 void bind_table(nanobind::module_ &m);
 void bind_text(nanobind::module_ &m);
-void bind_written(nanobind::module_ &m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of polyak: the bank of averaged models and the readers of text.";
@@ -19,5 +18,4 @@ NB_MODULE(_core, m) {
   bind_records(m);
   bind_text(m);
   bind_table(m);
-  bind_written(m);
 }

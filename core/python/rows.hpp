@@ -15,7 +15,8 @@ namespace polyak {
 namespace nb = nanobind;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
-// Compressed sparse rows, or dense rows, which have neither indptr nor indices.
+// Compressed sparse rows with indices of 32 bits, or dense rows, which have neither indptr nor
+// indices.
 struct Rows {
   std::optional<AnyArray> indptr, indices;
   AnyArray values;
@@ -40,11 +41,7 @@ struct Rows {
   template <class V>
   AnyRows view_of() const {
     const V *data = static_cast<const V *>(values.data());
-    if (indptr && indices) {
-      if (indices->dtype() == nb::dtype<int32_t>()) return sparse<V, int32_t>(data);
-      if (indices->dtype() == nb::dtype<int64_t>()) return sparse<V, int64_t>(data);
-      throw nb::type_error("indices must be int32 or int64");
-    }
+    if (indptr && indices) return sparse<V>(data);
     if (values.ndim() != 2) throw nb::type_error("dense rows must be two-dimensional");
     if (values.size() > 0 && values.shape(1) > 1 && values.stride(1) != 1)
       throw nb::type_error("a dense row must be contiguous");
@@ -53,11 +50,12 @@ struct Rows {
                         static_cast<int64_t>(values.shape(1)), stride};
   }
 
-  template <class V, class I>
-  SparseRows<V, I> sparse(const V *data) const {
+  template <class V>
+  SparseRows<V> sparse(const V *data) const {
     const bool wide = indptr->dtype() == nb::dtype<int64_t>();
     if (!wide && indptr->dtype() != nb::dtype<int32_t>())
       throw nb::type_error("indptr must be int32 or int64");
+    if (indices->dtype() != nb::dtype<int32_t>()) throw nb::type_error("indices must be int32");
     for (const AnyArray *array : {&*indptr, &*indices, &values})
       if (array->ndim() != 1 || (array->shape(0) > 1 && array->stride(0) != 1))
         throw nb::type_error("indptr, indices and values must be one-dimensional and contiguous");
@@ -65,7 +63,7 @@ struct Rows {
     if (indices->shape(0) != values.shape(0))
       throw nb::value_error("indices and values differ in length");
     return {{indptr->data(), wide},
-            static_cast<const I *>(indices->data()),
+            static_cast<const int32_t *>(indices->data()),
             data,
             static_cast<int64_t>(indptr->shape(0)) - 1,
             static_cast<int64_t>(values.shape(0))};

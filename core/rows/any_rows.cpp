@@ -7,15 +7,14 @@ namespace polyak {
 namespace {
 
 // Returns the number of features that rows of ascending indices need.
-template <class Value, class Index>
-int64_t needed(const SparseRows<Value, Index> &rows) {
+template <class Value>
+int64_t needed(const SparseRows<Value> &rows) {
   int64_t largest = -1;
   for (int64_t i = 0; i < rows.count; ++i) {
     const auto row = rows[i];
     if (row.size > 0) largest = std::max(largest, row.feature(row.size - 1));
   }
-  // Without overflow for the largest index; no memory holds that many weights in either case.
-  return largest < std::numeric_limits<int64_t>::max() ? largest + 1 : largest;
+  return largest + 1;
 }
 template <class Value>
 int64_t needed(const DenseRows<Value> &rows) {

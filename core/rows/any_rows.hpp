@@ -11,9 +11,8 @@
 
 namespace polyak {
 
-using AnyRows = std::variant<DenseRows<float>, DenseRows<double>, SparseRows<float, int32_t>,
-                             SparseRows<double, int32_t>, SparseRows<float, int64_t>,
-                             SparseRows<double, int64_t>>;
+using AnyRows =
+    std::variant<DenseRows<float>, DenseRows<double>, SparseRows<float>, SparseRows<double>>;
 
 inline int64_t count_of(const AnyRows &any) {
   return std::visit([](const auto &rows) { return rows.count; }, any);

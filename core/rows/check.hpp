@@ -22,8 +22,8 @@ template <class... Parts>
 }
 
 // Returns a row's largest index, or -1. Throws if an index is negative, too large or repeated.
-template <class Value, class Index>
-int64_t check_indices(const SparseRow<Value, Index> &row, int64_t i, int64_t limit) {
+template <class Value>
+int64_t check_indices(const SparseRow<Value> &row, int64_t i, int64_t limit) {
   if (row.size == 0) return -1;
   for (int64_t e = 0; e < row.size; ++e) {
     if (row.feature(e) < 0) refuse("row ", i, " has the negative feature index ", row.feature(e));
@@ -31,7 +31,7 @@ int64_t check_indices(const SparseRow<Value, Index> &row, int64_t i, int64_t lim
       refuse("row ", i, " has the feature index ", row.feature(e), ", but there are only ", limit,
              " features");
   }
-  std::vector<Index> sorted(row.index, row.index + row.size);
+  std::vector<int32_t> sorted(row.index, row.index + row.size);
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) refuse("row ", i, " has the feature index ", *twice, " twice");
@@ -46,8 +46,8 @@ void check_values(const Row &row, int64_t i) {
 }
 
 // Throws if offsets are out of bounds; must be called before any row is read.
-template <class Value, class Index>
-void check_offsets(const SparseRows<Value, Index> &rows) {
+template <class Value>
+void check_offsets(const SparseRows<Value> &rows) {
   int64_t before = rows.offsets[0];
   if (before < 0) refuse("indptr begins with ", before);
   for (int64_t i = 1; i <= rows.count; ++i) {
@@ -62,8 +62,8 @@ template <class Value>
 void check_offsets(const DenseRows<Value> &) {}
 
 // Returns the number of features that the rows need; throws if it exceeds `limit`.
-template <class Value, class Index>
-int64_t check_rows(const SparseRows<Value, Index> &rows, int64_t limit) {
+template <class Value>
+int64_t check_rows(const SparseRows<Value> &rows, int64_t limit) {
   int64_t largest = -1;
   for (int64_t i = 0; i < rows.count; ++i) {
     largest = std::max(largest, check_indices(rows[i], i, limit));

@@ -1,8 +1,7 @@
-// Rows in the types that the kernels are compiled for: values as precise as the weights, and 32-bit
-// indices. Rows of other types are converted a few at a time.
+// Rows in the types that the kernels are compiled for: values as precise as the weights. Other rows
+// are converted a few at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -12,10 +11,6 @@
 
 namespace polyak {
 
-template <class Rows, class W>
-constexpr bool is_native =
-    std::is_same_v<Rows, DenseRows<W>> || std::is_same_v<Rows, SparseRows<W, int32_t>>;
-
 // No weights are wider than this, so that the largest 32-bit index is never one of theirs.
 constexpr int64_t most_features = std::numeric_limits<int32_t>::max();
 
@@ -24,17 +19,16 @@ class RowBuffer {
  public:
   // Returns rows from `begin` to at most `end`, in the order that is given: at least one, and as
   // many as fit a cache. They are valid until the next call.
-  template <class V, class I>
-  SparseRows<W, int32_t> convert(const SparseRows<V, I> &rows, const int64_t *order, int64_t begin,
-                                 int64_t end) {
+  template <class V>
+  SparseRows<W> convert(const SparseRows<V> &rows, const int64_t *order, int64_t begin,
+                        int64_t end) {
     offsets_.assign(1, 0);
     indices_.clear();
     values_.clear();
     for (int64_t n = begin; n < end && size() < kMostValues; ++n) {
       const auto row = rows[order ? order[n] : n];
       for (int64_t e = 0; e < row.size; ++e) {
-        const int64_t feature = std::clamp<int64_t>(row.feature(e), -1, most_features);
-        indices_.push_back(static_cast<int32_t>(feature));
+        indices_.push_back(row.index[e]);
         values_.push_back(static_cast<W>(row.value[e]));
       }
       offsets_.push_back(size());
@@ -70,7 +64,7 @@ class RowBuffer {
 template <class W, class Rows, class Use>
 void each_part(const Rows &rows, const int64_t *order, int64_t begin, int64_t end, Use &&use) {
   if (begin == end) return;
-  if constexpr (is_native<Rows, W>) {
+  if constexpr (std::is_same_v<typename Rows::Number, W>) {
     use(rows.from(order ? 0 : begin), begin, end, false);
   } else {
     RowBuffer<W> buffer;

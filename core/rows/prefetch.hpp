@@ -25,8 +25,8 @@ constexpr int64_t kNonzerosAhead = 512, kRowsAhead = 4;
 
 // Prefetches what will be read soon; to be called for every eighth feature i of the row. A cache
 // line holds sixteen numbers, so that indices and values take turns.
-template <class Value, class Index>
-POLYAK_INLINE void prefetch(const SparseRow<Value, Index> &row, int64_t i) {
+template <class Value>
+POLYAK_INLINE void prefetch(const SparseRow<Value> &row, int64_t i) {
   if (i & 8)
     fetch(row.index, i + kNonzerosAhead);
   else
@@ -48,8 +48,8 @@ void prefetch(const Row &row) {
 
 // Prefetches one number for every feature of a sparse row. Those of a dense row are consecutive, so
 // that the processor prefetches them by itself.
-template <class T, class Value, class Index>
-POLYAK_INLINE void prefetch_each(const T *numbers, const SparseRow<Value, Index> &row) {
+template <class T, class Value>
+POLYAK_INLINE void prefetch_each(const T *numbers, const SparseRow<Value> &row) {
   for (int64_t i = 0; i < row.size; ++i) fetch(numbers, static_cast<uintptr_t>(row.feature(i)));
 }
 template <class T, class Value>

@@ -19,11 +19,10 @@ namespace polyak {
 namespace POLYAK_KERNELS {
 
 // Whether one of nine numbers is not above the previous one.
-template <class Index>
-POLYAK_INLINE bool falls(const Index *nine) {
+POLYAK_INLINE bool falls(const int32_t *nine) {
 #if defined(POLYAK_VECTORS)  // the compiler does not vectorize the loop below
-  constexpr int N = kRegister / int(sizeof(Index)) < 8 ? kRegister / int(sizeof(Index)) : 8;
-  using Some = Pack<Index, N>;
+  constexpr int N = kRegister / int(sizeof(int32_t));
+  using Some = Pack<int32_t, N>;
   auto fallen = Some::load(nine).lanes >= Some::load(nine + 1).lanes;
   for (int i = N; i < 8; i += N)
     fallen |= Some::load(nine + i).lanes >= Some::load(nine + i + 1).lanes;
@@ -80,10 +79,10 @@ struct Context {
 template <class W, class Row>
 class RowScan;
 
-template <class W, class Value, class Index>
-class RowScan<W, SparseRow<Value, Index>> {
+template <class W, class Value>
+class RowScan<W, SparseRow<Value>> {
  public:
-  using Row = SparseRow<Value, Index>;
+  using Row = SparseRow<Value>;
 
   // Lines are prefetched only if the store exceeds the near caches, and spread over the row: the
   // processor stalls if too many prefetches are outstanding.
@@ -117,7 +116,7 @@ class RowScan<W, SparseRow<Value, Index>> {
 
  private:
   const Row row_;
-  const Index *const next_;
+  const int32_t *const next_;
   const bool checked_;
   const W *const lines_;
   const int64_t features_, width_, soon_;
@@ -156,8 +155,8 @@ struct NoScan {
   POLYAK_INLINE double squared_norm() const { return 0.0; }
 };
 
-template <class Value, class Index>
-POLYAK_INLINE bool has_valid_start(const SparseRow<Value, Index> &row, int64_t) {
+template <class Value>
+POLYAK_INLINE bool has_valid_start(const SparseRow<Value> &row, int64_t) {
   return row.size == 0 || row.feature(0) >= 0;
 }
 template <class Value>

@@ -13,16 +13,16 @@
 
 namespace polyak {
 
-template <class Value, class Index>
+template <class Value>
 struct SparseRow {
   static constexpr bool dense = false;
-  const Index *index;
+  const int32_t *index;
   const Value *value;
   int64_t size;
   POLYAK_INLINE int64_t feature(int64_t i) const { return static_cast<int64_t>(index[i]); }
   // The same features with other values.
   template <class Other>
-  POLYAK_INLINE SparseRow<Other, Index> with(const Other *values) const {
+  POLYAK_INLINE SparseRow<Other> with(const Other *values) const {
     return {index, values, size};
   }
 };
@@ -48,12 +48,12 @@ struct Offsets {
   }
 };
 
-template <class Value, class Index>
+template <class Value>
 struct SparseRows {
   using Number = Value;
-  using Row = SparseRow<Value, Index>;
+  using Row = SparseRow<Value>;
   Offsets offsets;
-  const Index *indices;
+  const int32_t *indices;
   const Value *values;
   int64_t count;
   int64_t stored;  // number of indices and values

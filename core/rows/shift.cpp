@@ -43,8 +43,8 @@ void shift_row(const Shift &shift, const Row &row, const int64_t *order, Emit &&
   for (; next < shift.count; ++next) emit(shift.features[next], -shift.means[next]);
 }
 
-template <class Value, class Index>
-ShiftedRows shifted(const SparseRows<Value, Index> &rows, const Shift &shift) {
+template <class Value>
+ShiftedRows shifted(const SparseRows<Value> &rows, const Shift &shift) {
   AscendingOrder order;
   std::vector<int64_t> indptr{0};
   indptr.reserve(static_cast<size_t>(rows.count) + 1);
@@ -53,13 +53,13 @@ ShiftedRows shifted(const SparseRows<Value, Index> &rows, const Shift &shift) {
     shift_row(shift, rows[i], order.of(rows[i]), [&](int64_t, double) { ++stored; });
     indptr.push_back(stored);
   }
-  std::vector<Index> indices(static_cast<size_t>(stored));
+  std::vector<int32_t> indices(static_cast<size_t>(stored));
   std::vector<Value> values(static_cast<size_t>(stored));
-  Index *index_at = indices.data();
+  int32_t *index_at = indices.data();
   Value *value_at = values.data();
   for (int64_t i = 0; i < rows.count; ++i) {
     shift_row(shift, rows[i], order.of(rows[i]), [&](int64_t feature, double value) {
-      *index_at++ = static_cast<Index>(feature);
+      *index_at++ = static_cast<int32_t>(feature);
       *value_at++ = static_cast<Value>(value);
     });
   }

@@ -15,10 +15,10 @@ struct Shift {
   int64_t count;
 };
 
-// Sparse rows in the types of the rows that they were made of, in ascending order of features.
+// Sparse rows whose values have the type of the given ones, in ascending order of features.
 struct ShiftedRows {
   std::vector<int64_t> indptr;
-  std::variant<std::vector<int32_t>, std::vector<int64_t>> indices;
+  std::vector<int32_t> indices;
   std::variant<std::vector<float>, std::vector<double>> values;
 };
 

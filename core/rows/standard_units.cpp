@@ -113,8 +113,8 @@ int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count
   return 0;
 }
 
-template <class In, class Index, class Out>
-int64_t fill_rows(const SparseRows<In, Index> &rows, const int64_t *order, int64_t count,
+template <class In, class Out>
+int64_t fill_rows(const SparseRows<In> &rows, const int64_t *order, int64_t count,
                   const StandardUnits &units, RowsOut<Out> out, bool) {
   check_offsets(rows);
   const ColumnOf column_of(units.features, units.columns);

@@ -1,5 +1,5 @@
-// Dates and times as ISO 8601 writes them: 2013-01-31, 2013-01-31T10:00, 2013-01-31 10:00:05.25Z,
-// 2013-01-31T10:00:00+02:00. A time with a zone is one of UTC; one without is taken as it stands.
+// Dates and times in ISO 8601 format: 2013-01-31, 2013-01-31T10:00, 2013-01-31 10:00:05.25Z,
+// 2013-01-31T10:00:00+02:00. A time with a zone is converted to UTC.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace polyak {
 
 struct IsoTime {
-  int64_t microseconds;  // since 1970
-  bool has_clock;
+  int64_t microseconds = 0;  // since 1970
+  bool has_clock = false;
 };
 
 // Days since 1970 of a date in the Gregorian calendar, counted in eras of 400 years that begin in
@@ -37,7 +37,7 @@ struct Reader {
     rest.remove_prefix(1);
     return true;
   }
-  // So many digits, as a number no larger than `most`; -1 if they are not there.
+  // Reads `digits` digits; returns -1 if there are fewer or if their number exceeds `most`.
   int number(size_t digits, int most) {
     if (rest.size() < digits) return -1;
     int value = 0;
@@ -85,6 +85,10 @@ inline bool read_zone(Reader &in, int64_t &microseconds) {
 }
 
 }  // namespace iso
+
+inline double days_of(const IsoTime &time) {
+  return static_cast<double>(time.microseconds) / 86400e6;
+}
 
 inline bool parse_iso_time(std::string_view text, IsoTime &time) {
   iso::Reader in{text};

@@ -1,254 +1,33 @@
-// Numbers and dates as people write them: 1.234,5 and 12 % and (£3,000.00); 3/25/2020
-// and 25.03.2020 14:00. What stands between digits means nothing by itself, so the caller says what
-// the decimal point is, what stands between thousands, and in which order day, month and year come.
+// Numbers and dates as people write them: 1.234,5 and 12 % and (£3,000.00); 3/25/2020 and
+// 25.03.2020 14:00. The same characters have several meanings, so that the caller says what the
+// decimal point is, what separates thousands, and in which order day, month and year come.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "table/iso_time.hpp"
-#include "text/decimal.hpp"
-#include "text/digits.hpp"
+#include "table/arrow.hpp"
 
 namespace polyak {
 namespace written {
 
-inline bool take_front(std::string_view &text, std::string_view what) {
-  if (text.substr(0, what.size()) != what) return false;
-  text.remove_prefix(what.size());
-  return true;
-}
+// Both functions read the first words of a column of text, as many as there are numbers or times,
+// which keep their value where a word is missing or wrong. Words in `missing` denote a missing
+// value. Both return the rows of the words that cannot be read.
 
-inline bool take_back(std::string_view &text, std::string_view what) {
-  if (text.size() < what.size() || text.substr(text.size() - what.size()) != what) return false;
-  text.remove_suffix(what.size());
-  return true;
-}
+// Reads numbers with signs, currencies and per cent around them. A decimal point of '\0' denotes
+// plain numbers as in CSV; thousands are separated by '\0' if by nothing.
+std::vector<int64_t> read_numbers(const arrow::Column &column,
+                                  const std::vector<std::string> &missing, char decimal,
+                                  char thousands, std::vector<double> &numbers);
 
-// A blank, a tab, and the two blanks at which no line is broken.
-constexpr std::string_view kBlanks[] = {" ", "\t", "\xc2\xa0", "\xe2\x80\xaf"};
-
-inline std::string_view trimmed(std::string_view text) {
-  for (bool more = true; more;) {
-    more = false;
-    for (const std::string_view blank : kBlanks)
-      more = take_front(text, blank) || take_back(text, blank) || more;
-  }
-  return text;
-}
-
-// How many bytes of a currency's sign a text begins with: $, £, ¥, or one of Unicode's block of
-// them.
-inline size_t currency(std::string_view text) {
-  if (text.substr(0, 1) == "$") return 1;
-  const std::string_view two = text.substr(0, 2), three = text.substr(0, 3);
-  if (two == "\xc2\xa3" || two == "\xc2\xa5" || two == "\xc2\xa2") return 2;
-  if (three.size() < 3 || three[0] != '\xe2') return 0;
-  const unsigned char b = static_cast<unsigned char>(three[1]), c = three[2] & 0xff;
-  return (b == 0x82 && c >= 0xa0) || (b == 0x83 && c < 0x90) ? 3 : 0;
-}
-
-// Takes off what stands around the digits; says whether the number is below zero.
-inline bool take_signs(std::string_view &text, bool &minus) {
-  minus = false;
-  bool has_sign = false, has_unit = false;
-  if (text.size() > 2 && text.front() == '(' && text.back() == ')') {  // as accountants write it
-    text = trimmed(text.substr(1, text.size() - 2));
-    minus = has_sign = true;
-  }
-  for (size_t i = 0; i < 3; ++i) {
-    if (const size_t unit = has_unit ? 0 : currency(text)) {
-      text = trimmed(text.substr(unit));
-      has_unit = true;
-    } else if (!has_sign && (take_front(text, "-") || take_front(text, "\xe2\x88\x92"))) {
-      minus = has_sign = true;
-    } else if (!has_sign && take_front(text, "+")) {
-      has_sign = true;
-    }
-  }
-  if (has_unit) return !text.empty();
-  if (take_back(text, "%")) {
-    text = trimmed(text);
-  } else {
-    for (size_t size = 1; size <= 3 && size < text.size(); ++size)
-      if (currency(text.substr(text.size() - size)) == size) {
-        text = trimmed(text.substr(0, text.size() - size));
-        break;
-      }
-  }
-  return !text.empty();
-}
-
-// Reads what stands between thousands; a blank may be any of them, an apostrophe a curved one.
-inline bool take_thousands(std::string_view &text, char thousands) {
-  if (thousands == '\0') return false;
-  if (thousands == ' ')
-    return take_front(text, " ") || take_front(text, "\xc2\xa0") ||
-           take_front(text, "\xe2\x80\xaf");
-  if (thousands == '\'' && take_front(text, "\xe2\x80\x99")) return true;
-  return take_front(text, {&thousands, 1});
-}
-
-class Digits {
- public:
-  bool number(std::string_view text, char decimal, char thousands, double &x) {
-    bool minus;
-    text = trimmed(text);
-    if (!take_signs(text, minus) || !whole(text, thousands)) return false;
-    if (!text.empty() && text[0] == decimal) {
-      text.remove_prefix(1);
-      if (!put('.') || (run(text, kRoom) == 0 && !has_digits_)) return false;
-    }
-    if (!has_digits_) return false;
-    if (!text.empty() && (text[0] == 'e' || text[0] == 'E') && !exponent(text)) return false;
-    if (!text.empty()) return false;
-    std::memset(plain_ + size_, '\n', kPadding);
-    if (read_number(plain_, x) != plain_ + size_) return false;
-    if (minus) x = -x;
-    return true;
-  }
-
- private:
-  static constexpr size_t kRoom = 64;
-
-  bool put(char c) {
-    if (size_ == kRoom) return false;
-    plain_[size_++] = c;
-    return true;
-  }
-
-  size_t run(std::string_view &text, size_t most) {
-    size_t n = 0;
-    while (n < most && n < text.size() && is_digit(text[n]) && put(text[n])) ++n;
-    text.remove_prefix(n);
-    has_digits_ = has_digits_ || n > 0;
-    return n;
-  }
-
-  // The digits before the point: all in one, or threes behind one to three that begin with no 0.
-  bool whole(std::string_view &text, char thousands) {
-    const bool zero = !text.empty() && text[0] == '0';
-    const size_t first = run(text, kRoom);
-    if (first == 0 || first > 3 || zero) return true;
-    for (std::string_view rest = text; take_thousands(rest, thousands); text = rest)
-      if (run(rest, 3) != 3 || (!rest.empty() && is_digit(rest[0]))) return false;
-    return true;
-  }
-
-  bool exponent(std::string_view &text) {
-    text.remove_prefix(1);
-    put('e');
-    if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
-      put(text[0]);
-      text.remove_prefix(1);
-    }
-    return run(text, 4) > 0;
-  }
-
-  char plain_[kRoom + kPadding + 1];
-  size_t size_ = 0;
-  bool has_digits_ = false;
-};
-
-// One or two digits; -1 if there are none.
-inline int short_number(iso::Reader &in, int most) {
-  const bool two = in.rest.size() > 1 && in.rest[1] >= '0' && in.rest[1] <= '9';
-  return in.number(two ? 2 : 1, most);
-}
-
-inline bool read_clock(iso::Reader &in, int64_t &microseconds) {
-  int64_t of_day = 0;
-  if (in.rest.size() > 1 && in.rest[1] == ':') {  // 9:30
-    const int hour = in.number(1, 9);
-    if (hour < 0) return false;
-    char padded[32] = {'0', static_cast<char>('0' + hour)};
-    const size_t size = std::min<size_t>(in.rest.size(), sizeof padded - 2);
-    std::memcpy(padded + 2, in.rest.data(), size);
-    iso::Reader all{{padded, size + 2}};
-    if (!iso::read_clock(all, of_day)) return false;
-    in.rest.remove_prefix(size - all.rest.size());
-  } else if (!iso::read_clock(in, of_day)) {
-    return false;
-  }
-  in.take(' ');
-  if (in.rest.size() == 2 && (in.rest[1] | 0x20) == 'm') {
-    const char half = static_cast<char>(in.rest[0] | 0x20);
-    constexpr int64_t hour = int64_t{3600} * 1000000;
-    if ((half != 'a' && half != 'p') || of_day < hour || of_day >= 13 * hour) return false;
-    of_day = of_day % (12 * hour) + (half == 'p' ? 12 * hour : 0);
-    in.rest = {};
-  }
-  microseconds += of_day;
-  return true;
-}
-
-// Takes off the name of a month, such as Oct or October, and returns its number; 0 if it is none.
-inline int take_month(iso::Reader &in) {
-  static constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
-                                                 "may",       "june",     "july",     "august",
-                                                 "september", "october",  "november", "december"};
-  constexpr size_t kShortest = 3, kLongest = 9;
-  char name[kLongest];
-  size_t size = 0;
-  for (; size < kLongest && size < in.rest.size(); ++size) {
-    name[size] = static_cast<char>(in.rest[size] | 0x20);
-    if (name[size] < 'a' || name[size] > 'z') break;
-  }
-  if (size < kShortest) return 0;
-  for (int month = 0; month < 12; ++month)
-    if (kMonths[month].substr(0, size) == std::string_view(name, size)) {
-      in.rest.remove_prefix(size);
-      return month + 1;
-    }
-  return 0;
-}
-
-// A date in the order given, such as "dmy", perhaps with a time of day. A month may be a name, with
-// blanks around it: 11-Oct-16, Jun 12, 1998.
-inline bool read_date(std::string_view text, std::string_view order, IsoTime &time) {
-  iso::Reader in{trimmed(text)};
-  int day = 0, month = 0, year = 0;
-  bool has_name = false;
-  char between = '\0';
-  for (size_t i = 0; i < 3; ++i) {
-    if (i == 1) between = in.rest.empty() ? '\0' : in.rest[0];
-    if (i == 2 && between == ' ') in.take(',');
-    if (i > 0 &&
-        (std::string_view("/.- ").find(between) == std::string_view::npos || !in.take(between)))
-      return false;
-    if (order[i] == 'y') {
-      size_t digits = 0;
-      while (digits < in.rest.size() && is_digit(in.rest[digits])) ++digits;
-      if (digits != 4 && (digits != 2 || i != 2)) return false;
-      year = in.number(digits, 9999);
-      if (digits == 2) year += year < 69 ? 2000 : 1900;
-    } else if (order[i] == 'd') {
-      day = short_number(in, 31);
-    } else if (!in.rest.empty() && !is_digit(in.rest[0])) {
-      month = take_month(in);
-      has_name = true;
-    } else {
-      month = short_number(in, 12);
-    }
-  }
-  if (between == ' ' && !has_name) return false;
-  if (day < 1 || month < 1 || day > days_in(year, month)) return false;
-  time.microseconds = days_of(year, month, day) * 86400000000;
-  in.take(',');
-  time.has_clock = in.take('T') || in.take(' ');
-  if (!time.has_clock) return in.rest.empty();
-  return written::read_clock(in, time.microseconds) && iso::read_zone(in, time.microseconds) &&
-         in.rest.empty();
-}
-
-// A time of day such as 23:09 or 9:30 pm, as microseconds since midnight.
-inline bool read_time_of_day(std::string_view text, IsoTime &time) {
-  iso::Reader in{trimmed(text)};
-  time.microseconds = 0;
-  return written::read_clock(in, time.microseconds) && in.rest.empty();
-}
+// Reads dates whose day, month and year come in an order such as "dmy", as microseconds since 1970;
+// or, if the order is empty, times of day, as microseconds since midnight.
+std::vector<int64_t> read_times(const arrow::Column &column,
+                                const std::vector<std::string> &missing, std::string_view order,
+                                std::vector<int64_t> &times, bool &has_clock);
 
 }  // namespace written
 }  // namespace polyak

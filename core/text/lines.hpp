@@ -20,11 +20,11 @@ struct BadLine {
   const char *reason;
 };
 
-template <class Index, class Value>
+template <class Value>
 struct TextRows {
   Column<double> targets;  // or numbers of sets of labels
   Column<int64_t> indptr;
-  Column<Index> indices;  // ascending in every row
+  Column<int32_t> indices;  // ascending in every row
   Column<Value> values;
   int64_t lines = 0;
   int64_t bad_lines = 0;
@@ -36,7 +36,7 @@ struct TextRows {
   void begin(const Memory &memory, size_t most) {
     targets = Column<double>(memory);
     indptr = Column<int64_t>(memory);
-    indices = Column<Index>(memory);
+    indices = Column<int32_t>(memory);
     values = Column<Value>(memory);
     bad_before = Column<int64_t>(memory);
     indptr.push_back(0);

@@ -18,14 +18,12 @@ namespace {
 
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
 
-enum class Outcome { kDone, kWideIds, kIdZero };
-
-// Parses one block of whole lines. Ids too wide for Index, and an id zero while the base is only
-// assumed, end it early: parse() below begins again, better informed. That happens to one block
-// of a stream or to none, and keeps both questions out of the inner loop.
-template <class Index, class Value>
-class Parser : public LineParser<Rows<Index, Value>> {
-  using Base = LineParser<Rows<Index, Value>>;
+// Parses one block of whole lines. If the base is only assumed, an id of zero ends it early, and
+// parse() below begins again with a base of zero: that happens to one block of a stream at most,
+// and keeps the question out of the inner loop.
+template <class Value>
+class Parser : public LineParser<Rows<Value>> {
+  using Base = LineParser<Rows<Value>>;
   using Base::bad, Base::newline;
 
  public:
@@ -34,14 +32,15 @@ class Parser : public LineParser<Rows<Index, Value>> {
   Parser(const Options &options, int base, bool base_is_sure)
       : Base(options.skip_bad_lines), options_(options), base_(base), base_is_sure_(base_is_sure) {}
 
-  Outcome run(LineSource &source) {
+  // Returns false if an id of zero shows that the assumed base is wrong.
+  bool run(LineSource &source) {
     rows.begin(source.memory(),
                source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
     if (options_.several_labels)
       Base::parse_lines(source, [this](const char *line) { return parse_row<true>(line); });
     else
       Base::parse_lines(source, [this](const char *line) { return parse_row<false>(line); });
-    return outcome_;
+    return !saw_id_zero_;
   }
 
  private:
@@ -52,16 +51,10 @@ class Parser : public LineParser<Rows<Index, Value>> {
     return bad(std::string(token, end), reason);
   }
 
-  // Ends the parse for a reason that parse() below can do something about.
-  const char *give_up(Outcome why) {
-    outcome_ = why;
-    return Base::stop();
-  }
-
   // The row being read.
-  struct Row : FeaturesOut<Index, Value> {
+  struct Row : FeaturesOut<Value> {
     void add(int64_t id, int64_t index, double value) {
-      *this->indices++ = static_cast<Index>(index);
+      *this->indices++ = static_cast<int32_t>(index);
       *this->values++ = static_cast<Value>(value);
       this->ascending &= id > this->previous;
       this->previous = id;
@@ -92,7 +85,10 @@ class Parser : public LineParser<Rows<Index, Value>> {
     }
     if (end > begin) {
       if (rows.indices[begin] < 0) {
-        if (!base_is_sure_) return give_up(Outcome::kIdZero);
+        if (!base_is_sure_) {
+          saw_id_zero_ = true;
+          return Base::stop();
+        }
         return bad(std::string("0"), "ids begin at 1 here (zero_based=True lets them begin at 0)");
       }
       const int64_t last = static_cast<int64_t>(rows.indices[end - 1]);
@@ -138,14 +134,13 @@ class Parser : public LineParser<Rows<Index, Value>> {
   const char *read_feature(const char *feature, Row &row) {
     int64_t id;
     const char *p = read_id(feature, id);
-    if (!p) return bad(feature, "a feature's id must be a whole number below 2^63");
+    if (!p) return bad(feature, "a feature's id must be a whole number below 2^31");
     if (*p != ':') return bad(feature, "a feature must be written id:value");
     double value = 0;
     p = read_number(p + 1, value);
     if (!p || !ends_token(*p)) return bad_value(feature);
     if (!(std::fabs(static_cast<Value>(value)) <= std::numeric_limits<Value>::max()))
       return bad(feature, "a value is too large");
-    if (id - base_ > std::numeric_limits<Index>::max()) return give_up(Outcome::kWideIds);
     row.add(id, id - base_, value);
     return p;
   }
@@ -235,14 +230,12 @@ class Parser : public LineParser<Rows<Index, Value>> {
     return -1;
   }
 
-  // Null if there is no whole number, or one of 2^63 and more.
+  // Returns where the id ends, or null if there is none below 2^31.
   static const char *read_id(const char *p, int64_t &id) {
     if (!is_digit(*p)) return nullptr;
-    constexpr int64_t most = std::numeric_limits<int64_t>::max();
     for (id = 0; is_digit(*p); ++p) {
-      int digit = *p - '0';
-      if (id > (most - digit) / 10) return nullptr;
-      id = 10 * id + digit;
+      id = 10 * id + (*p - '0');
+      if (id > std::numeric_limits<int32_t>::max()) return nullptr;
     }
     return p;
   }
@@ -274,30 +267,28 @@ class Parser : public LineParser<Rows<Index, Value>> {
   const Options options_;
   const int64_t base_;
   const bool base_is_sure_;
-  Outcome outcome_ = Outcome::kDone;
-  std::vector<std::pair<Index, Value>> scratch_;
+  bool saw_id_zero_ = false;
+  std::vector<std::pair<int32_t, Value>> scratch_;
 };
 
 }  // namespace
 
-template <class Index, class Value>
-bool parse(LineSource &source, const Options &options, Rows<Index, Value> &rows) {
-  bool base_is_sure = options.base >= 0;
-  for (int base = base_is_sure ? options.base : 1;; base = 0, base_is_sure = true) {
-    Parser<Index, Value> parser(options, base, base_is_sure);
+template <class Value>
+Rows<Value> parse(LineSource &source, const Options &options) {
+  const bool base_is_sure = options.base >= 0;
+  const int base = base_is_sure ? options.base : 1;
+  Parser<Value> parser(options, base, base_is_sure);
+  if (!parser.run(source)) {
+    Options from_zero = options;
+    from_zero.base = 0;
     source.rewind();
-    Outcome outcome = parser.run(source);
-    if (outcome == Outcome::kIdZero) continue;
-    if (outcome == Outcome::kWideIds) return false;
-    rows = std::move(parser.rows);
-    if (options.base >= 0 || rows.largest_index >= 0) rows.base = base;
-    return true;
+    return parse<Value>(source, from_zero);
   }
+  if (base_is_sure || parser.rows.largest_index >= 0) parser.rows.base = base;
+  return std::move(parser.rows);
 }
 
-template bool parse(LineSource &, const Options &, Rows<int32_t, float> &);
-template bool parse(LineSource &, const Options &, Rows<int32_t, double> &);
-template bool parse(LineSource &, const Options &, Rows<int64_t, float> &);
-template bool parse(LineSource &, const Options &, Rows<int64_t, double> &);
+template Rows<float> parse(LineSource &, const Options &);
+template Rows<double> parse(LineSource &, const Options &);
 
 }  // namespace polyak::svmlight

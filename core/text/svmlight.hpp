@@ -17,14 +17,14 @@ struct Options {
   bool several_labels = false;
 };
 
-template <class Index, class Value>
-struct Rows : TextRows<Index, Value> {
+template <class Value>
+struct Rows : TextRows<Value> {
   int64_t largest_index = -1;
   int base = -1;  // as found; still -1 if there was no feature to tell by
 };
 
-// Parses a block of whole lines. Returns false if their ids need a wider Index.
-template <class Index, class Value>
-bool parse(LineSource &source, const Options &options, Rows<Index, Value> &rows);
+// Parses a block of whole lines.
+template <class Value>
+Rows<Value> parse(LineSource &source, const Options &options);
 
 }  // namespace polyak::svmlight

@@ -49,12 +49,12 @@ class Parser : public LineParser<Rows<Value>> {
   };
 
   struct Row {
-    Index *slots;
+    int32_t *slots;
     Value *values;
     int64_t end;
 
     void add(uint64_t slot, double value) {
-      slots[end] = static_cast<Index>(slot);
+      slots[end] = static_cast<int32_t>(slot);
       values[end++] = static_cast<Value>(value);
     }
   };
@@ -352,7 +352,7 @@ class Parser : public LineParser<Rows<Value>> {
   const Options options_;
   SlotNames *const names_ = options_.names.get();
   std::string_view tag_;  // the row's
-  SlotOrder<Index, Value> order_;
+  SlotOrder<Value> order_;
   std::string name_;   // the namespace and ^, then room for a feature
   size_t prefix_ = 0;  // how much of that is the namespace's
   double scale_ = 1.0;

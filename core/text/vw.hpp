@@ -29,10 +29,8 @@ struct Options {
   Namespaces spaces;  // what is crossed, and what is left out
 };
 
-using Index = int32_t;
-
 template <class Value>
-struct Rows : TextRows<Index, Value> {
+struct Rows : TextRows<Value> {
   Column<double> weights;  // empty while every row counts once
   int64_t unlabelled = 0;  // how many rows were left out for want of a label
   std::vector<bool> seen;  // which of the namespaces that were named

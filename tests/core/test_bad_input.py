@@ -145,9 +145,9 @@ def test_indices_of_sixty_four_bits(sparse, kernels):
     sparse.indices = sparse.indices.astype(np.int64)
     for value in (2**62, 2**63 - 1):
         sparse.put_index(value, at=5)
-        refused(sparse, f"row {sparse.bad} has the feature index {value}")
+        refused(sparse, f"row {sparse.bad} has the feature index {value}, but .* below 2.31")
     sparse.put_index(-(2**63), at=0)
-    refused(sparse, f"row {sparse.bad} has the negative feature index {-(2**63)}")
+    refused(sparse, f"row {sparse.bad} has the feature index {-(2**63)}, but .* at least 0")
 
 
 @pytest.mark.parametrize("at", [1, 3, 5])
@@ -159,11 +159,11 @@ def test_repeated_indices(sparse, at, kernels):
 def test_a_bad_index_next_to_come_is_not_fetched_ahead(kernels):
     """Large stores are fetched a row ahead, which must not reckon with wild addresses."""
     width, n_rows = 80_000, 600_000
-    indices = np.arange(n_rows, dtype=np.int64) % width
-    indices[-1] = 2**62
+    indices = np.arange(n_rows, dtype=np.int32) % width
+    indices[-1] = 2**31 - 1
     rows = SparseRows(np.arange(n_rows + 1), indices, np.ones(n_rows), width)
     bank = make_bank(n_features=width)
-    with pytest.raises(ValueError, match=f"row {n_rows - 1} has the feature index {2**62}"):
+    with pytest.raises(ValueError, match=f"row {n_rows - 1} has the feature index {2**31 - 1}"):
         bank.learn(rows, np.ones(n_rows))
     assert bank.clock == 0
     assert np.isfinite(bank.decision_function(rows)).all()  # unknown: counts nothing

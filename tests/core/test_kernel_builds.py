@@ -18,7 +18,7 @@ from polyak.learn.bank import Bank
 
 pytestmark = pytest.mark.skipif(
     "scalar" not in _core.kernel_builds,
-    reason="the build without vectors is part of editable installs alone",
+    reason="only a core configured with POLYAK_SCALAR=ON has the build without SIMD",
 )
 TO_THE_BIT = {"portable"} if platform.machine() in ("x86_64", "AMD64") else set()
 BOUND = {np.float64: 1e-12, np.float32: 1e-5}

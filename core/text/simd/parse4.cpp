@@ -1,7 +1,5 @@
 #include "text/simd/parse4.hpp"
 
-#include <limits>
-
 #if defined(POLYAK_SCALAR)  // no SIMD
 #elif defined(__AVX2__)
 #include "text/simd/parse4_avx2.hpp"
@@ -18,12 +16,10 @@ namespace {
 
 #if defined(POLYAK_FOURS)
 
-template <class Index, class Value>
-const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) {
-  // After a previous id that exceeds 32 bits, no id of eight digits is ascending.
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  FourNumbers numbers(static_cast<int32_t>(out.previous < most ? out.previous : most));
-  Index *indices = out.indices;
+template <class Value>
+const char *read_fours(const char *p, int base, FeaturesOut<Value> &out) {
+  FourNumbers numbers(static_cast<int32_t>(out.previous));
+  int32_t *indices = out.indices;
   Value *values = out.values;
   FourTokens tokens;
   Marks marks = mark(p);
@@ -44,8 +40,8 @@ const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) 
 
 #else  // without byte shuffles in registers the parser reads features one by one
 
-template <class Index, class Value>
-const char *read_fours(const char *p, int, FeaturesOut<Index, Value> &) {
+template <class Value>
+const char *read_fours(const char *p, int, FeaturesOut<Value> &) {
   return p;
 }
 
@@ -54,10 +50,7 @@ const char *read_fours(const char *p, int, FeaturesOut<Index, Value> &) {
 }  // namespace
 
 extern const TextKernelTable text_kernels;
-constexpr TextKernelTable text_kernels{{&read_fours<int32_t, float>},
-                                       {&read_fours<int32_t, double>},
-                                       {&read_fours<int64_t, float>},
-                                       {&read_fours<int64_t, double>}};
+constexpr TextKernelTable text_kernels{{&read_fours<float>}, {&read_fours<double>}};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

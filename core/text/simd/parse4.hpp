@@ -9,28 +9,25 @@
 namespace polyak {
 
 // Where the features of a row go.
-template <class Index, class Value>
+template <class Value>
 struct FeaturesOut {
-  Index *indices;
+  int32_t *indices;
   Value *values;
   int64_t previous;  // the previous id
   bool ascending;    // whether all ids so far were ascending
 };
 
-template <class Index, class Value>
+template <class Value>
 struct TextKernels {
   // Reads groups of four features from p on for as long as they have this form, and returns where
   // they end. 128 characters from p on must be readable.
-  const char *(*read_fours)(const char *p, int base, FeaturesOut<Index, Value> &out);
+  const char *(*read_fours)(const char *p, int base, FeaturesOut<Value> &out);
 };
 
-struct TextKernelTable : TextKernels<int32_t, float>,
-                         TextKernels<int32_t, double>,
-                         TextKernels<int64_t, float>,
-                         TextKernels<int64_t, double> {
-  template <class Index, class Value>
-  const char *read_fours(const char *p, int base, FeaturesOut<Index, Value> &out) const {
-    return TextKernels<Index, Value>::read_fours(p, base, out);
+struct TextKernelTable : TextKernels<float>, TextKernels<double> {
+  template <class Value>
+  const char *read_fours(const char *p, int base, FeaturesOut<Value> &out) const {
+    return TextKernels<Value>::read_fours(p, base, out);
   }
 };
 

@@ -30,8 +30,8 @@ class FourNumbers {
   explicit FourNumbers(int32_t previous) : before_(_mm_set1_epi32(previous)) {}
 
   // False, and nothing is written, if there is something else where digits should be.
-  template <class Index, class Value>
-  POLYAK_INLINE bool write(const char *p, const FourTokens &tokens, int base, Index *indices,
+  template <class Value>
+  POLYAK_INLINE bool write(const char *p, const FourTokens &tokens, int base, int32_t *indices,
                            Value *values) {
     const __m256i first = digits(p, tokens, 0, 1), second = digits(p, tokens, 2, 3);
     const __m256i nines = _mm256_set1_epi8(9), largest = _mm256_max_epu8(first, second);
@@ -75,15 +75,11 @@ class FourNumbers {
     return _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 << 16 | 100));
   }
 
-  template <class Index>
-  POLYAK_INLINE void write_ids(__m128i ids, int base, Index *indices) {
+  POLYAK_INLINE void write_ids(__m128i ids, int base, int32_t *indices) {
     rose_ = _mm_and_si128(rose_, _mm_cmpgt_epi32(ids, _mm_alignr_epi8(ids, before_, 12)));
     before_ = ids;
-    const __m128i from_zero = _mm_sub_epi32(ids, _mm_set1_epi32(base));
-    if constexpr (sizeof(Index) == 4)
-      _mm_storeu_si128(reinterpret_cast<__m128i *>(indices), from_zero);
-    else
-      _mm256_storeu_si256(reinterpret_cast<__m256i *>(indices), _mm256_cvtepi32_epi64(from_zero));
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(indices),
+                     _mm_sub_epi32(ids, _mm_set1_epi32(base)));
   }
 
   __m128i before_;  // the last four ids

@@ -47,8 +47,8 @@ class FourNumbers {
   explicit FourNumbers(int32_t previous) : before_(vdupq_n_s32(previous)) {}
 
   // False, and nothing is written, if there is something else where digits should be.
-  template <class Index, class Value>
-  POLYAK_INLINE bool write(const char *p, const FourTokens &tokens, int base, Index *indices,
+  template <class Value>
+  POLYAK_INLINE bool write(const char *p, const FourTokens &tokens, int base, int32_t *indices,
                            Value *values) {
     const uint8x16_t a = digits(p, tokens, 0), b = digits(p, tokens, 1);
     const uint8x16_t c = digits(p, tokens, 2), d = digits(p, tokens, 3);
@@ -103,17 +103,10 @@ class FourNumbers {
     return vfmaq_f64(about, left, vdupq_n_f64(kInverseUnit));
   }
 
-  template <class Index>
-  POLYAK_INLINE void write_ids(int32x4_t ids, int base, Index *indices) {
+  POLYAK_INLINE void write_ids(int32x4_t ids, int base, int32_t *indices) {
     rose_ = vandq_u32(rose_, vcgtq_s32(ids, vextq_s32(before_, ids, 3)));
     before_ = ids;
-    const int32x4_t from_zero = vsubq_s32(ids, vdupq_n_s32(base));
-    if constexpr (sizeof(Index) == 4) {
-      vst1q_s32(indices, from_zero);
-    } else {
-      vst1q_s64(indices, vmovl_s32(vget_low_s32(from_zero)));
-      vst1q_s64(indices + 2, vmovl_high_s32(from_zero));
-    }
+    vst1q_s32(indices, vsubq_s32(ids, vdupq_n_s32(base)));
   }
 
   int32x4_t before_;  // the last four ids

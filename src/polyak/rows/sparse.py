@@ -119,9 +119,25 @@ def core_arrays(
     rows: Rows,
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
     """Return indptr, indices and values, of which dense rows have only the last."""
-    if isinstance(rows, SparseRows):
-        return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
-    return None, None, rows
+    if not isinstance(rows, SparseRows):
+        return None, None, rows
+    if rows.indices.dtype == np.int64 and len(rows.indptr):
+        rows = _with_narrow_indices(rows)
+    return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
+
+
+def _with_narrow_indices(rows: SparseRows) -> SparseRows:
+    """Return a copy of rows with indices of 32 bits, the only ones that the core reads."""
+    indices, values = rows.entries()
+    narrow = indices.astype(np.int32)
+    wrong = np.flatnonzero(narrow != indices)
+    if len(wrong):
+        row = int(np.searchsorted(rows.indptr, rows.indptr[0] + wrong[0], side="right")) - 1
+        raise ValueError(
+            f"row {row} has the feature index {indices[wrong[0]]}, but indices are at least 0 and "
+            "below 2^31"
+        )
+    return SparseRows(rows.indptr - rows.indptr[0], narrow, values, rows.n_features)
 
 
 def core_rows(X: Any) -> _core.Rows:

@@ -35,7 +35,7 @@ def parse_line(line: bytes) -> tuple[float, list[tuple[int, float]]] | None:
         name, _, value = token.partition(b":")
         if re.fullmatch(rb"qid:\d+", token):
             continue
-        if not re.fullmatch(rb"\d+", name) or int(name) >= 2**63 or int(name) in row:
+        if not re.fullmatch(rb"\d+", name) or int(name) >= 2**31 or int(name) in row:
             raise ValueError
         row[int(name)] = number(value)
     return number(tokens[0]), sorted(row.items())

@@ -139,3 +139,17 @@ def test_rows_left_out_are_left_out_of_every_column(tmp_path: Path) -> None:
         rows = sum(len(batch) for batch in stream)
     assert rows == 1497
     assert [line.line for line in stream.first_bad_lines] == [1102, 1202, 1302]
+
+
+def test_a_value_too_large_leaves_the_other_rows_as_they_are() -> None:
+    """Of a table this wide, fewer rows than usual are encoded at a time."""
+    n_rows, width, bad = 1500, 600, 1318
+    values = np.random.default_rng(0).normal(size=(n_rows, width))
+    values[bad, 0] = 1e300
+    names = [f"x{j}" for j in range(width)]
+    table = pa.table(dict(zip(names, values.T, strict=True)) | {"y": np.arange(float(n_rows))})
+    with open_stream(table, target="y", skip_bad_lines=True) as stream:
+        batches = list(stream)
+    targets = np.concatenate([batch.targets for batch in batches])
+    assert targets.tolist() == [y for y in range(n_rows) if y != bad]
+    assert min(np.diff(batch.rows.indptr).min() for batch in batches) == width

@@ -130,9 +130,9 @@ class PieceEncoder:
         indptr, indices, values, too_large, no_dates = self._core.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self._n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
-        for row, number, text, reason in too_large:
+        for row, number, text in too_large:
             name = self._schema.columns[number].name
-            parsed.wrong.setdefault(row, f"{text.decode()!r} in column {name} {reason}")
+            parsed.wrong.setdefault(row, f"{text.decode()!r} in column {name} is too large")
         for row, number, text in no_dates:
             value = text.decode(errors="replace")
             parsed.odd.append((row, self._schema.columns[number].name, value))

@@ -1,42 +1,182 @@
-// The columns of a table to sparse rows: numbers as they are, words hashed, missing values marked.
-// It works through a few hundred rows at a time, column by column into numbers and slots, then row
-// by row into the result, so that both the columns and the rows stay in the cache.
-#pragma once
+#include "table/encoder.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "hash/hashing.hpp"
-#include "hash/slot_cache.hpp"
-#include "hash/slot_names.hpp"
-#include "table/arrow.hpp"
+#include "hash/slot_order.hpp"
 #include "table/iso_time.hpp"
-#include "table/plan.hpp"
-#include "table/row_writer.hpp"
-#include "table/words.hpp"
 
 namespace polyak {
 namespace table {
 
+bool is_missing(std::string_view text) {
+  switch (text.size()) {
+    case 0:
+      return true;
+    case 1:
+      return text == "?" || text == "-";
+    case 2:
+      return text == "NA";
+    case 3:
+      return text == "NaN" || text == "nan" || text == "N/A" || text == "n/a";
+    case 4:
+      return text == "null" || text == "NULL" || text == "#N/A";
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+// Returns the number of bytes of the separator of words at `p`, 0 if there is none. Letters, digits
+// and all other characters beyond ASCII belong to words, except for Unicode's spaces and
+// punctuation in the three blocks below.
+size_t separator(const unsigned char *p, const unsigned char *end) {
+  const unsigned char c = p[0];
+  if (c < 0x80) {
+    const unsigned char lower = c | 0x20;
+    const bool is_word = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    return is_word ? 0 : 1;
+  }
+  if (c == 0xC2 && end - p > 1 && p[1] < 0xC0) return 2;                     // U+0080 to U+00BF
+  if (c == 0xE2 && end - p > 2 && (p[1] == 0x80 || p[1] == 0x81)) return 3;  // U+2000 to U+207F
+  if (c == 0xE3 && end - p > 2 && p[1] == 0x80) return 3;                    // U+3000 to U+303F
+  return 0;
+}
+
+void split_words(std::string_view text, std::vector<std::string_view> &words) {
+  words.clear();
+  const unsigned char *p = reinterpret_cast<const unsigned char *>(text.data());
+  const unsigned char *end = p + text.size();
+  const unsigned char *word = nullptr;
+  const auto finish = [&] {
+    if (word != nullptr)
+      words.emplace_back(reinterpret_cast<const char *>(word), static_cast<size_t>(p - word));
+    word = nullptr;
+  };
+  while (p < end) {
+    const size_t gap = separator(p, end);
+    if (gap > 0) {
+      finish();
+      p += gap;
+    } else {
+      if (word == nullptr) word = p;
+      ++p;
+    }
+  }
+  finish();
+}
+
+// A cache of the slots of words of up to eight bytes, so that frequent words are hashed once. Such
+// a word and its length are an exact key; a collision replaces the older entry.
+class SlotCache {
+ public:
+  static constexpr size_t kPlaces = 1024;
+  struct Place {
+    uint64_t word = 0;
+    size_t size = 0;
+    int64_t slot = 0;
+  };
+  // Must be called first. A table may have thousands of columns that need no cache.
+  void prepare() { places_.resize(kPlaces); }
+  static bool takes(std::string_view word) { return word.size() <= 8; }
+  Place &place(std::string_view word, uint64_t &key) {
+    const unsigned char *p = reinterpret_cast<const unsigned char *>(word.data());
+    const size_t n = word.size();
+    if (n >= 4)
+      key = hashing::read4(p) | hashing::read4(p + n - 4) << 32;
+    else
+      key = p[0] | uint64_t{p[n / 2]} << 8 | uint64_t{p[n - 1]} << 16;
+    return places_[((key + n) * hashing::kPrime1) >> 54];
+  }
+
+ private:
+  std::vector<Place> places_;
+};
+
+// Writes rows: their plain features in ascending order, then their hashed features.
+template <class Value>
+class RowWriter {
+ public:
+  EncodedRows<Value> made;
+
+  RowWriter(const Plan &plan, const Memory &memory)
+      : made{Column<int64_t>(memory), Column<int32_t>(memory), Column<Value>(memory), {}, {}},
+        order_(plan.bits),
+        hashed_begin_(plan.hashed_begin) {
+    made.indptr.push_back(0);
+  }
+
+  void make_room(size_t more) {
+    made.indices.resize(stored_);
+    made.values.resize(stored_);
+    made.indices.reserve(stored_ + more);
+    made.values.reserve(stored_ + more);
+  }
+
+  // Adds a plain feature, for which there must be room. A zero is written, but not counted, so that
+  // the next feature overwrites it.
+  void put(int64_t index, double value) {
+    const Value rounded = static_cast<Value>(value);
+    made.indices.data()[stored_] = static_cast<int32_t>(index);
+    made.values.data()[stored_] = rounded;
+    stored_ += rounded != Value(0);
+  }
+
+  void put_hashed(int64_t slot, double value) {
+    if (hashed_ == slots_.size()) {
+      slots_.resize(2 * hashed_ + 32);
+      values_.resize(slots_.size());
+    }
+    slots_[hashed_] = static_cast<int32_t>(slot);
+    values_[hashed_++] = value;
+  }
+
+  // Begins a row that has at most `most_plain` plain features.
+  void begin(size_t most_plain) {
+    hashed_ = 0;
+    start_ = stored_;
+    make_room(most_plain);
+  }
+
+  // Ends the row, or leaves it empty.
+  void end(bool empty) {
+    if (empty) {
+      stored_ = start_;
+    } else {
+      const int64_t left =
+          order_.sort(slots_.data(), values_.data(), static_cast<int64_t>(hashed_));
+      make_room(static_cast<size_t>(left) + 1);
+      for (int64_t i = 0; i < left; ++i) put(hashed_begin_ + slots_[i], values_[i]);
+    }
+    made.indptr.push_back(static_cast<int64_t>(stored_));
+  }
+
+ private:
+  SlotOrder<double> order_;
+  const int64_t hashed_begin_;
+  size_t stored_ = 0, start_ = 0;
+  std::vector<int32_t> slots_;  // of the row's hashed features, without `hashed_begin_`
+  std::vector<double> values_;
+  size_t hashed_ = 0;
+};
+
+// Works on a few hundred rows at a time, column by column into numbers and slots, then row by row
+// into the result, so that both the columns and the rows stay in the cache.
 template <class Value>
 class Encoder {
  public:
   static constexpr int64_t kChunk = 256, kMissingSlot = -1;
   static constexpr int64_t kCells = int64_t(1) << 17;
 
-  // `chosen` has a byte for every row: 0 leaves it out. Without it all are taken.
   Encoder(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n,
-          const uint8_t *chosen, SlotNames *names)
-      : plan_(plan), columns_(columns), n_(n), chosen_(chosen), names_(names) {
+          const uint8_t *chosen, SlotNames *names, const Memory &memory)
+      : plan_(plan), columns_(columns), n_(n), chosen_(chosen), names_(names), rows_(plan, memory) {
     const size_t m = plan.columns.size();
-    // Columns are read and rows are written some at a time, as many as the cache has room for.
     chunk_ = std::max<int64_t>(8, std::min(kChunk, kCells / static_cast<int64_t>(m + 1)));
     numbers_.resize(m);
     slots_.resize(m);
@@ -55,7 +195,7 @@ class Encoder {
     }
   }
 
-  Rows<Value> run() {
+  EncodedRows<Value> run() {
     rows_.made.indptr.reserve(static_cast<size_t>(n_) + 1);
     rows_.make_room(static_cast<size_t>(n_) * (most_plain_ + plan_.interactions.size()));
     for (int64_t begin = 0; begin < n_; begin += chunk_) {
@@ -65,8 +205,7 @@ class Encoder {
       for (int64_t i = 0; i < size; ++i)
         if (chosen_ == nullptr || chosen_[begin + i]) write_row(begin, i);
     }
-    std::stable_sort(rows_.made.bad.begin(), rows_.made.bad.end(),
-                     [](const BadValue &a, const BadValue &b) { return a.row < b.row; });
+    rows_.make_room(0);
     return std::move(rows_.made);
   }
 
@@ -86,7 +225,7 @@ class Encoder {
         read_times(c, begin, size);
       else
         arrow::numbers(column, begin, size, numbers);
-      if (plan.type == ColumnType::number)  // here the compiler does several at a time
+      if (plan.type == ColumnType::number)  // here, since this loop is vectorized
         for (int64_t i = 0; i < size; ++i) numbers[i] = (numbers[i] - plan.offset) / plan.scale;
     }
   }
@@ -111,7 +250,7 @@ class Encoder {
       bool valid;
       const std::string_view word = text(c, begin + i, valid);
       double &out = numbers_[c][static_cast<size_t>(i)];
-      if (valid && i > 0 && word == last) {  // as neighbours often are
+      if (valid && i > 0 && word == last) {  // neighbouring rows often have the same time
         out = numbers_[c][static_cast<size_t>(i) - 1];
         continue;
       }
@@ -119,11 +258,10 @@ class Encoder {
       out = arrow::kMissing;
       if (!valid || is_missing(word)) continue;
       IsoTime time;
-      if (parse_iso_time(word, time)) {
+      if (parse_iso_time(word, time))
         out = days_of(time);
-      } else {
-        rows_.made.no_dates.push_back({begin + i, static_cast<int>(c), std::string(word), ""});
-      }
+      else
+        rows_.made.no_dates.push_back({begin + i, static_cast<int>(c), std::string(word)});
     }
   }
 
@@ -139,7 +277,7 @@ class Encoder {
     double codes[kChunk];
     arrow::numbers(column, begin, size, codes);
     const std::vector<int64_t> &known = of_dictionary_[c];
-    for (int64_t i = 0; i < size; ++i)  // a code that leads nowhere is of a damaged file
+    for (int64_t i = 0; i < size; ++i)  // a code of a damaged file may be out of range
       slots[i] = codes[i] >= 0.0 && codes[i] < static_cast<double>(known.size())
                      ? known[static_cast<size_t>(codes[i])]
                      : kMissingSlot;
@@ -178,7 +316,7 @@ class Encoder {
   int64_t slot_of_name() {
     const uint64_t hash = hashing::hash_bytes(name_.data(), name_.size());
     if (names_) names_->see(hash, name_);
-    return plan_.hashed_begin + hashing::slot(hash, plan_.bits);
+    return hashing::slot(hash, plan_.bits);
   }
 
   // -- rows ------------------------------------------------------------------------------------
@@ -186,14 +324,14 @@ class Encoder {
   void write_row(int64_t begin, int64_t i) {
     rows_.begin(most_plain_);
     for (const Step &step : steps_) {
-      if (step.type <= ColumnType::boolean) {  // most columns: without a detour
+      if (step.type <= ColumnType::boolean) {  // most columns
         const double x = step.numbers[i];
         if (std::abs(x) <= std::numeric_limits<Value>::max()) {
           rows_.put(step.first, x);
           continue;
         }
       } else if (step.type == ColumnType::category && step.slots[i] != kMissingSlot) {
-        rows_.hash_in(step.slots[i], 1.0);
+        rows_.put_hashed(step.slots[i], 1.0);
         continue;
       }
       write_column(step.column, begin + i, static_cast<size_t>(i));
@@ -210,7 +348,7 @@ class Encoder {
         if (slots_[c][i] == kMissingSlot)
           rows_.put(plan.first, 1.0);
         else
-          rows_.hash_in(slots_[c][i], 1.0);
+          rows_.put_hashed(slots_[c][i], 1.0);
         return;
       case ColumnType::text:
         return write_text(c, row);
@@ -226,7 +364,8 @@ class Encoder {
     const double value = scaled(plan, x);
     if (!(std::abs(value) <= std::numeric_limits<Value>::max())) {
       if (std::isnan(value)) return rows_.put(plan.first + 1, 1.0);
-      return bad(row, c, as_written(c, row), "is too large");
+      is_bad_[row % chunk_] = true;
+      return rows_.made.too_large.push_back({row, static_cast<int>(c), as_text(c, row)});
     }
     rows_.put(plan.first, value);
     if (plan.type <= ColumnType::boolean) return;
@@ -239,24 +378,25 @@ class Encoder {
     if (plan.type == ColumnType::clock) put_on_circle(plan.first + 2, x - std::floor(x));
   }
 
-  std::string as_written(size_t c, int64_t row) const {
+  // Returns a number in the fewest digits that identify it, 6 or 17.
+  std::string as_text(size_t c, int64_t row) const {
     double x;
     arrow::numbers(columns_[c], row, 1, &x);
     if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
     char digits[32];
-    for (int precision : {6, 17}) {  // as few digits as tell it from others
+    for (int precision : {6, 17}) {
       std::snprintf(digits, sizeof digits, "%.*g", precision, x);
       if (std::strtod(digits, nullptr) == x) break;
     }
     return digits;
   }
 
-  // Numbers were scaled as they were read.
+  // Columns of numbers are scaled when they are read.
   static double scaled(const ColumnPlan &plan, double x) {
     return plan.type == ColumnType::number ? x : (x - plan.offset) / plan.scale;
   }
 
-  // Sine and cosine of a share of the whole circle; neighbouring rows often have the same.
+  // Writes sine and cosine of a share of the whole circle, which neighbouring rows often share.
   void put_on_circle(int64_t first, double share) {
     OnCircle &memo = on_circle_[static_cast<size_t>(first) % 16];
     if (memo.share != share) {
@@ -278,7 +418,7 @@ class Encoder {
       for (size_t k = 0; k < longest; ++k) {
         if (k > 0) name_.push_back(' ');
         name_.append(words_[i + k]);
-        rows_.hash_in(slot_of_name(), 1.0);
+        rows_.put_hashed(slot_of_name(), 1.0);
       }
     }
   }
@@ -298,11 +438,11 @@ class Encoder {
     for (int64_t i = end(at); i < end(at + 1); ++i) {
       if (!items.is_valid(i)) continue;
       const std::string_view word = arrow::text(items, i);
-      if (!is_missing(word)) rows_.hash_in(value_slot(c, word), 1.0);
+      if (!is_missing(word)) rows_.put_hashed(value_slot(c, word), 1.0);
     }
   }
 
-  // Words are part of the crossed feature's name, numbers of its value.
+  // Adds a crossed feature: words are part of its name, numbers factors of its value.
   void cross(const std::vector<int> &crossed, int64_t row, size_t i) {
     crossing_.clear();
     double value = 1.0;
@@ -323,15 +463,10 @@ class Encoder {
       }
     }
     name_.assign(crossing_);
-    rows_.hash_in(slot_of_name(), value);
+    rows_.put_hashed(slot_of_name(), value);
   }
 
-  void bad(int64_t row, size_t c, std::string text, const char *reason) {
-    is_bad_[row % kChunk] = true;
-    rows_.made.bad.push_back({row, static_cast<int>(c), std::move(text), reason});
-  }
-
-  // What writing a row needs of a column, close together.
+  // What writing a row needs of a column, in consecutive memory.
   struct Step {
     ColumnType type;
     int64_t first;
@@ -349,7 +484,7 @@ class Encoder {
   int64_t chunk_;
   const uint8_t *const chosen_;
   SlotNames *const names_;
-  size_t most_plain_ = 1;  // one more than are stored, for a zero at the end
+  size_t most_plain_ = 1;  // plain features of a row, and one more for a zero at its end
   std::vector<std::vector<double>> numbers_;
   std::vector<std::vector<int64_t>> slots_, of_dictionary_;
   std::vector<SlotCache> caches_;
@@ -360,6 +495,36 @@ class Encoder {
   bool is_bad_[kChunk];
   RowWriter<Value> rows_;
 };
+
+}  // namespace
+
+template <class Value>
+EncodedRows<Value> encode(const Plan &plan, const std::vector<arrow::Column> &columns, int64_t n,
+                          const uint8_t *chosen, SlotNames *names, const Memory &memory) {
+  return Encoder<Value>(plan, columns, n, chosen, names, memory).run();
+}
+template EncodedRows<float> encode(const Plan &, const std::vector<arrow::Column> &, int64_t,
+                                   const uint8_t *, SlotNames *, const Memory &);
+template EncodedRows<double> encode(const Plan &, const std::vector<arrow::Column> &, int64_t,
+                                    const uint8_t *, SlotNames *, const Memory &);
+
+void read_column(const arrow::Column &column, int64_t n, double *numbers, bool &is_time,
+                 bool &has_clock) {
+  is_time = has_clock = false;
+  if (!arrow::is_text(column.format())) {
+    is_time = true;
+    return arrow::numbers(column, 0, n, numbers);
+  }
+  std::fill_n(numbers, n, arrow::kMissing);
+  for (int64_t i = 0; i < n; ++i) {
+    if (!column.is_valid(i) || is_missing(arrow::text(column, i))) continue;
+    IsoTime time;
+    is_time = parse_iso_time(arrow::text(column, i), time);
+    if (!is_time) return;
+    has_clock = has_clock || time.has_clock;
+    numbers[i] = days_of(time);
+  }
+}
 
 }  // namespace table
 }  // namespace polyak
