@@ -9,7 +9,7 @@ independent of each other, so that reading resumes at any batch by reading its w
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -108,16 +108,18 @@ class InPieces(Protocol):
         """Read windows one after the other, each in one batch or more, which may be empty."""
 
 
-def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
-    """Return a reader of the same rows in random order, and the size of the shuffle buffer.
+def shuffled(reader: Any, options: ReadOptions) -> Any:
+    """Return a reader of the same rows in random order, or shuffled within a buffer.
 
     A source that can neither be read in pieces nor estimate how many rows fit into a window, such
-    as a pipe, keeps its order.
+    as a pipe, keeps its order unless the options have the size of a buffer.
     """
-    if isinstance(reader, InPieces) and reader.can_read_pieces():
-        return RandomOrder(reader), 0
-    rows_in = getattr(reader, "rows_in", lambda size: 0)
-    return reader, options.shuffle_buffer or rows_in(WINDOW_BYTES)
+    buffer = options.shuffle_buffer
+    if options.random_order:
+        if isinstance(reader, InPieces) and reader.can_read_pieces():
+            return RandomOrder(reader)
+        buffer = buffer or getattr(reader, "rows_in", lambda size: 0)(WINDOW_BYTES)
+    return ShuffleBuffer(reader, buffer) if buffer else reader
 
 
 class Windows(Sequence[Window]):
@@ -220,6 +222,76 @@ class RandomOrder:
             "before": before.position,
         }
         return here._replace(position=position)
+
+
+KEPT = ("base", "without_target")
+"""Entries of a position about the source, which a shuffle buffer keeps."""
+
+
+class ShuffleBuffer:
+    """A reader of the same rows as another, shuffled within a buffer of ``size`` rows.
+
+    When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
+    to wait as to leave each time, and the order depends on the rows and the seed only, not on the
+    batches. To resume at a position, all rows are read and shuffled again, and those delivered
+    before are dropped.
+    """
+
+    def __init__(self, reader: Any, size: int) -> None:
+        self._reader = reader
+        self._size = size
+        self.seed = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def begin(self, start: Position | None) -> Cursor:
+        """Return the cursor where reading begins."""
+        begin: Cursor = self._reader.begin(None)
+        kind = {"shuffle_buffer": self._size, "seed": self.seed}
+        here = kind | {"rows": 0} if start is None else start
+        if here | kind != here:
+            raise DataError("the place to go on from belongs to a stream shuffled differently")
+        return begin._replace(position=here, rows=int(here["rows"]))
+
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Yield batches from a cursor on, each with the cursor behind it."""
+        kind = {"shuffle_buffer": self._size, "seed": self.seed}
+        rows, done = 0, cursor.rows
+        with closing(self._reader.read(self._reader.begin(None))) as source:
+            for batch, here in self._buffers(source):
+                skipped = min(max(done - rows, 0), len(batch))
+                rows += len(batch)
+                kept = {name: here.position[name] for name in KEPT if name in here.position}
+                position = {**kept, **kind, "rows": max(rows, done)}
+                after = here._replace(position=position, rows=max(rows, done))
+                yield part_of(batch, skipped, len(batch)), after
+
+    def _buffers(self, source: Iterable[tuple[Batch, Cursor]]) -> Generator[tuple[Batch, Cursor]]:
+        """Yield what leaves the buffer each time that it is full, and its rest."""
+        random = np.random.PCG64(self.seed)
+
+        def permuted() -> Batch:
+            return joined(held, random_permutation(sum(map(len, held)), random))
+
+        held: list[Batch] = []
+        count = 0
+        end_cursor = None
+        for batch, cursor in source:
+            end_cursor = cursor
+            begin = 0
+            while begin < len(batch):
+                end = min(len(batch), begin + self._size - count)
+                held.append(part_of(batch, begin, end))
+                count += end - begin
+                begin = end
+                if count == self._size:
+                    buffer, out = permuted(), (count + 1) // 2
+                    yield part_of(buffer, 0, out), cursor
+                    held, count = [part_of(buffer, out, count)], count - out
+        if end_cursor is not None:
+            held = held or [part_of(batch, 0, 0)]
+            yield permuted(), end_cursor
 
 
 def mixed_windows(
