@@ -7,6 +7,7 @@ import gc
 import gzip
 import io
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,55 @@ def test_files_pipes_and_compressed_text_are_cut_alike(
     if packed and isinstance(packed[-1], str):
         packed[-1] = packed[-1].replace(path + ".gz", "FILE")
     assert packed == plain
+
+
+VW_LINES = st.one_of(
+    st.integers(1, 60).map(lambda n: b"1 |a " + b" ".join(b"w%d:0.5" % i for i in range(n))),
+    st.sampled_from([b"", b"-1 2.5 'tag| a", b"|a no label", b"1 no bar", b"0 |b c:x"]),
+)
+
+
+def rows_of(batches: Any) -> list[tuple[Any, ...]]:
+    """Every row with its target and weight."""
+    rows = []
+    for batch in batches:
+        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+        ends = batch.rows.indptr.tolist()
+        for row, (begin, end) in enumerate(pairwise(ends)):
+            features = batch.rows.indices[begin:end], batch.rows.values[begin:end]
+            rows.append((batch.targets[row], weights[row], *(part.tolist() for part in features)))
+    return rows
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=st.one_of(
+        st.tuples(st.just("svmlight"), st.lists(LINES, min_size=1, max_size=40)),
+        st.tuples(st.just("vw"), st.lists(VW_LINES, min_size=1, max_size=40)),
+    ),
+    block=st.integers(1, 4000),
+    threads=st.integers(0, 3),
+)
+def test_blocks_threads_and_positions_leave_no_trace(
+    text: tuple[str, list[bytes]], block: int, threads: int
+) -> None:
+    format, lines = text
+    good = {"svmlight": b"1 1:1", "vw": b"1 |a b"}[format]
+    source = b"\n".join([good, *lines])
+    how: Any = {"format": format, "skip_bad_lines": True, "warn_if_sorted": False}
+    with open_stream(io.BytesIO(source), **how) as stream:
+        whole = rows_of(stream)
+    told = stream.rows_read, stream.bad_lines, stream.first_bad_lines, stream.rows_without_target
+    how |= {"block_bytes": block, "threads": threads}
+    with open_stream(io.BytesIO(source), **how) as stream:
+        read = [(rows_of([batch]), stream.position) for batch in stream]
+    assert [row for rows, _ in read for row in rows] == whole
+    for number in {0, len(read) // 2, len(read) - 1}:
+        with open_stream(io.BytesIO(source), start=read[number][1], **how) as stream:
+            rest = rows_of(stream)
+        assert rest == [row for rows, _ in read[number + 1 :] for row in rows]
+        counts = stream.rows_read, stream.bad_lines, stream.first_bad_lines
+        assert (*counts, stream.rows_without_target) == told
 
 
 @pytest.fixture(scope="module")

@@ -226,7 +226,8 @@ class BinarySource:
         """Return the number in its file of the first row of a record batch of an Arrow file."""
         with _Opened(self._files[piece.file], self.format) as opened:
             before = list(range(piece.group))
-            return 1 + sum(b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
+            rows = (b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
+            return 1 + int(sum(rows))
 
     def _each_opened(self) -> Iterator[_Opened]:
         for file in self._files:
@@ -281,7 +282,7 @@ class _Opened:
                 self._file = self._open()
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
-        self.metadata = self._file.metadata if self._is_parquet else None
+        self.metadata: Any = self._file.metadata if self._is_parquet else None
         self.rows = self.metadata.num_rows if self.metadata else 0
         counted = "num_row_groups" if self._is_parquet else "num_record_batches"
         self.groups: int | None = getattr(self._file, counted, None)
