@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polyak.data.feature_origin import hashing_of
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
+from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
@@ -107,7 +107,6 @@ class ArrayReader:
         self._targets = self._one_each(y, "targets")
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
-        self._threads = options.number_of_threads()
         self._dtype = options.dtype
         self._file = file
         if options.n_features is not None and options.n_features < width:
@@ -190,9 +189,9 @@ class ArrayReader:
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Yield the rows of windows, one window after the other."""
-        return mixed_windows(self._read_spans, windows, cursor, self._threads)
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Read windows one after the other."""
+        return by_window(self._read_spans, windows, cursor)
 
     def _read_spans(
         self, spans: Iterator[tuple[int, int]], cursor: Cursor

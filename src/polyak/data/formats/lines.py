@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polyak._core import LineTooLong, TextBlock
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window
+from polyak.data.random_order import Pieces, Unmixed, Window
 from polyak.data.sources.blocks import too_long
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
 from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
@@ -246,10 +246,9 @@ class LineReader:
         head, rest = every.with_head(every.cut())
         return Pieces.apart(rest, every.size, head=head)
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Parse the text of every window, and shuffle its rows."""
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Parse the text of each window."""
         from polyak.data.readahead import ordered_map  # not where a file is read as it stands
-        from polyak.data.shuffle import joined
         from polyak.data.sources.line_pieces import LinePieces
 
         every = LinePieces(self._files, self._options.longest_line)
@@ -277,8 +276,7 @@ class LineReader:
                     cursor.position.update(more)
                     if block.lines != len(batch):
                         where = partial(self._where_in, every, window, at)
-                    batch = replace(batch, where=where)
-                    yield Mixed(joined([batch], window.permutation(len(batch))), cursor, True)
+                    yield [replace(batch, where=where)], cursor
         finally:
             blocks.close()
             every.close()

@@ -101,7 +101,7 @@ class LinePieces:
         self._longest = longest
         self.size = min(max(sum(self._sizes) // PIECES, SMALLEST), LARGEST) * times
         self._known: list[list[tuple[int, int]]] = [[(0, 0)] for _ in files]
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open: io.FileIO | None = None
 
     def cut(self, size: int | None = None) -> ManyPieces:
@@ -191,10 +191,11 @@ class LinePieces:
         return text
 
     def close(self) -> None:
-        """Close the file that was read last."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        """Close the file that was read last; what asks for a row's place opens it again."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+                self._open = None
 
     def _newlines(self, file: int, end: int) -> int:
         """Count the newlines before a byte.
