@@ -7,6 +7,7 @@ import gc
 import gzip
 import io
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,23 @@ LINES = st.one_of(
 )
 
 
+VW_LINES = st.one_of(
+    st.integers(1, 60).map(lambda n: b"1 |a " + b" ".join(b"w%d:0.5" % i for i in range(n))),
+    st.sampled_from([b"", b"-1 2.5 'tag| a", b"|a no label", b"1 no bar", b"0 |b c:x"]),
+)
+
+
+TEXTS = st.one_of(
+    st.tuples(st.just("svmlight"), st.lists(LINES, max_size=40)),
+    st.tuples(st.just("vw"), st.lists(VW_LINES, max_size=40)),
+)
+
+
 def told(source: Any, **options: Any) -> list[Any]:
     """All that a stream tells: every batch, where it ended, the bad lines; or the error."""
     found: list[Any] = []
     try:
-        with open_stream(source, format="svmlight", warn_if_sorted=False, **options) as stream:
+        with open_stream(source, warn_if_sorted=False, **options) as stream:
             for batch in stream:
                 place = {k: v for k, v in stream.position.items() if k != "bytes_read"}
                 place["first_bad_lines"] = [line[1:] for line in place["first_bad_lines"]]
@@ -42,7 +55,7 @@ def told(source: Any, **options: Any) -> list[Any]:
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    lines=st.lists(LINES, max_size=40),
+    text=TEXTS,
     ends=st.booleans(),
     block=st.integers(1, 400),
     longest=st.sampled_from([20, 100, 1 << 20]),
@@ -51,26 +64,68 @@ def told(source: Any, **options: Any) -> list[Any]:
 )
 def test_files_pipes_and_compressed_text_are_cut_alike(
     tmp_path: Path,
-    lines: list[bytes],
+    text: tuple[str, list[bytes]],
     ends: bool,
     block: int,
     longest: int,
     threads: int,
     skip: bool,
 ) -> None:
-    text = b"\n".join(lines) + b"\n" * ends
+    format, lines = text
+    source = b"\n".join(lines) + b"\n" * ends
     how: Any = {"block_bytes": block, "longest_line": longest, "skip_bad_lines": skip}
-    (tmp_path / "FILE").write_bytes(text)
-    (tmp_path / "FILE.gz").write_bytes(gzip.compress(text, 1))
+    how["format"] = format
+    (tmp_path / "FILE").write_bytes(source)
+    (tmp_path / "FILE.gz").write_bytes(gzip.compress(source, 1))
     path = str(tmp_path / "FILE")
     plain = told(path, threads=threads, **how)
     if plain and isinstance(plain[-1], str):
         plain[-1] = plain[-1].replace(path, "FILE")
-    assert told(io.BytesIO(text), threads=threads, **how) == plain
+    assert told(io.BytesIO(source), threads=threads, **how) == plain
     packed = told(path + ".gz", threads=threads, **how)
     if packed and isinstance(packed[-1], str):
         packed[-1] = packed[-1].replace(path + ".gz", "FILE")
     assert packed == plain
+
+
+def rows_of(batches: Any) -> list[tuple[Any, ...]]:
+    """Every row with its target and weight."""
+    rows = []
+    for batch in batches:
+        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+        ends = batch.rows.indptr.tolist()
+        for row, (begin, end) in enumerate(pairwise(ends)):
+            features = batch.rows.indices[begin:end], batch.rows.values[begin:end]
+            rows.append((batch.targets[row], weights[row], *(part.tolist() for part in features)))
+    return rows
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=TEXTS,
+    block=st.integers(1, 4000),
+    threads=st.integers(0, 3),
+)
+def test_blocks_threads_and_positions_leave_no_trace(
+    text: tuple[str, list[bytes]], block: int, threads: int
+) -> None:
+    format, lines = text
+    good = {"svmlight": b"1 1:1", "vw": b"1 |a b"}[format]
+    source = b"\n".join([good, *lines])
+    how: Any = {"format": format, "skip_bad_lines": True, "warn_if_sorted": False}
+    with open_stream(io.BytesIO(source), **how) as stream:
+        whole = rows_of(stream)
+    told = stream.rows_read, stream.bad_lines, stream.first_bad_lines, stream.rows_without_target
+    how |= {"block_bytes": block, "threads": threads}
+    with open_stream(io.BytesIO(source), **how) as stream:
+        read = [(rows_of([batch]), stream.position) for batch in stream]
+    assert [row for rows, _ in read for row in rows] == whole
+    for number in {0, len(read) // 2, len(read) - 1}:
+        with open_stream(io.BytesIO(source), start=read[number][1], **how) as stream:
+            rest = rows_of(stream)
+        assert rest == [row for rows, _ in read[number + 1 :] for row in rows]
+        counts = stream.rows_read, stream.bad_lines, stream.first_bad_lines
+        assert (*counts, stream.rows_without_target) == told
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +181,23 @@ def test_a_forked_process_lets_go_of_what_it_was_left(large: str) -> None:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert len(batches[0]) + sum(len(batch) for batch in [*batches[1:], *stream]) == 40_000
+
+
+def test_a_file_that_goes_away(large: str, tmp_path: Path) -> None:
+    last = tmp_path / "last.svm"
+    last.write_text("1 1:1\n")
+    with open_stream([large, last], block_bytes=1000, threads=1, warn_if_sorted=False) as stream:
+        next(stream)
+        last.unlink()
+        with pytest.raises(DataError, match=r"last\.svm cannot be read"):
+            for _ in stream:
+                pass
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by Linux")
+def test_no_thread_is_left(large: str) -> None:
+    before = len(os.listdir("/proc/self/task"))
+    with open_stream(large, block_bytes=1000, threads=3, warn_if_sorted=False) as stream:
+        next(stream)
+        assert len(os.listdir("/proc/self/task")) == before + 3
+    assert len(os.listdir("/proc/self/task")) == before

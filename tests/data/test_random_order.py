@@ -19,7 +19,7 @@ from polyak.data.formats import arrays as numpy_arrays
 from polyak.data.open import open_stream
 from polyak.data.random_order import TABLE_WINDOW_BYTES, Pieces, Windows
 from polyak.data.sources import line_pieces
-from polyak.data.tables import row_groups
+from polyak.data.tables import parquet
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
@@ -36,7 +36,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         (line_pieces, "HEAD_BYTES", 1 << 7),
         (random_order, "WINDOW_BYTES", 1 << 12),
         (random_order, "TABLE_WINDOW_BYTES", 1 << 14),
-        (row_groups, "PIECE_BYTES", 1 << 10),
+        (parquet, "PIECE_BYTES", 1 << 10),
         (numpy_arrays, "PIECE_BYTES", 1 << 10),
     ):
         monkeypatch.setattr(module, name, value)

@@ -9,7 +9,7 @@ from polyak.data.find import find_files, names_files, query_in
 from polyak.data.formats.registry import open_files
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
-from polyak.data.random_order import in_random_order
+from polyak.data.random_order import shuffled
 from polyak.data.stream import Reader, Stream
 
 
@@ -58,11 +58,8 @@ def open_stream(
     options = replace(options or ReadOptions(), **choices)
     if target is not None:
         options = replace(options, columns=replace(options.columns, target=target))
-    reader, buffer = _open(source, options), options.shuffle_buffer
-    if options.random_order:
-        reader, buffer = in_random_order(reader, options)
-    warn = options.warn_if_sorted
-    return Stream(reader, shuffle_buffer=buffer, seed=seed, start=start, warn_if_sorted=warn)
+    reader = shuffled(_open(source, options), options)
+    return Stream(reader, seed=seed, start=start, warn_if_sorted=options.warn_if_sorted)
 
 
 def _open(source: Any, options: ReadOptions) -> Reader:
@@ -81,6 +78,6 @@ def _open(source: Any, options: ReadOptions) -> Reader:
         return open_frame(source[0], replace(options, y=source[1]))
     if options.schema is not None and not isinstance(source, tuple):
         return open_frame(columns_of(source, options.schema), options)
-    from polyak.data.formats.open_arrays import open_arrays
+    from polyak.data.formats.arrays import open_arrays
 
     return open_arrays(source, options)

@@ -9,7 +9,7 @@ independent of each other, so that reading resumes at any batch by reading its w
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -28,8 +28,8 @@ WINDOW_BYTES = 3 << 20
 """Bytes of text in a window; other files have windows of about the same size."""
 TABLE_WINDOW_BYTES = 1 << 23
 """The same for tables, where every piece costs more."""
-TABLE_BATCHES = 2
-"""Batches that the rows of a table's window come in; those of other text come in one."""
+WINDOW_BATCHES = 2
+"""Batches that the rows of a window come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,8 @@ class Window(NamedTuple):
         return random_permutation(n, np.random.PCG64([self.seed, self.number]))
 
 
-class Mixed(NamedTuple):
-    """A batch of a window, the cursor behind it, and whether it is the window's last."""
-
-    batch: Batch
-    cursor: Cursor
-    is_last: bool
+Unmixed = tuple[list[Batch], Cursor]
+"""The batches of a window in the order of its pieces, and the cursor behind them."""
 
 
 @runtime_checkable
@@ -104,20 +100,22 @@ class InPieces(Protocol):
     def pieces(self) -> Pieces:
         """Cut the source into pieces, in the same way every time."""
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Read windows one after the other, each in one batch or more, which may be empty."""
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Read windows one after the other, in the order of their pieces."""
 
 
-def in_random_order(reader: Any, options: ReadOptions) -> tuple[Any, int]:
-    """Return a reader of the same rows in random order, and the size of the shuffle buffer.
+def shuffled(reader: Any, options: ReadOptions) -> Any:
+    """Return a reader of the same rows in random order, or shuffled within a buffer.
 
     A source that can neither be read in pieces nor estimate how many rows fit into a window, such
-    as a pipe, keeps its order.
+    as a pipe, keeps its order unless the options have the size of a buffer.
     """
-    if isinstance(reader, InPieces) and reader.can_read_pieces():
-        return RandomOrder(reader), 0
-    rows_in = getattr(reader, "rows_in", lambda size: 0)
-    return reader, options.shuffle_buffer or rows_in(WINDOW_BYTES)
+    buffer = options.shuffle_buffer
+    if options.random_order:
+        if isinstance(reader, InPieces) and reader.can_read_pieces():
+            return RandomOrder(reader, options.number_of_threads())
+        buffer = buffer or getattr(reader, "rows_in", lambda size: 0)(WINDOW_BYTES)
+    return ShuffleBuffer(reader, buffer) if buffer else reader
 
 
 class Windows(Sequence[Window]):
@@ -173,8 +171,9 @@ def _deal(pieces: Pieces, seed: int) -> list[array[int]]:
 class RandomOrder:
     """A reader of the same rows as another, in a random order."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, threads: int) -> None:
         self._reader = reader
+        self._threads = threads
         self.seed = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -196,18 +195,32 @@ class RandomOrder:
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Yield batches from a cursor on, each with the cursor behind it."""
+        from polyak.data.readahead import ordered_map  # not where a file is read as it stands
+
         at = cursor.position
-        window, done, batches = at["window"], at["window_batches"], 0
+        number, done = at["window"], at["window_batches"]
         before = self._reader.begin(at["before"])
-        left = Windows(self._reader.pieces(), self.seed, window)
-        with closing(self._reader.read_windows(left, before)) as read:
-            for batch, here, is_last in read:
-                batches += 1
-                if batches > done:
-                    after = (window + 1, 0, here) if is_last else (window, batches, before)
-                    yield batch, self._at(here, *after)
-                if is_last:
-                    window, batches, done, before = window + 1, 0, 0, here
+        windows = Windows(self._reader.pieces(), self.seed, number)
+        read = self._reader.read_windows(windows, before)
+        # `read` comes first, so that it is read to its end, which may raise an error.
+        mixed = ordered_map(
+            _mixed, zip(read, windows, strict=False), min(self._threads, 1), ahead=1
+        )
+        with closing(read), closing(mixed):
+            for batch, after in mixed:
+                step = max(-(-len(batch) // WINDOW_BATCHES), 1)
+                ends = [*range(step, len(batch), step), len(batch)]
+                for place, end in enumerate(ends[done:], done + 1):
+                    rows = part_of(batch, (place - 1) * step, end)
+                    if end == len(batch):
+                        yield rows, self._at(after, number + 1, 0, after)
+                        continue
+                    new_bytes = round((after.bytes_read - before.bytes_read) * end / len(batch))
+                    here = after._replace(
+                        rows=before.rows + end, bytes_read=before.bytes_read + new_bytes
+                    )
+                    yield rows, self._at(here, number, place, before)
+                number, done, before = number + 1, 0, after
 
     def _at(self, here: Cursor, window: int, batches: int, before: Cursor) -> Cursor:
         """Add where the reading stands: in which window, how far, and what was before it."""
@@ -222,44 +235,91 @@ class RandomOrder:
         return here._replace(position=position)
 
 
-def mixed_windows(
+KEPT = ("base", "without_target")
+"""Entries of a position about the source, which a shuffle buffer keeps."""
+
+
+class ShuffleBuffer:
+    """A reader of the same rows as another, shuffled within a buffer of ``size`` rows.
+
+    When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
+    to wait as to leave each time, and the order depends on the rows and the seed only, not on the
+    batches. To resume at a position, all rows are read and shuffled again, and those delivered
+    before are dropped.
+    """
+
+    def __init__(self, reader: Any, size: int) -> None:
+        self._reader = reader
+        self._size = size
+        self.seed = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def begin(self, start: Position | None) -> Cursor:
+        """Return the cursor where reading begins."""
+        begin: Cursor = self._reader.begin(None)
+        kind = {"shuffle_buffer": self._size, "seed": self.seed}
+        here = kind | {"rows": 0} if start is None else start
+        if here | kind != here:
+            raise DataError("the place to go on from belongs to a stream shuffled differently")
+        return begin._replace(position=here, rows=int(here["rows"]))
+
+    def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
+        """Yield batches from a cursor on, each with the cursor behind it."""
+        kind = {"shuffle_buffer": self._size, "seed": self.seed}
+        rows, done = 0, cursor.rows
+        with closing(self._reader.read(self._reader.begin(None))) as source:
+            for batch, here in self._buffers(source):
+                skipped = min(max(done - rows, 0), len(batch))
+                rows += len(batch)
+                kept = {name: here.position[name] for name in KEPT if name in here.position}
+                position = {**kept, **kind, "rows": max(rows, done)}
+                after = here._replace(position=position, rows=max(rows, done))
+                yield part_of(batch, skipped, len(batch)), after
+
+    def _buffers(self, source: Iterable[tuple[Batch, Cursor]]) -> Generator[tuple[Batch, Cursor]]:
+        """Yield what leaves the buffer each time that it is full, and its rest."""
+        random = np.random.PCG64(self.seed)
+
+        def permuted() -> Batch:
+            return joined(held, random_permutation(sum(map(len, held)), random))
+
+        held: list[Batch] = []
+        count = 0
+        end_cursor = None
+        for batch, cursor in source:
+            end_cursor = cursor
+            begin = 0
+            while begin < len(batch):
+                end = min(len(batch), begin + self._size - count)
+                held.append(part_of(batch, begin, end))
+                count += end - begin
+                begin = end
+                if count == self._size:
+                    buffer, out = permuted(), (count + 1) // 2
+                    yield part_of(buffer, 0, out), cursor
+                    held, count = [part_of(buffer, out, count)], count - out
+        if end_cursor is not None:
+            held = held or [part_of(batch, 0, 0)]
+            yield permuted(), end_cursor
+
+
+def _mixed(read: tuple[Unmixed, Window]) -> tuple[Batch, Cursor]:
+    """Shuffle the rows of a window."""
+    (batches, after), window = read
+    return joined(batches, window.permutation(sum(map(len, batches)))), after
+
+
+def by_window(
     read_pieces: Callable[[Iterator[Any], Cursor], Generator[tuple[Batch, Cursor]]],
     windows: Sequence[Window],
     cursor: Cursor,
-    threads: int,
-) -> Generator[Mixed]:
-    """Mix the rows of what was read: for formats whose pieces become one batch each."""
+) -> Generator[Unmixed]:
+    """Read windows of formats whose pieces become one batch each."""
     read = read_pieces(chain.from_iterable(window.pieces for window in windows), cursor)
-
-    def together() -> Generator[tuple[Window, list[tuple[Batch, Cursor]]]]:
-        try:
-            for window in windows:
-                yield window, list(islice(read, len(window.pieces)))
-            next(read, None)  # raises the errors that show only at the end
-        finally:
-            read.close()
-
-    def shuffled(
-        part: tuple[Window, list[tuple[Batch, Cursor]]],
-    ) -> tuple[Batch, Cursor]:
-        window, parts = part
-        batches = [batch for batch, _ in parts]
-        return joined(batches, window.permutation(sum(map(len, batches)))), parts[-1][1]
-
-    from polyak.data.readahead import ordered_map  # not where a file is read as it stands
-
-    mixed = ordered_map(shuffled, together(), min(threads, 1), ahead=1)
-    try:
-        for batch, after in mixed:
-            step = max(-(-len(batch) // TABLE_BATCHES), 1)
-            for begin in range(0, max(len(batch), 1), step):
-                end = min(begin + step, len(batch))
-                share = end / len(batch) if len(batch) else 1.0
-                new_bytes = round((after.bytes_read - cursor.bytes_read) * share)
-                here = after._replace(
-                    rows=cursor.rows + end, bytes_read=cursor.bytes_read + new_bytes
-                )
-                yield Mixed(part_of(batch, begin, end), here, end == len(batch))
-            cursor = after
-    finally:
-        mixed.close()
+    with closing(read):
+        for window in windows:
+            parts = list(islice(read, len(window.pieces)))
+            yield [batch for batch, _ in parts], parts[-1][1]
+        next(read, None)  # raises the errors that show only at the end

@@ -8,6 +8,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -44,15 +46,12 @@ class _Team(Generic[Item, Result]):
     ) -> None:
         self._function = function
         self._items = items
-        self._most_waiting = ahead
-        self._taking = threading.Lock()
-        self._changed = threading.Condition()
-        self._results: dict[int, tuple[Result | None, BaseException | None]] = {}
-        self._taken = 0
-        self._delivered = 0
-        self._end: int | None = None
-        self._stopped = False
+        self._room = threading.Semaphore(ahead)  # for results that wait
+        self._taking = threading.Lock()  # held to take an item and to queue its result
+        self._results: SimpleQueue[Future[Result] | None] = SimpleQueue()
+        self._is_over = False
         self._process = os.getpid()
+        self._most_threads = threads
         self._threads: list[threading.Thread] = []
         _teams.add(self)
         for _ in range(threads):
@@ -73,25 +72,17 @@ class _Team(Generic[Item, Result]):
                 raise RuntimeError(
                     "what was opened before a fork cannot be read after it: open it anew"
                 )
-            with self._changed:
-                self._changed.wait_for(
-                    lambda: self._delivered in self._results or self._delivered == self._end
-                )
-                if self._delivered == self._end:
-                    return
-                result, error = self._results.pop(self._delivered)
-                self._delivered += 1
-                self._changed.notify_all()
-            if error is not None:
-                raise error
-            yield result  # type: ignore[misc]
+            future = self._results.get()
+            if future is None:
+                return
+            result = future.result()
+            self._room.release()
+            yield result
 
     def stop(self) -> None:
         if self._process != os.getpid():
-            return  # a thread that the fork does not have may hold the lock
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+            return  # the fork has no threads to wait for
+        self._end()
         # A thread that waits for a pipe cannot be woken; it ends with the process.
         deadline = time.monotonic() + 1.0
         for thread in self._threads:
@@ -102,44 +93,33 @@ class _Team(Generic[Item, Result]):
                 close()
         _teams.discard(self)
 
+    def _end(self) -> None:
+        """Let all threads end, also those that wait for room."""
+        self._is_over = True
+        self._room.release(max(self._most_threads, 1))
+
     def _work(self) -> None:
         while True:
             with self._taking:
-                place = self._taken
-                with self._changed:
-                    self._changed.wait_for(self._may_take)
-                    if self._over():
-                        return
+                self._room.acquire()
+                if self._is_over:
+                    return
+                future: Future[Result] = Future()
                 try:
                     item = next(self._items)
-                except StopIteration:
-                    self._finish(place)
-                    return
                 except BaseException as error:
-                    self._finish(place + 1)
-                    self._put(place, None, error)
+                    self._end()
+                    if isinstance(error, StopIteration):
+                        self._results.put(None)
+                    else:
+                        future.set_exception(error)
+                        self._results.put(future)
                     return
-                self._taken += 1
+                self._results.put(future)
             try:
-                self._put(place, self._function(item), None)
+                future.set_result(self._function(item))
             except BaseException as error:
-                self._put(place, None, error)
-
-    def _over(self) -> bool:
-        return self._stopped or self._end is not None
-
-    def _may_take(self) -> bool:
-        return self._over() or self._taken < self._delivered + self._most_waiting
-
-    def _put(self, place: int, result: Result | None, error: BaseException | None) -> None:
-        with self._changed:
-            self._results[place] = (result, error)
-            self._changed.notify_all()
-
-    def _finish(self, end: int) -> None:
-        with self._changed:
-            self._end = end
-            self._changed.notify_all()
+                future.set_exception(error)
 
 
 _teams: weakref.WeakSet[_Team[Any, Any]] = weakref.WeakSet()

@@ -1,82 +1,15 @@
-"""Shuffling within a buffer."""
+"""The rows of batches in another order."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import take_spans
-from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import Rows, SparseRows
-
-if TYPE_CHECKING:
-    from polyak.data.position import Cursor, Position
-
-KEPT = ("base", "without_target")
-"""Entries of a position about the source, which shuffling keeps."""
-
-WithCursor = Generator[tuple[Batch, "Cursor"]]
-
-
-def shuffled(source: WithCursor, size: int, seed: int, start: Position | None) -> WithCursor:
-    """Shuffle a stream within a buffer of ``size`` rows.
-
-    When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
-    to wait as to leave each time, and the order depends on the rows and the seed only, not on the
-    batches. To resume at a position, all rows are read and shuffled again, and those delivered
-    before are dropped.
-    """
-    kind = {"shuffle_buffer": size, "seed": seed}
-    done = 0
-    if start is not None:
-        if {key: start.get(key) for key in kind} != kind:
-            raise DataError("the place to go on from belongs to a stream shuffled differently")
-        done = int(start["rows"])
-    return _shuffled(source, size, kind, done)
-
-
-def _shuffled(source: WithCursor, size: int, kind: dict[str, int], done: int) -> WithCursor:
-    random = np.random.PCG64(kind["seed"])
-    rows = 0
-    try:
-        for batch, cursor in _buffers(source, size, random):
-            skipped = min(max(done - rows, 0), len(batch))
-            rows += len(batch)
-            here = max(rows, done)
-            rest = part_of(batch, skipped, len(batch))
-            kept = {name: cursor.position[name] for name in KEPT if name in cursor.position}
-            yield rest, cursor._replace(position={**kept, **kind, "rows": here}, rows=here)
-    finally:
-        source.close()
-
-
-def _buffers(source: WithCursor, size: int, random: np.random.PCG64) -> WithCursor:
-    held: list[Batch] = []
-    count = 0
-    end_cursor = None
-    for batch, cursor in source:
-        end_cursor = cursor
-        begin = 0
-        while begin < len(batch):
-            end = min(len(batch), begin + size - count)
-            held.append(part_of(batch, begin, end))
-            count += end - begin
-            begin = end
-            if count == size:
-                buffer = _permuted(held, random)
-                out = (size + 1) // 2
-                yield part_of(buffer, 0, out), cursor
-                held, count = [part_of(buffer, out, size)], size - out
-    if end_cursor is not None:
-        yield _permuted(held or [part_of(batch, 0, 0)], random), end_cursor
-
-
-def _permuted(batches: list[Batch], random: np.random.PCG64) -> Batch:
-    return joined(batches, random_permutation(sum(map(len, batches)), random))
 
 
 def random_permutation(n: int, random: np.random.PCG64) -> NDArray[np.int64]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import DTypeLike
 
 from polyak.data.position import BadLine, Cursor, Position
-from polyak.data.random_order import RandomOrder
-from polyak.data.shuffle import shuffled
+from polyak.data.random_order import RandomOrder, ShuffleBuffer
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
@@ -80,7 +79,6 @@ class Stream:
         self,
         reader: Reader,
         *,
-        shuffle_buffer: int = 0,
         seed: int = 0,
         start: Position | None = None,
         warn_if_sorted: bool = True,
@@ -92,7 +90,6 @@ class Stream:
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
         self.hashing: Hashing | None = getattr(reader, "hashing", None)
-        self._shuffle_buffer = shuffle_buffer
         self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
 
     def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
@@ -101,20 +98,14 @@ class Stream:
         To look at a source before it is known where to resume, do not open it twice: a
         pipe would have moved on.
         """
-        reader, size = self._reader, self._shuffle_buffer
-        if mixed := isinstance(reader, RandomOrder):
+        reader = self._reader
+        self.keeps_order = not isinstance(reader, (RandomOrder, ShuffleBuffer))
+        if isinstance(reader, (RandomOrder, ShuffleBuffer)):
             reader.seed = seed
-        if start is not None and not size:
+        if start is not None:
             self._check_position(start)
-        if size:
-            begin = reader.begin(None)
-            self._batches = shuffled(reader.read(begin), size, seed, start)
-            here = start or {"shuffle_buffer": size, "seed": seed, "rows": 0}
-            self._cursor = begin._replace(position=here, rows=int(here["rows"]))
-        else:
-            self._cursor = reader.begin(start)
-            self._batches = reader.read(self._cursor)
-        self.keeps_order = not size and not mixed
+        self._cursor = reader.begin(start)
+        self._batches = reader.read(self._cursor)
         self._first_targets: list[Any] | None = (
             [] if warn_if_sorted and self.keeps_order and start is None else None
         )

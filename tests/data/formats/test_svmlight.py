@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reading import assert_same, dense, read_all
+from reading import read_all
 from sklearn.datasets import load_svmlight_file
 
 from polyak.data.open import open_stream
@@ -284,39 +284,6 @@ class TestNumbersArePythons:
 
 
 class TestAgainstScikitLearn:
-    @settings(max_examples=60, deadline=None)
-    @given(
-        st.lists(
-            st.tuples(
-                st.integers(-5, 5),
-                st.dictionaries(
-                    st.integers(1, 50),
-                    st.floats(-1e6, 1e6, allow_subnormal=False),
-                    max_size=20,
-                ),
-            ),
-            min_size=1,
-            max_size=20,
-        ),
-        st.integers(40, 400),
-    )
-    def test_random_files(self, rows: list, block_bytes: int) -> None:
-        text = "".join(
-            f"{label} {' '.join(f'{i}:{v!r}' for i, v in sorted(row.items()))}\n"
-            for label, row in rows
-        ).encode()
-        X, y = load_svmlight_file(io.BytesIO(text), n_features=50, zero_based=False)
-        batches = read_all(
-            io.BytesIO(text),
-            dtype=np.float64,
-            zero_based=False,
-            block_bytes=block_bytes,
-            threads=2,
-        )
-        mine, targets = dense(batches, 50)
-        assert np.array_equal(mine, X.toarray())
-        assert np.array_equal(targets, y)
-
     @pytest.mark.parametrize("name", ["a9a.train.svm.gz", "rcv1.train.svm.gz"])
     def test_real_files(self, real_data: Path, name: str) -> None:
         path = str(real_data / name)
@@ -326,27 +293,3 @@ class TestAgainstScikitLearn:
         assert np.array_equal(np.concatenate([batch.targets for batch in batches]), y)
         assert np.array_equal(indices, X.indices)
         assert np.array_equal(np.concatenate([batch.rows.values for batch in batches]), X.data)
-
-
-class TestBlocks:
-    @pytest.mark.parametrize("block_bytes", [1, 7, 100, 4096, 1 << 20])
-    def test_any_size_gives_the_same_rows(self, text: bytes, block_bytes: int) -> None:
-        text = b"\n".join(text.splitlines()[:300])
-        whole = parse(text)
-        batches = read_all(io.BytesIO(text), block_bytes=block_bytes)
-        assert np.array_equal(np.concatenate([b.targets for b in batches]), whole.targets)
-        assert np.array_equal(np.concatenate([b.rows.values for b in batches]), whole.rows.values)
-        assert np.array_equal(np.concatenate([b.rows.indices for b in batches]), whole.rows.indices)
-        assert batches[-1].rows.n_features == whole.rows.n_features
-
-    @pytest.mark.parametrize("threads", [2, 4])
-    def test_threads_do_not_show(self, text: bytes, threads: int) -> None:
-        one = read_all(io.BytesIO(text), block_bytes=5000, threads=1)
-        assert len(one) > 20
-        assert_same(one, read_all(io.BytesIO(text), block_bytes=5000, threads=threads))
-
-    def test_a_line_longer_than_blocks(self) -> None:
-        line = "1 " + " ".join(f"{i}:0.5" for i in range(1, 20_001))
-        batches = read_all(io.BytesIO(f"-1 3:1\n{line}\n-1 4:1\n".encode()), block_bytes=1000)
-        assert [len(batch) for batch in batches] == [1, 2]
-        assert len(batches[1].rows.values) == 20_001

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reading import assert_same, read_all, read_with_positions
+from reading import read_all
 from vw_in_python import parse_text
 
 from polyak._core import hash_name
@@ -286,53 +284,3 @@ class TestAgainstPython:
                 list(zip(block.indices[a:b].tolist(), block.values[a:b].tolist(), strict=True))
                 for a, b in pairwise(indptr)
             ] == [list(row.features.items()) for row in wanted]
-
-
-def some_text(n_rows: int = 800) -> bytes:
-    random = np.random.default_rng(0)
-    lines = []
-    for i in range(n_rows):
-        words = " ".join(
-            f"w{w}:{v:.3f}"
-            for w, v in zip(random.integers(0, 500, 8), random.normal(size=8), strict=True)
-        )
-        weight = f" {random.random():.2f}" if i > n_rows // 2 and i % 3 == 0 else ""
-        label = "" if i % 50 == 7 else random.choice([-1, 1])
-        lines.append(f"{label}{weight if label else ''} 'row{i}|a:0.5 {words} |b x{i % 7}")
-    return "\n".join(lines).encode()
-
-
-class TestBlocks:
-    @pytest.mark.parametrize("block_bytes", [1, 300, 4096, 1 << 20])
-    def test_any_size_gives_the_same_rows(self, block_bytes: int) -> None:
-        whole = parse(some_text(300))
-        batches = read_all(io.BytesIO(some_text(300)), format="vw", block_bytes=block_bytes)
-        weights = [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
-        assert np.array_equal(np.concatenate(weights), whole.weights)
-        assert np.array_equal(np.concatenate([b.targets for b in batches]), whole.targets)
-        assert np.array_equal(np.concatenate([b.rows.values for b in batches]), whole.rows.values)
-        assert np.array_equal(np.concatenate([b.rows.indices for b in batches]), whole.rows.indices)
-
-    def test_threads_do_not_show(self) -> None:
-        one = read_all(io.BytesIO(some_text()), format="vw", block_bytes=5000, threads=1)
-        assert len(one) > 10
-        assert_same(
-            one, read_all(io.BytesIO(some_text()), format="vw", block_bytes=5000, threads=3)
-        )
-
-    def test_going_on_from_any_position(self, write: Callable[..., str]) -> None:
-        path = write(some_text(), "rows.vw")
-        batches, positions = read_with_positions(path, block_bytes=9000)
-        for done, position in enumerate(positions):
-            rest, later = (
-                read_with_positions(path, block_bytes=9000, start=position)
-                if (done < len(batches))
-                else ([], [position])
-            )
-            assert_same(batches[done:], rest)
-            assert later[-1]["without_target"] == 16
-
-    def test_the_name_tells_the_format_compressed_or_not(self, write: Callable[..., str]) -> None:
-        plain = read_all(write(some_text(), "rows.vw"))
-        assert plain[0].rows.n_features == 2**18
-        assert_same(plain, read_all(write(gzip.compress(some_text()), "rows.vw.gz")))

@@ -71,16 +71,6 @@ def test_ids_from_zero_far_inside_the_first_block(tmp_path: Path) -> None:
     assert len(batch) == 60_001
 
 
-def test_a_file_that_becomes_shorter_is_no_file_that_ends(tmp_path: Path) -> None:
-    path = tmp_path / "rows.svm"
-    path.write_bytes(b"1 1:0.5 2:0.25\n" * 200_000)
-    with open_stream(str(path), block_bytes=10_000, threads=1, warn_if_sorted=False) as stream:
-        next(stream)
-        path.write_bytes(b"1 1:0.5\n")
-        with pytest.raises(ValueError, match=r"rows\.svm became shorter while it was read"):
-            list(stream)
-
-
 LINE = b"1 1:0.5 2:0.25\n"
 
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,14 +66,3 @@ def test_errors_name_the_file_and_the_place(tmp_path: Path) -> None:
         Span(str(tmp_path / "nowhere.svm"), 0, 1)
     with pytest.raises(DataError, match="folder"):
         Span(str(tmp_path), 0, 1)
-
-
-def test_no_thread_gives_the_same_batches(tmp_path: Path) -> None:
-    path = tmp_path / "some.svm"
-    path.write_text("".join(f"{n % 2} {n % 9 + 1}:{n}\n" for n in range(3000)))
-    values = []
-    for threads in (0, 2):
-        with open_stream(path, threads=threads, block_bytes=1 << 12) as stream:
-            values.append([batch.rows.values for batch in stream])
-    for some, others in zip(*values, strict=True):
-        np.testing.assert_array_equal(some, others)

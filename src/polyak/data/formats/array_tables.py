@@ -51,17 +51,10 @@ class ArraySource(FrameSource):
     def pieces(self, place: dict[str, Any]) -> Generator[Piece]:
         """Cut the arrays into batches."""
         rows = len(self._reader)
-        self._reader.file.begin()
-        try:
-            for begin in range(int(place.get("row", 0)), rows, BATCH_ROWS):
-                end = min(rows, begin + BATCH_ROWS)
-                self._reader.file.before_batch(last=end == rows)
-                columns = self._part(begin, end)
-                batch = pyarrow().record_batch({name: columns[name] for name in self._columns})
-                yield Piece((batch, begin), {"row": end}, (self.bytes_total or 0) * end // rows)
-                self._reader.file.after_batch()
-        finally:
-            self._reader.file.end()
+        for begin, end in self._reader.spans(int(place.get("row", 0)), BATCH_ROWS):
+            columns = self._part(begin, end)
+            batch = pyarrow().record_batch({name: columns[name] for name in self._columns})
+            yield Piece((batch, begin), {"row": end}, (self.bytes_total or 0) * end // rows)
 
     def parse(self, piece: Piece) -> Parsed:
         """Return the record batch of a piece; rows are counted from zero, as in NumPy."""

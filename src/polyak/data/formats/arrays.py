@@ -1,11 +1,11 @@
-"""Rows from arrays, in memory or mapped from a file."""
+"""Rows from arrays, in memory or mapped from a file; if values are missing, they are a table."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from polyak.data.feature_origin import hashing_of
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
+from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import Rows, SparseRows, as_rows
+
+if TYPE_CHECKING:
+    from polyak.data.tables.reader import TableReader
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
@@ -27,20 +30,39 @@ ROWS_TO_TELL = 1000
 """First rows of an array that show whether values are missing; schemas look at the same."""
 
 
-class ArrayFile:
-    """The file that holds the arrays, which `ArrayReader` tells how far it has read."""
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
+    return rows_or_table(reader, options)
 
-    def begin(self) -> None:
-        """Note that reading begins."""
 
-    def before_batch(self, last: bool) -> None:
-        """Raise DataError if the file is damaged, before each batch is read."""
+def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
 
-    def after_batch(self) -> None:
-        """Note that the rows read so far are no longer needed."""
+    Rows whose width is given are no table, since a table has more features than columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
+        return reader
+    from polyak.data.formats.array_tables import open_array_table
 
-    def end(self) -> None:
-        """Note that reading has ended, perhaps early."""
+    return open_array_table(reader, options)
+
+
+class ArrayFile(Protocol):
+    """The file that the arrays are mapped from."""
+
+    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Iterator[tuple[int, int]]:
+        """Yield spans of ``rows`` rows to be read, and raise DataError if the file is damaged."""
 
 
 class ArrayReader:
@@ -54,7 +76,7 @@ class ArrayReader:
     bytes_total : int, optional
         The size on the disk.
     file : ArrayFile, optional
-        The file that holds the arrays, which is told how far the reading has come.
+        The file that the arrays are mapped from.
     origin : dict, optional
         What `polyak.data.feature_origin` says of the source that the arrays were made of.
     """
@@ -85,9 +107,8 @@ class ArrayReader:
         self._targets = self._one_each(y, "targets")
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
-        self._threads = options.number_of_threads()
         self._dtype = options.dtype
-        self.file = file or ArrayFile()
+        self._file = file
         if options.n_features is not None and options.n_features < width:
             raise DataError(
                 f"{name} has {width} features, more than the {options.n_features} given"
@@ -107,7 +128,6 @@ class ArrayReader:
 
     def has_missing_values(self) -> bool:
         """Whether the first of dense rows have a NaN."""
-        self.file.before_batch(last=False)
         first = np.asarray(self.part(0, min(ROWS_TO_TELL, len(self))).rows)
         return bool(np.isnan(first).any())
 
@@ -137,18 +157,21 @@ class ArrayReader:
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
         """Yield batches from a cursor on, each with the cursor behind it."""
+        for begin, end in self.spans(cursor.rows, self._batch_rows):
+            yield self._checked(begin, end), self._cursor(end)
+
+    def spans(self, begin: int, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the first row and the end of spans of ``step`` rows, while the file is sound."""
         n = len(self._rows)
-        self.file.begin()
-        try:
-            for begin in range(cursor.rows, n, self._batch_rows):
-                end = min(n, begin + self._batch_rows)
-                self.file.before_batch(last=end == n)
-                batch = self.part(begin, end)
-                check_batch(batch, self.name, begin)
-                yield batch, self._cursor(end)
-                self.file.after_batch()
-        finally:
-            self.file.end()
+        return self._visit((at, min(at + step, n)) for at in range(begin, n, step))
+
+    def _visit(self, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        return iter(spans) if self._file is None else self._file.visit(spans, len(self._rows))
+
+    def _checked(self, begin: int, end: int) -> Batch:
+        batch = self.part(begin, end)
+        check_batch(batch, self.name, begin)
+        return batch
 
     def can_read_pieces(self) -> bool:
         """Whether rows can be read from the middle on, which is so for all arrays."""
@@ -166,26 +189,18 @@ class ArrayReader:
         stored = len(rows.indices) if isinstance(rows, SparseRows) else n * self._width
         return max(1, size * n // (8 * max(stored, 1)))
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Yield the rows of windows, one window after the other."""
-        return mixed_windows(self._read_spans, windows, cursor, self._threads)
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Read windows one after the other."""
+        return by_window(self._read_spans, windows, cursor)
 
     def _read_spans(
         self, spans: Iterator[tuple[int, int]], cursor: Cursor
     ) -> Generator[tuple[Batch, Cursor]]:
         rows = cursor.rows
-        self.file.begin()
-        try:
-            for begin, end in spans:
-                self.file.before_batch(last=False)
-                batch = self.part(begin, end)
-                check_batch(batch, self.name, begin)
-                rows += len(batch)
-                yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
-                self.file.after_batch()
-            self.file.before_batch(last=True)
-        finally:
-            self.file.end()
+        for begin, end in self._visit(spans):
+            rows += end - begin
+            batch = self._checked(begin, end)
+            yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
 
     def _where(self, begin: int, row: int) -> tuple[str, int, str]:
         return self.name, begin + row + 1, "row"

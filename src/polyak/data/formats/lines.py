@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from polyak._core import LineTooLong, TextBlock
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window
-from polyak.data.sources.blocks import LongLineError
+from polyak.data.random_order import Pieces, Unmixed, Window
+from polyak.data.sources.blocks import too_long
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
 from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
 from polyak.errors import DataError
@@ -23,7 +24,7 @@ from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames
 
 if TYPE_CHECKING:  # and where pieces are read, which most files are not
-    from polyak.data.sources.line_pieces import LinePieces, LinesOfPieces, Naming
+    from polyak.data.sources.line_pieces import LinePieces
 
 
 class LineReader:
@@ -85,7 +86,7 @@ class LineReader:
             except StopIteration:
                 return
             except LineTooLong as error:
-                raise DataError(self._too_long(int(str(error)), cursor.position)) from error
+                raise self._too_long(int(str(error)), cursor.position) from error
             cursor, last = self._cursor(block, cursor), cursor.position
             batch, more = self._batch(block, last)
             if self._options.gaps and block.bad_lines:
@@ -125,10 +126,9 @@ class LineReader:
             before, behind = (before, middle) if len(block.targets) > row else (middle, behind)
         return behind
 
-    def _too_long(self, file: int, last: Position) -> str:
+    def _too_long(self, file: int, last: Position) -> DataError:
         line = last["lines"] + 1 if last["file"] == file else 1
-        error = LongLineError(file)
-        return error.sentence(self._files[file].name, line, self._options.longest_line)
+        return too_long(self._files[file].name, line, self._options.longest_line)
 
     def _blocks(self, at: Position) -> Generator[TextBlock]:
         """Have blocks parsed ahead, from a position on."""
@@ -210,7 +210,7 @@ class LineReader:
         block: TextBlock,
         cursor: Cursor,
         place: dict[str, Any],
-        where: Naming,
+        where: Callable[[int], tuple[str, int, str]],
     ) -> Cursor:
         """Count rows and bad lines of a block; its lines are numbered only if one has to be."""
         bad = [
@@ -246,8 +246,9 @@ class LineReader:
         head, rest = every.with_head(every.cut())
         return Pieces.apart(rest, every.size, head=head)
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Parse the lines of every window in its own order, some at a time."""
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Parse the text of each window."""
+        from polyak.data.readahead import ordered_map  # not where a file is read as it stands
         from polyak.data.sources.line_pieces import LinePieces
 
         every = LinePieces(self._files, self._options.longest_line)
@@ -255,31 +256,37 @@ class LineReader:
         if at.get("base") == UNKNOWN_BASE:
             at = at | {"base": self._first_base(every, at)}
         reader = self._text(at)._replace(threads=0).read()
-
-        def parsed(some: _LinesOfWindow) -> tuple[_LinesOfWindow, TextBlock]:
-            block = reader.parse_in_order(some.lines.text, some.lines.places, some.order)
-            every.give_back(some.lines.text)
-            return some.without_text(), block
-
-        threads = self._options.number_of_threads()
-        from polyak.data.readahead import ordered_map  # not where a file is read as it stands
-
-        blocks = ordered_map(parsed, _read_windows(every, windows), threads, ahead=2)
+        texts = ((window, every.text(window.pieces)) for window in windows)
+        blocks = ordered_map(
+            lambda read: (read[0], reader.parse(read[1])),
+            texts,
+            self._options.number_of_threads(),
+            ahead=2,
+        )
         try:
             with self._naming(reader):
-                for some, block in blocks:
-                    size = sum(piece.size for piece in some.window.pieces)
+                for window, block in blocks:
+                    size = sum(piece.size for piece in window.pieces)
                     place = {"file": 0, "offset": 0, "lines": 0}
                     place["bytes_read"] = cursor.bytes_read + size
                     last = cursor.position
-                    cursor = self._counted(block, cursor, place, some.where)
+                    where = partial(every.where, window.pieces)
+                    cursor = self._counted(block, cursor, place, where)
                     batch, more = self._batch(block, last)
                     cursor.position.update(more)
-                    where = self._where_in(some, block.lines == len(batch), at)
-                    yield Mixed(replace(batch, where=where), cursor, True)
+                    if block.lines != len(batch):
+                        where = partial(self._where_in, every, window, at)
+                    yield [replace(batch, where=where)], cursor
         finally:
             blocks.close()
             every.close()
+
+    def _where_in(
+        self, every: LinePieces, window: Window, at: Position, row: int
+    ) -> tuple[str, int, str]:
+        """Return where a row of a window is, some of whose lines are not rows."""
+        lines = [line + b"\n" for line in every.text(window.pieces).split(b"\n")]
+        return every.where(window.pieces, self._line_of(row, lines, at) - 1)
 
     def rows_in(self, size: int) -> int:
         """Return about how many rows ``size`` bytes hold."""
@@ -290,47 +297,10 @@ class LineReader:
     def _first_base(self, every: LinePieces, at: Position) -> int:
         """Find where ids begin in the first block that shows it, as in any other order."""
         for piece in every.cut(BLOCK_BYTES):
-            base = self._text(at).parse(every.text(piece)).base
+            base = self._text(at).parse(every.text([piece])).base
             if base != UNKNOWN_BASE:
                 return int(base)
         return UNKNOWN_BASE
-
-    def _where_in(self, some: _LinesOfWindow, row_a_line: bool, at: Position) -> Naming:
-        """Let a batch name its rows: where lines have none, by reading them once more."""
-        from polyak.data.sources.line_pieces import LinePieces
-
-        def where(row: int) -> tuple[str, int, str]:
-            line = row
-            if not row_a_line:
-                every = LinePieces(self._files, self._options.longest_line)
-                again = every.lines(some.window.pieces)
-                every.close()
-                lines = [again.text[a:b].tobytes() for a, b in again.places[some.order]]
-                line = self._line_of(row, lines, at) - 1
-            return some.where(line)
-
-        return where
-
-
-class _LinesOfWindow(NamedTuple):
-    """The lines of a window, and the order to take them in."""
-
-    every: LinePieces
-    window: Window
-    lines: LinesOfPieces
-    order: NDArray[np.int64]
-
-    def where(self, line: int) -> tuple[str, int, str]:
-        return self.every.where(self.window.pieces, self.lines.firsts, int(self.order[line]))
-
-    def without_text(self) -> _LinesOfWindow:
-        return self._replace(lines=self.lines.without_text())
-
-
-def _read_windows(every: LinePieces, windows: Sequence[Window]) -> Generator[_LinesOfWindow]:
-    for window in windows:
-        lines = every.lines(window.pieces)
-        yield _LinesOfWindow(every, window, lines, window.permutation(len(lines.places)))
 
 
 def _is_float64(dtype: Any) -> bool:

@@ -9,7 +9,7 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
-from polyak.data.formats.arrays import ArrayFile, ArrayReader
-from polyak.data.formats.open_arrays import rows_or_table
+from polyak.data.formats.arrays import ArrayReader, rows_or_table
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
@@ -68,7 +67,7 @@ def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader 
     return _reader(X, y, weights, options, path, "npz", archive.mapped, origin)
 
 
-class _Mapped(ArrayFile):
+class _Mapped:
     """A file mapped into memory.
 
     Pages once read would stay and count as ours, up to the whole file, so they are released every
@@ -80,7 +79,6 @@ class _Mapped(ArrayFile):
         self._checksums = checksums
         with open(path, "rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._batches = 0
 
     def array(self, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Map the array whose ``.npy`` header is at ``begin``, and which ends at ``end``."""
@@ -89,35 +87,33 @@ class _Mapped(ArrayFile):
         first, end = self._map.tell(), len(self._map) if end is None else end
         return _as_array(memoryview(self._map)[first:end], shape, fortran, dtype)
 
-    def begin(self) -> None:
-        """Start computing checksums."""
+    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Generator[tuple[int, int]]:
+        """Yield spans of ``rows`` rows to be read; raise DataError if the file is damaged.
+
+        Reading a page that is gone would end the process. The checksums of all members are known
+        before the last row is read.
+        """
         if self._checksums is not None:
             self._checksums.start()
+        try:
+            for number, (begin, end) in enumerate(spans, 1):
+                self._check_size()
+                if self._checksums is not None:
+                    self._checksums.check(wait=end == rows)
+                yield begin, end
+                if number % RELEASE_EVERY == 0 and hasattr(mmap, "MADV_DONTNEED"):
+                    self._map.madvise(mmap.MADV_DONTNEED)
+        finally:
+            if self._checksums is not None:
+                self._checksums.stop()
 
-    def before_batch(self, last: bool) -> None:
-        """Raise DataError if the file is known to be damaged, or has become shorter.
-
-        Reading a page that is gone would end the process.
-        """
+    def _check_size(self) -> None:
         now = self._map.size()
         if now < len(self._map):
             raise DataError(
                 f"{self._path} became shorter while it was read: it had {len(self._map)} bytes, "
                 f"and now has {now}"
             )
-        if self._checksums is not None:
-            self._checksums.check(wait=last)
-
-    def after_batch(self) -> None:
-        """Count a batch, and release pages now and then."""
-        self._batches += 1
-        if self._batches % RELEASE_EVERY == 0 and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-    def end(self) -> None:
-        """Stop computing checksums."""
-        if self._checksums is not None:
-            self._checksums.stop()
 
 
 class _Archive:

@@ -33,8 +33,8 @@ class Format(NamedTuple):
         Whether it has columns with names.
     writer, written : str
         What writes rows as such a file, and what is then in it; empty if there is none.
-    sink : str
-        What writes tables of predictions.
+    is_predicted : bool
+        Whether tables of predictions can be written as such a file.
     """
 
     suffixes: tuple[str, ...]
@@ -42,16 +42,15 @@ class Format(NamedTuple):
     is_table: bool = False
     writer: str = ""
     written: str = ""
-    sink: str = ""
+    is_predicted: bool = False
 
 
 _TABLE = "polyak.data.formats.tables:open_table"
-_SINKS = "polyak.data.write.prediction_tables"
 FORMATS = {
     "svmlight": Format(
         (".svm", ".svmlight", ".libsvm"),
         "polyak.data.formats.svmlight:SvmlightReader",
-        writer="polyak.data.write.svmlight:svmlight_writer",
+        writer="polyak.data.write.convert:svmlight_writer",
         written="svmlight text, for other programs; no row weights, and classes must be numbers",
     ),
     "vw": Format((".vw",), "polyak.data.formats.vw:VwReader"),
@@ -63,24 +62,22 @@ FORMATS = {
         written="compressed sparse rows as scipy saves them, with y and weights: the fastest to "
         "read",
     ),
-    "csv": Format((".csv",), _TABLE, is_table=True, sink=f"{_SINKS}:CsvSink"),
-    "tsv": Format((".tsv",), _TABLE, is_table=True, sink=f"{_SINKS}:TsvSink"),
-    "jsonl": Format(
-        (".jsonl", ".ndjson", ".json"), _TABLE, is_table=True, sink=f"{_SINKS}:JsonLinesSink"
-    ),
+    "csv": Format((".csv",), _TABLE, is_table=True, is_predicted=True),
+    "tsv": Format((".tsv",), _TABLE, is_table=True, is_predicted=True),
+    "jsonl": Format((".jsonl", ".ndjson", ".json"), _TABLE, is_table=True, is_predicted=True),
     "parquet": Format(
         (".parquet", ".pq"),
         _TABLE,
         is_table=True,
         writer="polyak.data.write.tables:parquet_writer",
         written="tables with their columns",
-        sink=f"{_SINKS}:ParquetSink",
+        is_predicted=True,
     ),
     "arrow": Format((".arrow", ".feather", ".ipc"), _TABLE, is_table=True),
 }
 SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writer}
-PREDICTED = {name: format for name, format in FORMATS.items() if format.sink}
+PREDICTED = {name: format for name, format in FORMATS.items() if format.is_predicted}
 
 
 def format_named(path: str) -> str | None:

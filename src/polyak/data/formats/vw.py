@@ -24,7 +24,7 @@ from polyak._core import TextBlock, hash_name
 from polyak.data.formats.lines import LineReader
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.random_order import Mixed, Window
+from polyak.data.random_order import Unmixed, Window
 from polyak.data.sources.files import File, Pipe
 from polyak.data.text import KEPT_OF_VW, Text, vw_text
 from polyak.errors import DataError
@@ -83,12 +83,12 @@ class VwReader(LineReader):
             yield batch, last
         self._check_end(last)
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Yield the rows of windows, one window after the other."""
-        for mixed in super().read_windows(windows, cursor):
-            cursor = mixed.cursor
-            yield mixed
-        self._check_end(cursor)
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Parse the text of each window."""
+        last = cursor
+        for batches, last in super().read_windows(windows, cursor):
+            yield batches, last
+        self._check_end(last)
 
     def _check_end(self, last: Cursor) -> None:
         if last.rows == 0 and last.position["without_target"]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyak.data.sources.files import File, Opened, Pipe
+from polyak.data.sources.files import File, Pipe
+from polyak.data.sources.translated import NO_TRANSLATION, Translation
 from polyak.data.text import LONGEST_LINE
 from polyak.errors import DataError
 
@@ -24,6 +24,8 @@ class Block(NamedTuple):
         Which of the files.
     end : int
         Where the block ends in the file's uncompressed bytes.
+    next_line : int
+        The number in the file of the line behind the block.
     bytes_read : int
         How much of all files was taken from the disk so far.
     """
@@ -31,6 +33,7 @@ class Block(NamedTuple):
     text: memoryview
     file: int
     end: int
+    next_line: int
     bytes_read: int
 
 
@@ -38,43 +41,39 @@ MOST_PARTS = 8
 """How many times as large as others a block of few lines becomes."""
 
 
-class LongLineError(Exception):
-    """A line has more bytes than one may have; who counts lines knows which it is."""
-
-    def __init__(self, file: int) -> None:
-        super().__init__(file)
-        self.file = file
-
-    def sentence(self, file: str, line: int, longest: int) -> str:
-        """Return the message: which line it is, and what to do."""
-        return (
-            f"{file}, line {line}: the line has more than {longest} bytes, the most that "
-            f"longest_line={longest} allows"
-        )
-
-
 class LineEnds:
     """Finds where lines end: at newlines."""
-
-    is_open = False
-    """Whether the text so far ends inside quotation marks."""
 
     def begin_file(self, head: memoryview) -> None:
         """Look at how a file begins."""
 
-    def begin_block(self) -> None:
-        """Expect the beginning of a line."""
+    def last(self, text: memoryview) -> tuple[int, bool]:
+        """Return the end of the last line that ends in a text, and whether a quotation is open.
 
-    def last(self, text: memoryview) -> int:
-        """Return the end of the last line that ends in the next bytes; 0 if none does."""
+        The end is 0 if no line ends there. A file may end in the middle of a line, but not inside
+        quotation marks.
+        """
         end = len(text)
         while end > 0:
             begin = max(0, end - 4096)
             found = bytes(text[begin:end]).rfind(b"\n")
             if found >= 0:
-                return begin + found + 1
+                return begin + found + 1, False
             end = begin
-        return 0
+        return 0, False
+
+
+def too_long(name: str, line: int, longest: int) -> DataError:
+    """Return the error for a line with more bytes than one may have."""
+    return DataError(
+        f"{name}, line {line}: the line has more than {longest} bytes, the most that "
+        f"longest_line={longest} allows"
+    )
+
+
+def count_newlines(text: memoryview) -> int:
+    """Count the newlines in ``text``."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 def read_blocks(
@@ -82,12 +81,14 @@ def read_blocks(
     size: int,
     file: int = 0,
     offset: int = 0,
+    line: int = 1,
     *,
     longest: int = LONGEST_LINE,
     least: int = 0,
     ends: LineEnds | None = None,
+    translation: Translation = NO_TRANSLATION,
 ) -> Generator[Block]:
-    """Cut files into blocks, from an offset in one of them.
+    """Cut files into blocks, from an offset in one of them, where ``line`` begins.
 
     A block begins where the previous one ended and holds all whole lines that fit into ``size``
     bytes. If the first line does not fit, or the block has fewer than ``least`` lines, the limit
@@ -98,20 +99,57 @@ def read_blocks(
     """
     ends = ends or LineEnds()
     before = sum(earlier.size or 0 for earlier in files[:file])
-    for i in range(file, len(files)):
-        opened = files[i].open()
+    for number in range(file, len(files)):
+        opened = translation.open(files[number])
         try:
             opened.skip(offset)
-            cutter = _Cutter(opened, min(size, longest), longest, least, ends, offset > 0)
-            while (text := cutter.next()) is not None:
-                offset += len(text)
-                yield Block(text, i, offset, before + opened.bytes_read)
+            held = _with_more(memoryview(b""), min(size, longest), opened)
+            if not offset:
+                ends.begin_file(held)
+            while len(held):
+                text, rest = _cut(held, opened, min(size, longest), longest, least, ends)
+                if not len(text):
+                    raise too_long(files[number].name, line, longest)
+                offset, line = offset + len(text), line + count_newlines(text)
+                yield Block(text, number, offset, line, before + opened.bytes_read)
+                held = _with_more(rest, min(size, longest), opened)
             before += opened.bytes_read
-            offset = 0
-        except _NoEndError:
-            raise LongLineError(i) from None
+            offset, line = 0, 1
         finally:
             opened.close()
+
+
+def _cut(
+    held: memoryview, opened: Any, size: int, longest: int, least: int, ends: LineEnds
+) -> tuple[memoryview, memoryview]:
+    """Cut a block off the bytes ``held`` and further ones; it is empty if a line is too long."""
+    length = end = 0
+    at_end = False
+    while not (end or at_end or length > longest):
+        length += size
+        held = _with_more(held, length, opened)
+        text = held[:length]
+        at_end = len(text) < length
+        may_grow = length < MOST_PARTS * size and length + size <= longest
+        if at_end or not may_grow or count_newlines(text) >= least:
+            end, is_open = ends.last(text)
+            if at_end and not is_open:
+                end = len(text)  # with or without a newline
+    if not end or (len(text) > longest and not ends.last(text[: longest + 1])[0]):
+        end = bytes(text[: longest + 1]).find(b"\n") + 1
+        if not end and at_end and len(text) <= longest:
+            end = len(text)
+    return held[:end], held[end:]
+
+
+def _with_more(held: memoryview, count: int, opened: Any) -> memoryview:
+    """Return the bytes held and those behind them, ``count`` in all unless the file ends."""
+    if len(held) >= count:
+        return held
+    # Not a bytearray, which would be cleared first.
+    buffer = memoryview(np.empty(count, np.uint8))  # type: ignore[arg-type]
+    buffer[: len(held)] = held
+    return buffer[: len(held) + opened.fill(buffer[len(held) :])]
 
 
 def blocks_from(
@@ -126,99 +164,3 @@ def blocks_from(
             yield block._replace(text=block.text[max(known, 0) :])
     if here < (file, offset):
         raise DataError(f"{name} ends before the place to go on from")
-
-
-class _NoEndError(Exception):
-    pass
-
-
-class _Cutter:
-    """Cuts what a file still holds into blocks of whole lines."""
-
-    def __init__(
-        self,
-        opened: Opened,
-        size: int,
-        longest: int,
-        least: int,
-        ends: LineEnds,
-        is_begun: bool,
-    ) -> None:
-        self._opened = opened
-        self._size = size
-        self._longest = longest
-        self._least = least
-        self._ends = ends
-        self._is_begun = is_begun
-        self._rest: deque[memoryview] = deque()
-
-    def next(self) -> memoryview | None:
-        """Return the next block; None after the last."""
-        ends = self._ends
-        parts: list[memoryview] = []
-        length = end = 0
-        is_enough = at_end = False
-        ends.begin_block()
-        while not (is_enough or at_end or length > self._longest):
-            part = self._part()
-            if not self._is_begun:
-                ends.begin_file(part)
-                self._is_begun = True
-            parts.append(part)
-            at_end = len(part) < self._size
-            last = ends.last(part)
-            end = length + last if last else end
-            length += len(part)
-            is_enough = end > 0 and not self._takes_more(parts, length)
-        if not length:
-            return None
-        if at_end and not ends.is_open:
-            end = length  # with or without a newline
-        text = parts[0] if len(parts) == 1 else memoryview(b"".join(parts))
-        if not end or not self._first_ends(text):
-            end = self._first_newline(text, at_end)
-        self._rest.appendleft(text[end:])
-        return text[:end]
-
-    def _takes_more(self, parts: list[memoryview], length: int) -> bool:
-        """Whether a block has too few lines; only its first may be longer than one may be."""
-        if not self._least or len(parts) == MOST_PARTS or length + self._size > self._longest:
-            return False
-        newlines = (np.count_nonzero(np.frombuffer(p, np.uint8) == ord("\n")) for p in parts)
-        return bool(sum(newlines) < self._least)
-
-    def _first_ends(self, text: memoryview) -> bool:
-        """Whether the first line has no more bytes than one may have."""
-        if len(text) <= self._longest:
-            return True
-        self._ends.begin_block()
-        return self._ends.last(text[: self._longest + 1]) > 0
-
-    def _first_newline(self, text: memoryview, at_end: bool) -> int:
-        """End a line that does not end in time at its first newline."""
-        found = bytes(text[: self._longest + 1]).find(b"\n") + 1
-        if not found and (len(text) > self._longest or not at_end):
-            raise _NoEndError
-        return found or len(text)
-
-    def _part(self) -> memoryview:
-        """Return the next bytes: a whole block unless the file ends."""
-        if self._rest and len(self._rest[0]) >= self._size:
-            part = self._rest.popleft()
-            self._rest.appendleft(part[self._size :])
-            return part[: self._size]
-        buffer = _empty(self._size)
-        filled = 0
-        while self._rest and filled < self._size:
-            part = self._rest.popleft()
-            n = min(len(part), self._size - filled)
-            buffer[filled : filled + n] = part[:n]
-            filled += n
-            if n < len(part):
-                self._rest.appendleft(part[n:])
-        return buffer[: filled + self._opened.fill(buffer[filled:])]
-
-
-def _empty(size: int) -> memoryview:
-    # Not a bytearray, which would be cleared first.
-    return memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]

@@ -54,21 +54,44 @@ def without_suffix(name: str) -> str:
     return stem if suffix.lower() in SUFFIXES else name
 
 
+_LIBRARIES = {"gz": "gzip:GzipFile", "bz2": "bz2:BZ2File", "xz": "lzma:LZMAFile"}
+"""The files of Python's own libraries for each compression."""
+
+
+def _library(kind: str) -> Any:
+    from importlib import import_module
+
+    module, _, name = _LIBRARIES[kind].partition(":")
+    return getattr(import_module(module), name)
+
+
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
     """Read ``file`` through the compression ``kind``, in bounded memory."""
+    if kind == "zst":
+        return cast(BinaryIO, _Zstandard(file))
+    opened = _library(kind)
+    return cast(BinaryIO, opened(fileobj=file) if kind == "gz" else opened(file))
+
+
+def compressed(file: BinaryIO, kind: str) -> BinaryIO:
+    """Write to ``file`` through the compression ``kind``; closing ends the data, not the file."""
+    if kind == "zst":
+        writer = _zstandard("write").ZstdCompressor()
+        return cast(BinaryIO, writer.stream_writer(file, closefd=False))
+    opened = _library(kind)
     if kind == "gz":
-        import gzip
+        return cast(BinaryIO, opened("", "wb", fileobj=file, mtime=0))
+    return cast(BinaryIO, opened(file, "wb"))
 
-        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
-    if kind == "bz2":
-        import bz2
 
-        return cast(BinaryIO, bz2.BZ2File(file))
-    if kind == "xz":
-        import lzma
-
-        return cast(BinaryIO, lzma.LZMAFile(file))
-    return cast(BinaryIO, _Zstandard(file))
+def _zstandard(to: str) -> Any:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DataError(
+            f"to {to} zstandard files, install the package: pip install 'polyak[zstd]'"
+        ) from error
+    return zstandard
 
 
 def open_member(file: BinaryIO, name: str, member: str | None) -> BinaryIO:
@@ -96,29 +119,6 @@ def chosen_member(archive: Any, name: str, member: str | None) -> str:
     return member or names[0]
 
 
-def compressed(file: BinaryIO, kind: str) -> BinaryIO:
-    """Write to ``file`` through the compression ``kind``; closing ends the data, not the file."""
-    if kind == "gz":
-        import gzip
-
-        return cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-    if kind == "bz2":
-        import bz2
-
-        return cast(BinaryIO, bz2.BZ2File(file, "wb"))
-    if kind == "xz":
-        import lzma
-
-        return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
-    try:
-        import zstandard
-    except ImportError as error:
-        raise DataError(
-            "to write zstandard files, install the package: pip install 'polyak[zstd]'"
-        ) from error
-    return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(file, closefd=False))
-
-
 class _Zstandard(io.RawIOBase):
     """Frames of zstandard, one after the other.
 
@@ -126,14 +126,8 @@ class _Zstandard(io.RawIOBase):
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise DataError(
-                "to read zstandard files, install the package: pip install 'polyak[zstd]'"
-            ) from error
         self._file = file
-        self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
+        self._decompressor = _zstandard("read").ZstdDecompressor(max_window_size=2**31)
         self._frame: Any = None
         self._compressed = b""
         self._ready = memoryview(b"")

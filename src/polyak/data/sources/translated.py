@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyak._core import json_objects
 from polyak.data.sources.compression import first_bytes
-from polyak.data.sources.files import File, Opened, Pipe, read_past
+from polyak.data.sources.files import Opened, read_past
 from polyak.errors import DataError
 
 Translate = Callable[[bytes, bool], bytes]
@@ -17,56 +17,37 @@ Translate = Callable[[bytes, bool], bytes]
 PORTION = 1 << 18
 
 
-class Translated:
-    """A file whose bytes are translated as they are read, if they have to be.
+class Translation(NamedTuple):
+    """How the bytes of files become text for the parsers: UTF-8, and one JSON object a line.
 
     Offsets are those in the translation; so going on from one means reading all before it.
     """
 
-    def __init__(self, file: Any, encoding: str | None, is_json: bool) -> None:
-        self.name: str = file.name
-        self.size: int | None = file.size
-        self.keys: dict[str, str | None] = getattr(file, "keys", {})
-        self.is_regular: bool = getattr(file, "is_regular", False)
-        self._file = file
-        self._encoding = encoding
-        self._is_json = is_json
+    encoding: str | None
+    is_json: bool
 
-    def head(self) -> bytes:
-        """Return the first 64 KiB as they are."""
-        head: bytes = self._file.head()
-        return head
+    def is_needed(self, file: Any) -> bool:
+        """Whether a file has to be translated."""
+        return bool(self._steps(file))
 
-    def lines_before(self) -> int:
-        """Return the number of lines before it, none."""
-        return 0
+    def open(self, file: Any) -> Any:
+        """Begin to read a file, translated if need be."""
+        steps = self._steps(file)
+        opened = file.open()
+        return _Translating(opened, file.name, steps) if steps else opened
 
-    def open(self) -> Any:
-        """Begin to read."""
-        steps = _steps(self.name, first_bytes(self._file), self._encoding, self._is_json)
-        opened = self._file.open()
-        return _Translating(opened, self.name, steps) if steps else opened
-
-
-def translated(file: File | Pipe, encoding: str | None, is_json: bool) -> Any:
-    """Return a file whose bytes the parsers can read: itself, or a translation."""
-    plain = isinstance(file, File) and file.is_plain()
-    if plain and not _steps(file.name, file.head(), encoding, is_json):
-        return file
-    return Translated(file, encoding, is_json)
-
-
-def _steps(name: str, head: bytes, encoding: str | None, is_json: bool) -> list[Translate]:
-    """Return how to translate a file that begins like this."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    steps: list[Translate] = []
-    if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
-        steps.append(_to_utf8(name, encoding))
-        head = head.decode(encoding, errors="ignore").encode()
-    if is_json and _has_spread_objects(head):
-        steps.append(_to_lines())
-    return steps
+    def _steps(self, file: Any) -> list[Translate]:
+        """Return how to translate a file that begins as this one does."""
+        head, encoding = first_bytes(file), self.encoding
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            encoding = "utf-16"
+        steps: list[Translate] = []
+        if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+            steps.append(_to_utf8(file.name, encoding))
+            head = head.decode(encoding, errors="ignore").encode()
+        if self.is_json and _has_spread_objects(head):
+            steps.append(_to_lines())
+        return steps
 
 
 class _Translating:
@@ -147,3 +128,7 @@ def _has_spread_objects(head: bytes) -> bool:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     first = text.partition(b"\n")[0].rstrip()
     return text.startswith(b"[") or (first.startswith(b"{") and first.endswith((b"{", b",", b"[")))
+
+
+NO_TRANSLATION = Translation(None, is_json=False)
+"""Reads bytes as they are, or UTF-16 that says so."""

@@ -1,12 +1,17 @@
-"""Tables in Parquet and Arrow IPC (Feather) files; only the requested columns are read."""
+"""Tables in Parquet and Arrow IPC (Feather) files; only the requested columns are read.
+
+In random order, Parquet files are read some rows of a row group at a time. A row group can only be
+read sequentially. So several are open at a time, from all over the files, and every window of rows
+has some of each.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyak.data.options import ReadOptions
 from polyak.data.random_order import Pieces
@@ -14,7 +19,6 @@ from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, tota
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import partition_columns, with_keys
-from polyak.data.tables.row_groups import BUFFER_BYTES, GroupPiece, OpenGroups, cut_groups
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -22,6 +26,38 @@ from polyak.optional_imports import pyarrow
 BATCH_ROWS = 1 << 15
 MOST_BATCHES = 16
 """The number of stretches of Arrow files whose record batches are shuffled together."""
+MOST_OPEN = 8
+"""The largest number of row groups that are open at the same time."""
+PIECE_BYTES = 1 << 20
+"""The approximate size of a piece in memory, in bytes."""
+BUFFER_BYTES = 1 << 16
+"""The buffer size of a column where several row groups are open, in bytes."""
+
+
+class GroupPiece(NamedTuple):
+    """A range of rows of a row group.
+
+    Attributes
+    ----------
+    file, group : int
+        The indices of the file and of the row group in it.
+    begin, end : int
+        The range of rows in the group; ``end`` is exclusive.
+    first : int
+        The index in the file of the group's first row.
+    bytes : int
+        The piece's share of the file's size.
+    is_last : bool
+        Whether these are the last rows of the group.
+    """
+
+    file: int
+    group: int
+    begin: int
+    end: int
+    first: int
+    bytes: int
+    is_last: bool
 
 
 class BinarySource:
@@ -104,35 +140,78 @@ class BinarySource:
 
     def can_read_pieces(self) -> bool:
         """Whether the files support random access: Arrow streams do not."""
-        return all(self._asked(file, lambda opened: opened.can_leap) for file in self._files)
+        return all(opened.groups is not None for opened in self._each_opened())
 
     def cut(self) -> Pieces:
         """Cut Parquet files into parts of row groups, Arrow files into their record batches."""
         if self.format == "parquet":
-            metadata = [self._asked(file, lambda opened: opened.metadata) for file in self._files]
-            return cut_groups(metadata, [file.size for file in self._files])
+            return self._cut_row_groups()
         units = []
-        for number, file in enumerate(self._files):
-            count = self._asked(file, lambda opened: opened.record_batches)
-            share = (file.size or 0) // max(count, 1)
-            units += [[GroupPiece(number, n, 0, 0, 0, share, True)] for n in range(count)]
+        for number, opened in enumerate(self._each_opened()):
+            batches = opened.groups or 0
+            share = (self._files[number].size or 0) // max(batches, 1)
+            units += [[GroupPiece(number, n, 0, 0, 0, share, True)] for n in range(batches)]
         size = max(1, (self.bytes_total or 0) // max(len(units), 1))
         return Pieces.of_units(units, size, MOST_BATCHES)
 
+    def _cut_row_groups(self) -> Pieces:
+        """Cut row groups into pieces of about `PIECE_BYTES`."""
+        metadata = [opened.metadata for opened in self._each_opened()]
+        rows = sum(file.num_rows for file in metadata)
+        groups = [file.row_group(n) for file in metadata for n in range(file.num_row_groups)]
+        columns = max((file.num_columns for file in metadata), default=1)
+        held = sum(group.total_byte_size for group in groups)
+        row_bytes = max(held // max(rows, 1), 8 * columns, 1)
+        step = max(PIECE_BYTES // row_bytes, 64)
+        units = []
+        for number, file in enumerate(metadata):
+            first, size = 0, self._files[number].size or 0
+            for group in range(file.num_row_groups):
+                count = file.row_group(group).num_rows
+                unit = []
+                for begin in range(0, count, step):
+                    end = min(begin + step, count)
+                    share = size * (end - begin) // file.num_rows
+                    unit.append(GroupPiece(number, group, begin, end, first, share, end == count))
+                units.append(unit)
+                first += count
+        return Pieces.of_units([unit for unit in units if unit], step * row_bytes, MOST_OPEN)
+
     def read_pieces(self, pieces: Iterator[GroupPiece], bytes_before: int) -> Generator[Piece]:
         """Yield the pieces in the order given."""
-        groups = OpenGroups(self._group)
+        groups: dict[tuple[int, int], _OpenGroup] = {}
         for piece in pieces:
             bytes_before += piece.bytes
             first: Any = piece.first + piece.begin + 1
             if self.format == "parquet":
-                batches = groups.read(piece)
+                batches = self._rows(piece, groups)
             else:
                 batches = list(self._group(piece.file, piece.group))
                 first = partial(self._first_row, piece)
             table = pyarrow().Table.from_batches(batches).unify_dictionaries().combine_chunks()
             batch = (table.to_batches() or batches)[0]
             yield Piece((batch, piece.file, first), {}, bytes_before)
+
+    def _rows(self, piece: GroupPiece, groups: dict[tuple[int, int], _OpenGroup]) -> list[Any]:
+        """Return the rows of a piece, read on from where its row group was left."""
+        key = piece.file, piece.group
+        group = groups.pop(key, None)
+        if group is None or group.at > piece.begin:
+            group = _OpenGroup(0, None, self._group(*key))
+        at, rest, batches = group
+        rows = []
+        while at < piece.end:
+            batch = next(batches, None) if rest is None else rest
+            if batch is None:
+                break
+            part = batch.slice(0, piece.end - at)
+            rest = batch.slice(part.num_rows) if batch.num_rows > part.num_rows else None
+            if at + part.num_rows > piece.begin:
+                rows.append(part.slice(max(piece.begin - at, 0)))
+            at += part.num_rows
+        if not piece.is_last:
+            groups[key] = _OpenGroup(at, rest, batches)
+        return rows
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
@@ -150,9 +229,18 @@ class BinarySource:
             rows = (b.num_rows for b in opened.batches(0, [], [], BATCH_ROWS, before))
             return 1 + int(sum(rows))
 
-    def _asked(self, file: Any, what: Callable[[_Opened], Any]) -> Any:
-        with _Opened(file, self.format) as opened:
-            return what(opened)
+    def _each_opened(self) -> Iterator[_Opened]:
+        for file in self._files:
+            with _Opened(file, self.format) as opened:
+                yield opened
+
+
+class _OpenGroup(NamedTuple):
+    """A row group of which ``at`` rows were read: the rest of a batch, and further batches."""
+
+    at: int
+    rest: Any
+    batches: Iterator[Any]
 
 
 def _know_types(schema: Any) -> bool:
@@ -171,31 +259,33 @@ def _know_types(schema: Any) -> bool:
 
 
 class _Opened:
-    """One open file; errors of pyarrow are raised as `DataError`."""
+    """One open file; errors of pyarrow are raised as `DataError`.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+    groups : int or None
+        The number of row groups or record batches; None for an Arrow stream.
+    metadata : pyarrow.parquet.FileMetaData or None
+    rows : int
+        The number of rows of a Parquet file; 0 for others.
+    """
 
     def __init__(self, file: Any, format: str) -> None:
         pa = pyarrow()
         self._name = file.name
-        self._format = format
+        self._is_parquet = format == "parquet"
         self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
         try:
-            if format == "parquet":
-                from pyarrow import parquet
-
-                self._file = parquet.ParquetFile(self._source)
-                if _know_types(self._file.schema_arrow):
-                    self._file = parquet.ParquetFile(self._source)
-                self.schema = self._file.schema_arrow
-                self.rows = self._file.metadata.num_rows
-            else:
-                self._file = self._open_arrow()
-                if _know_types(self._file.schema):
-                    self._source.seek(0)
-                    self._file = self._open_arrow()
-                self.schema = self._file.schema
-                self.rows = 0
+            self._file = self._open()
+            if _know_types(self.schema):
+                self._file = self._open()
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
+        self.metadata: Any = self._file.metadata if self._is_parquet else None
+        self.rows = self.metadata.num_rows if self.metadata else 0
+        counted = "num_row_groups" if self._is_parquet else "num_record_batches"
+        self.groups: int | None = getattr(self._file, counted, None)
 
     def __enter__(self) -> _Opened:
         return self
@@ -203,13 +293,21 @@ class _Opened:
     def __exit__(self, *exception: object) -> None:
         self._source.close()
 
-    def _open_arrow(self) -> Any:
-        pa = pyarrow()
-        if self._source.read(6) == b"ARROW1":
-            self._source.seek(0)
-            return pa.ipc.open_file(self._source)
+    @property
+    def schema(self) -> Any:
+        """The columns and their types."""
+        return self._file.schema_arrow if self._is_parquet else self._file.schema
+
+    def _open(self) -> Any:
         self._source.seek(0)
-        return pa.ipc.open_stream(self._source)
+        if self._is_parquet:
+            from pyarrow import parquet
+
+            return parquet.ParquetFile(self._source)
+        is_file = self._source.read(6) == b"ARROW1"
+        self._source.seek(0)
+        ipc = pyarrow().ipc
+        return ipc.open_file(self._source) if is_file else ipc.open_stream(self._source)
 
     def batches(
         self,
@@ -221,14 +319,27 @@ class _Opened:
     ) -> Iterator[Any]:
         """Yield batches of at most ``size`` rows, without the first ``skip`` rows.
 
-        ``groups`` restricts them to some row groups or record batches.
+        ``groups`` restricts them to some row groups or record batches. The string columns ``words``
+        of Parquet files are read dictionary-encoded.
         """
         pa = pyarrow()
+        # A buffer size of 0 reads a whole column chunk at once.
+        buffer = 0 if groups is None else BUFFER_BYTES
+        if groups is None and self.groups is not None:
+            groups = list(range(self.groups))
         try:
-            read = self._parquet if self._format == "parquet" else self._arrow
-            for batch in read(skip, columns, words, size, groups):
-                for begin in range(0, batch.num_rows, size):
-                    yield batch.slice(begin, size)
+            if self._is_parquet:
+                assert groups is not None
+                while groups and skip >= self.metadata.row_group(groups[0]).num_rows:
+                    skip -= self.metadata.row_group(groups.pop(0)).num_rows
+                read = self._parquet(columns, words, size, groups, buffer)
+            else:
+                read = self._arrow(columns, groups)
+            for batch in read:
+                begin = min(skip, batch.num_rows)
+                skip -= begin
+                for at in range(begin, batch.num_rows, size):
+                    yield batch.slice(at, size)
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, DataError):
                 raise
@@ -236,72 +347,27 @@ class _Opened:
 
     def _parquet(
         self,
-        skip: int,
         columns: list[str] | None,
         words: list[str],
         size: int,
-        groups: list[int] | None,
+        groups: list[int],
+        buffer: int,
     ) -> Iterator[Any]:
         from pyarrow import parquet
 
-        metadata = self._file.metadata
-        # A buffer size of 0 reads a whole column chunk at once.
-        buffer = 0 if groups is None else BUFFER_BYTES
-        groups = list(range(metadata.num_row_groups)) if groups is None else groups
-        while groups and skip >= metadata.row_group(groups[0]).num_rows:
-            skip -= metadata.row_group(groups.pop(0)).num_rows
         coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
         file = self._file
         if coded or buffer:
             file = parquet.ParquetFile(self._source, read_dictionary=coded, buffer_size=buffer)
-        yield from _behind(skip, file.iter_batches(size, row_groups=groups, columns=columns))
+        read: Iterator[Any] = file.iter_batches(size, row_groups=groups, columns=columns)
+        return read
 
-    def _arrow(
-        self,
-        skip: int,
-        columns: list[str] | None,
-        words: list[str],
-        size: int,
-        groups: list[int] | None,
-    ) -> Iterator[Any]:
-        count = self.record_batches if groups is None else None
-        chosen = range(count) if count is not None else groups
-        every = self._file if chosen is None else map(self._file.get_batch, chosen)
-        for batch in _behind(skip, map(_validated, every)):
+    def _arrow(self, columns: list[str] | None, groups: list[int] | None) -> Iterator[Any]:
+        for batch in self._file if groups is None else map(self._file.get_batch, groups):
+            batch.validate(full=True)  # since the core does not check values
             yield batch if columns is None else batch.select(columns)
 
-    @property
-    def metadata(self) -> Any:
-        """The metadata of a Parquet file."""
-        return self._file.metadata
-
-    @property
-    def record_batches(self) -> int | None:
-        """The number of record batches of an Arrow file; None for a stream."""
-        count: int | None = getattr(self._file, "num_record_batches", None)
-        return count
-
-    @property
-    def can_leap(self) -> bool:
-        """Whether the file supports random access."""
-        return self._format == "parquet" or self.record_batches is not None
-
     def _damaged(self, error: Exception) -> DataError:
-        kind = "Parquet" if self._format == "parquet" else "Arrow"
+        kind = "Parquet" if self._is_parquet else "Arrow"
         what = str(error).split("\n")[0].rstrip(".")
         return DataError(f"{self._name} is not a sound {kind} file, or cut short: {what}")
-
-
-def _behind(skip: int, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the batches without their first ``skip`` rows."""
-    for batch in batches:
-        left = batch.slice(min(skip, batch.num_rows))
-        skip -= batch.num_rows - left.num_rows
-        if left.num_rows:
-            yield left
-
-
-def _validated(batch: Any) -> Any:
-    """Validate every value of a batch, since the core does not check them."""
-    batch.validate(full=True)
-    return batch

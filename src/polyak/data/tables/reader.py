@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.random_order import Mixed, Pieces, Window, mixed_windows
+from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.data.readahead import ordered_map
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import stored_as
@@ -143,14 +143,14 @@ class TableReader:
         """Cut the source into pieces."""
         return self._in_pieces().cut()
 
-    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Mixed]:
-        """Yield the shuffled rows of windows, one window after the other."""
+    def read_windows(self, windows: Sequence[Window], cursor: Cursor) -> Generator[Unmixed]:
+        """Read windows one after the other."""
         source = self._in_pieces()
 
         def read(pieces: Iterator[Any], cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
             return self._read_all(source.read_pieces(pieces, cursor.bytes_read), cursor)
 
-        return mixed_windows(read, windows, cursor, self._options.number_of_threads())
+        return by_window(read, windows, cursor)
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""

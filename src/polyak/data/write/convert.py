@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+import numpy as np
+
+from polyak._core import print_svmlight
 from polyak.data.find import find_files
 from polyak.data.formats import registry
 from polyak.data.formats.registry import FORMATS, WRITTEN, format_named, load, suffixes_of
@@ -11,9 +15,10 @@ from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import name_of_all
 from polyak.data.stream import Stream
-from polyak.data.write.written_file import compression_of_name
+from polyak.data.write.written_file import compression_of_name, written_file
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
+from polyak.rows.sparse import core_rows
 
 
 def format_of(path: str) -> str:
@@ -90,3 +95,29 @@ def convert(
         for batch in stream:
             write(change(batch))
             watch(stream)
+
+
+@contextmanager
+def svmlight_writer(
+    stream: Stream, path: str, unlabelled: bool
+) -> Iterator[Callable[[Batch], None]]:
+    """Open a file of svmlight text, compressed as its name says; yields what writes a batch.
+
+    Each number has the digits that bring it back to the last bit.
+    """
+    with written_file(path) as file:
+
+        def write(batch: Batch) -> None:
+            targets = batch.targets
+            if unlabelled and targets is None:
+                targets = np.zeros(len(batch))
+            if targets is None or targets.dtype.kind not in "biuf":
+                what = "that the source has none of" if targets is None else "not words"
+                raise DataError(f"svmlight text needs targets that are numbers, {what}")
+            if not unlabelled and batch.weights is not None and np.any(batch.weights != 1):
+                raise DataError(
+                    "svmlight text has no place for the rows' weights; .npz and .parquet have"
+                )
+            file.write(print_svmlight(core_rows(batch.rows), targets.astype(np.float64)))
+
+        yield write

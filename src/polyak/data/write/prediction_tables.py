@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.formats.registry import FORMATS, load
 from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import written_file
@@ -126,57 +125,49 @@ def _check_names(kept: list[str], ours: list[str]) -> None:
 
 @contextmanager
 def table_sink(path: str, format: str) -> Iterator[Callable[[Any], None]]:
-    """Open a table to write: gives a function that takes record batches, all of one schema.
+    """Open a table to write; yields a function that takes record batches, all of one schema.
 
     The file is put in place when the block ends well, and not at all when it does not.
     """
     if format == "parquet" and path == "-":
         raise ValueError("a Parquet file cannot go to standard output; name a file with -o")
-    is_array = format == "jsonl" and suffix_of(without_suffix(path)) == ".json"
-    sink = JsonArraySink if is_array else load(FORMATS[format].sink)
+    is_array = suffix_of(without_suffix(path)) == ".json"
     with written_file(path) as file:
-        writer = sink(file)
-        yield writer.write
-        writer.close()
+        if format == "parquet":
+            sink = _parquet(file)
+        elif format == "jsonl":
+            sink = _json_array(file) if is_array else _json_lines(file)
+        else:
+            sink = _csv(file, "\t" if format == "tsv" else ",")
+        with sink as write:
+            yield write
 
 
-class CsvSink:
-    """Strings are quoted, and so differ from what is missing."""
+@contextmanager
+def _csv(file: Any, delimiter: str) -> Iterator[Callable[[Any], None]]:
+    """Write CSV; strings are quoted, and so differ from what is missing."""
+    import pyarrow as pa
+    from pyarrow import csv
 
-    delimiter = ","
+    is_begun = False
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._begun = False
-
-    def write(self, batch: Any) -> None:
-        """Add a record batch."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        if not self._begun:
-            self._begun = True
-            heads = self.delimiter.join(map(_quoted, batch.schema.names))
-            self._file.write((heads + "\n").encode())
+    def write(batch: Any) -> None:
+        nonlocal is_begun
+        if not is_begun:
+            is_begun = True
+            heads = delimiter.join(map(_quoted, batch.schema.names))
+            file.write((heads + "\n").encode())
         columns = [_flat(column) for column in batch.columns]
         flat = pa.RecordBatch.from_arrays(columns, batch.schema.names)
         sink = pa.BufferOutputStream()
-        how = csv.WriteOptions(include_header=False, delimiter=self.delimiter)
-        csv.write_csv(flat, sink, how)
+        csv.write_csv(flat, sink, csv.WriteOptions(include_header=False, delimiter=delimiter))
         text = sink.getvalue()
         if len(columns) == 1 and columns[0].null_count:  # most programs skip an empty line
             lines = text.to_pybytes().splitlines(True)
             text = b"".join(b'""\n' if line == b"\n" else line for line in lines)
-        self._file.write(text)
+        file.write(text)
 
-    def close(self) -> None:
-        """Write what is left."""
-
-
-class TsvSink(CsvSink):
-    """The same with tabs."""
-
-    delimiter = "\t"
+    yield write
 
 
 def _quoted(name: str) -> str:
@@ -201,48 +192,39 @@ def _flat(column: Any) -> Any:
     return column
 
 
-class JsonLinesSink:
-    """Writes an object a row."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, batch: Any) -> None:
-        """Add a record batch."""
-        self._file.write(self._lines(batch))
-
-    def _lines(self, batch: Any) -> memoryview:
-        import pyarrow.compute as pc
-
-        parts: list[Any] = []
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            parts += [("{" if not parts else ", ") + f"{_json(name)}: ", _json_cells(column)]
-        lines = pc.binary_join_element_wise(*parts, "}\n", "")
-        _, offsets, data = lines.buffers()
-        ends = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
-        return memoryview(data)[ends[0] : ends[-1]]
-
-    def close(self) -> None:
-        """Write what is left."""
+@contextmanager
+def _json_lines(file: Any) -> Iterator[Callable[[Any], None]]:
+    """Write an object a row."""
+    yield lambda batch: file.write(_objects(batch))
 
 
-class JsonArraySink(JsonLinesSink):
-    """Writes an array of objects, each on a line of its own."""
+@contextmanager
+def _json_array(file: Any) -> Iterator[Callable[[Any], None]]:
+    """Write an array of objects, each on a line of its own."""
+    before = b"[\n"
 
-    def __init__(self, file: Any) -> None:
-        super().__init__(file)
-        self._before = b"[\n"
-
-    def write(self, batch: Any) -> None:
-        """Add a record batch."""
+    def write(batch: Any) -> None:
+        nonlocal before
         if len(batch):
-            rows = bytes(self._lines(batch)).removesuffix(b"\n").replace(b"}\n{", b"},\n{")
-            self._file.write(self._before + rows)
-            self._before = b",\n"
+            rows = bytes(_objects(batch)).removesuffix(b"\n").replace(b"}\n{", b"},\n{")
+            file.write(before + rows)
+            before = b",\n"
 
-    def close(self) -> None:
-        """Write what is left."""
-        self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
+    yield write
+    file.write(b"\n]\n" if before == b",\n" else b"[]\n")
+
+
+def _objects(batch: Any) -> memoryview:
+    """Return a line of JSON for each row."""
+    import pyarrow.compute as pc
+
+    parts: list[Any] = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        parts += [("{" if not parts else ", ") + f"{_json(name)}: ", _json_cells(column)]
+    lines = pc.binary_join_element_wise(*parts, "}\n", "")
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
+    return memoryview(data)[ends[0] : ends[-1]]
 
 
 _OTHER_LINE_ENDS = "\x85\u2028\u2029"
@@ -284,35 +266,29 @@ def _json_cells(column: Any) -> Any:
     return pc.fill_null(cells, "null")
 
 
-class ParquetSink:
-    """Writes row groups."""
+@contextmanager
+def _parquet(file: Any) -> Iterator[Callable[[Any], None]]:
+    """Write row groups of several batches."""
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._writer: Any = None
-        self._waiting: list[Any] = []
-        self._rows = self._bytes = 0
+    waiting: list[Any] = []
+    writer: Any = None
 
-    def write(self, batch: Any) -> None:
-        """Add a record batch."""
-        self._waiting.append(batch)
-        self._rows += len(batch)
-        self._bytes += batch.nbytes
-        if self._rows >= ROWS_A_GROUP or self._bytes >= BYTES_A_GROUP:
-            self._write_group()
+    def write_group() -> None:
+        nonlocal writer
+        writer = writer or parquet.ParquetWriter(file, waiting[0].schema)
+        writer.write_table(pa.Table.from_batches(waiting))
+        waiting.clear()
 
-    def _write_group(self) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
+    def write(batch: Any) -> None:
+        waiting.append(batch)
+        rows, size = sum(map(len, waiting)), sum(batch.nbytes for batch in waiting)
+        if rows >= ROWS_A_GROUP or size >= BYTES_A_GROUP:
+            write_group()
 
-        if self._writer is None:
-            self._writer = parquet.ParquetWriter(self._file, self._waiting[0].schema)
-        self._writer.write_table(pa.Table.from_batches(self._waiting))
-        self._waiting, self._rows, self._bytes = [], 0, 0
-
-    def close(self) -> None:
-        """Write what is left."""
-        if self._waiting:
-            self._write_group()
-        if self._writer is not None:
-            self._writer.close()
+    yield write
+    if waiting:
+        write_group()
+    if writer is not None:
+        writer.close()

@@ -29,25 +29,15 @@ class CsvEnds(LineEnds):
     def __init__(self, format: CsvFormat, delimiter: str) -> None:
         self._format = format
         self._delimiter = delimiter
-        self._state = 0
-
-    @property
-    def is_open(self) -> bool:  # type: ignore[override]
-        """Whether the text so far ends inside a quoted field."""
-        return self._state == _QUOTED
 
     def begin_file(self, head: memoryview) -> None:
         """Detect the delimiter from the beginning of a file."""
         self._delimiter = self._format.first_line(head)[2]
 
-    def begin_block(self) -> None:
-        """Reset the state to the beginning of a row."""
-        self._state = 0
-
-    def last(self, text: memoryview) -> int:
-        """Return the offset after the last row that ends in ``text``; 0 if none does."""
-        end, self._state = csv_end(text, self._delimiter, self._state)
-        return end
+    def last(self, text: memoryview) -> tuple[int, bool]:
+        """Return the end of the last row that ends in ``text``, and whether a field is open."""
+        end, state = csv_end(text, self._delimiter)
+        return end, state == _QUOTED
 
 
 class CsvFormat:

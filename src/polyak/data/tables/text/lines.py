@@ -68,8 +68,3 @@ def has_old_line_ends(head: bytes) -> bool:
     (True, False)
     """
     return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
-
-
-def count_newlines(text: memoryview) -> int:
-    """Count the newlines in ``text``."""
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
 from polyak.data.random_order import Pieces
-from polyak.data.sources.blocks import Block, LongLineError, blocks_from, read_blocks
+from polyak.data.sources.blocks import Block, blocks_from, count_newlines, read_blocks
 from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
 from polyak.data.sources.line_pieces import (
     LinePiece,
@@ -20,14 +20,14 @@ from polyak.data.sources.line_pieces import (
     lines_in,
     together,
 )
-from polyak.data.sources.translated import translated
+from polyak.data.sources.translated import Translation
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.number_formats import PlainText
 from polyak.data.tables.partitions import partition_columns
 from polyak.data.tables.source import Parsed, Piece
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.jsonl import JsonFormat
-from polyak.data.tables.text.lines import Lines, count_newlines
+from polyak.data.tables.text.lines import Lines
 from polyak.data.text import SCORED_BYTES
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -43,11 +43,12 @@ SAMPLE_BYTES = 1 << 20
 
 
 class Heading(NamedTuple):
-    """The column names and delimiter of a file's header, and the offset of its end."""
+    """The column names and delimiter of a file's header, the offset of its end, and its lines."""
 
     names: list[str]
     end: int
     delimiter: str
+    lines: int
 
 
 class Place(NamedTuple):
@@ -59,15 +60,6 @@ class Place(NamedTuple):
     names: list[str] | None = None
     delimiter: str = ","
 
-    def of_file(self, file: int) -> Place:
-        """Return this place if it is in ``file``, otherwise the beginning of ``file``."""
-        return self if file == self.file else Place(file)
-
-    def behind(self, block: Block, lines: Lines) -> Place:
-        """Return the place after ``block``."""
-        line = self.line + count_newlines(block.text)
-        return Place(self.file, block.end, line, lines.names, lines.delimiter)
-
 
 class TextSource:
     """Reads CSV, TSV or JSON lines."""
@@ -78,9 +70,9 @@ class TextSource:
         self.format = text.name
         self.name = name_of_all(files)
         self.bytes_total = total_size(files)
+        self._files = files
         encoding = options.whole_dialect().encoding
-        is_json = self.format == "jsonl"
-        self._files: Any = [translated(file, encoding, is_json) for file in files]
+        self._translation = Translation(encoding, is_json=self.format == "jsonl")
         self._keys = partition_columns(files)
         self._text = text
         self._options = options
@@ -100,10 +92,10 @@ class TextSource:
 
     def sample(self) -> Any:
         """Parse the first megabyte, and rows of later files if it has too few."""
-        blocks = self._blocks(0, 0, ",")
+        blocks = self._blocks(Place())
         held: list[Block] = []
         size = rows = 0
-        while (block := self._next(blocks, held)) is not None:
+        for block in blocks:
             held.append(block)
             size += len(block.text)
             rows += count_newlines(block.text) - (block.end == len(block.text))
@@ -119,7 +111,7 @@ class TextSource:
             if len(text) > SAMPLE_BYTES:
                 ends = self._text.ends("")
                 ends.begin_file(text)
-                text = text[: ends.last(text[:SAMPLE_BYTES]) or len(text)]
+                text = text[: ends.last(text[:SAMPLE_BYTES])[0] or len(text)]
             texts.append(self._lines(mine[0]._replace(text=text, end=len(text)), Place(file)))
         if isinstance(self._text, CsvFormat):
             self.plain_text = PlainText(texts[0].delimiter, self._text.sample_words)
@@ -143,13 +135,12 @@ class TextSource:
         can_seek = all(getattr(file, "is_regular", False) for file in self._files)
         # Reuse the blocks of the sample; but seek if the files allow it and ``place`` is given.
         if begun is None or (place and can_seek):
-            blocks = self._blocks(at.file, at.offset, at.delimiter)
+            blocks = self._blocks(at)
         else:
             blocks = blocks_from(at.file, at.offset, *begun, self.name)
-        while (block := self._next(blocks, at)) is not None:
-            at = at.of_file(block.file)
-            lines = self._lines(block, at)
-            at = at.behind(block, lines)
+        for block in blocks:
+            lines = self._lines(block, at if block.file == at.file else Place(block.file))
+            at = Place(block.file, block.end, block.next_line, lines.names, lines.delimiter)
             self._watch_fields(lines)
             yield Piece(lines, at._asdict(), block.bytes_read)
 
@@ -189,7 +180,7 @@ class TextSource:
 
     def can_read_pieces(self) -> bool:
         """Whether the files can be read from any byte offset."""
-        return are_plain(self._files)
+        return are_plain(self._files) and not any(map(self._translation.is_needed, self._files))
 
     def cut(self) -> Pieces:
         """Cut the files at the ends of rows."""
@@ -211,9 +202,9 @@ class TextSource:
         # Only a scan from the beginning shows which newlines are inside quoted fields.
         ends = self._text.ends(heading.delimiter)
         longest = self._options.longest_line
-        blocks = read_blocks(self._files, every.size, number, begin, longest=longest, ends=ends)
+        file, line = [self._files[number]], heading.lines + 1
         cut = []
-        while (block := self._next(blocks, Place(number))) is not None and block.file == number:
+        for block in read_blocks(file, every.size, 0, begin, line, longest=longest, ends=ends):
             cut.append((number, begin, block.end))
             begin = block.end
         return ManyPieces(cut)
@@ -237,7 +228,7 @@ class TextSource:
         assert heading is not None
         file = self._files[piece.file]
         return Lines(
-            every.text(piece),
+            memoryview(every.text([piece])),
             file.name,
             heading.names,
             self._keys[piece.file],
@@ -255,41 +246,30 @@ class TextSource:
             file = self._files[number]
             longest = self._options.longest_line
             ends = self._text.ends("")
-            blocks = read_blocks([file], SAMPLE_BYTES >> 4, longest=longest, ends=ends)
-            block = self._next(blocks, Place(number))
-            heading = None if block is None else self._text.header(block.text, file.name)
-            self._headings[number] = None if heading is None else Heading(*heading)
+            # Only plain files are read in random order, which headers are looked up for.
+            first = next(read_blocks([file], SAMPLE_BYTES >> 4, longest=longest, ends=ends), None)
+            heading = None
+            if first is not None:
+                names, end, delimiter = self._text.header(first.text, file.name)
+                heading = Heading(names, end, delimiter, count_newlines(first.text[:end]))
+            self._headings[number] = heading
         return self._headings[number]
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _blocks(self, file: int, offset: int, delimiter: str) -> Generator[Block]:
+    def _blocks(self, at: Place) -> Generator[Block]:
         options = self._options
         return read_blocks(
             self._files,
             options.block_bytes,
-            file,
-            offset,
+            at.file,
+            at.offset,
+            at.line,
             longest=options.longest_line,
             least=LEAST_ROWS if options.block_bytes >= SCORED_BYTES else 0,
-            ends=self._text.ends(delimiter),
+            ends=self._text.ends(at.delimiter),
+            translation=self._translation,
         )
-
-    def _next(self, blocks: Iterator[Block], before: Place | list[Block]) -> Block | None:
-        """Return the next block, or None at the end.
-
-        ``before``, a place or the blocks read so far, gives the line number of an error.
-        """
-        try:
-            return next(blocks, None)
-        except LongLineError as error:
-            if isinstance(before, Place):
-                line = before.of_file(error.file).line
-            else:
-                texts = [block.text for block in before if block.file == error.file]
-                line = 1 + sum(map(count_newlines, texts))
-            name, longest = self._files[error.file].name, self._options.longest_line
-            raise DataError(error.sentence(name, line, longest)) from error
 
     def _lines(self, block: Block, at: Place) -> Lines:
         file = self._files[block.file]
