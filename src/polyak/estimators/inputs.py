@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -79,9 +80,8 @@ def _has_words(column: Any) -> bool:
     )
 
 
-def find_schema(X: Any) -> Schema:
+def find_schema(X: Any, columns: Columns) -> Schema:
     """Infer the schema of a frame from its rows."""
-    from polyak.data.options import Columns
     from polyak.data.tables.advice import FRAME
     from polyak.data.tables.flatten import Layout
     from polyak.data.tables.frames import FrameSource
@@ -89,7 +89,7 @@ def find_schema(X: Any) -> Schema:
 
     layout = Layout()
     sample, _ = layout.flatten(FrameSource(as_table(X)).sample())
-    return choose_schema(sample, Columns(), FRAME, lists=layout.lists)
+    return choose_schema(sample, layout.named(columns), FRAME, lists=layout.lists)
 
 
 def encode_with_names(
@@ -97,7 +97,6 @@ def encode_with_names(
 ) -> tuple[Any, FeatureNames]:
     """Encode a frame as a scipy sparse matrix; return it and the names of its hashed features."""
     from polyak.data.open import open_stream
-    from polyak.data.options import Columns, ReadOptions
     from polyak.rows.sparse import SparseRows, join_rows
 
     if len(X) == 0:

@@ -21,6 +21,7 @@ def add_columns(parser: Parser) -> None:
         "--drop": "columns, or namespaces of VW text, to ignore",
         "--only": "use only these columns as features",
         "--categorical": "columns to read as categories even if they look like numbers",
+        "--numeric": "columns to read as numbers; their words are missing values",
         "--text": "columns of text: each lower-case word is a feature",
         "--interact": "products of columns or namespaces, such as origin:dest",
     }.items():
@@ -91,6 +92,7 @@ def columns_of(options: Namespace) -> Columns:
         drop=split(options.drop),
         only=split(options.only),
         categorical=split(options.categorical),
+        numeric=split(options.numeric),
         text=split(options.text),
         interact=split(options.interact),
         ngrams=options.ngrams,

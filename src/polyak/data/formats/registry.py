@@ -150,7 +150,7 @@ def _refuse_columns(format: str, options: ReadOptions) -> None:
     columns = options.columns
     names = (
         *("target", "positive", "weight", "exposure"),
-        *("only", "categorical", "text", "drop", "interact"),
+        *("only", "categorical", "numeric", "text", "drop", "interact"),
     )
     namespaces = ("drop", "interact") if format == "vw" else ()
     given = [name for name in names if getattr(columns, name) and name not in namespaces]

@@ -25,6 +25,7 @@ from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.number_formats import (
     STANDARD,
     PlainText,
+    best_format,
     find_formats,
     fits,
     fits_some,
@@ -35,7 +36,7 @@ from polyak.data.tables.number_formats import (
 )
 from polyak.data.tables.targets import values_in, words_of
 from polyak.errors import DataError
-from polyak.model.dialect import Dialect
+from polyak.model.dialect import NUMBERS, Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
 from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
@@ -129,9 +130,10 @@ def _columns(
     """
     types = dict(zip(sample.column_names, sample.schema.types, strict=True))
     categories = [name for name in chosen if is_category(types[name])]
-    kinds = dict.fromkeys((*wanted.categorical, *categories), "categorical")
+    kinds = dict.fromkeys(categories, "categorical") | dict.fromkeys(wanted.numeric)
+    kinds |= dict.fromkeys(wanted.categorical, "categorical")
     kinds |= dict.fromkeys(wanted.text, "text")
-    numbers = [n for n in chosen if stored_as(types[n]) == "number" and n not in kinds]
+    numbers = [n for n in chosen if stored_as(types[n]) == "number" and not kinds.get(n)]
     scales = _look_at_numbers(sample, numbers)
     columns = []
     for name in chosen:
@@ -157,11 +159,13 @@ def formats_to_learn(
     roles = {wanted.target, wanted.weight, wanted.exposure}
     names = [name for name in sample.column_names if name not in words]
     names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
-    texts = string_columns(sample, names)
+    texts = string_columns(sample, names, wanted.numeric)
     numbers = [name for name in names if name not in texts]
-    return find_formats(
+    found = find_formats(
         texts, dialect, source, target=wanted.target, text=text, numbers=_plain(numbers, text)
     )
+    asked = {name: texts[name] for name in wanted.numeric if name in texts}
+    return found | {n: best_format(a, NUMBERS) for n, a in asked.items() if n not in found}
 
 
 def formats_to_read(
@@ -175,7 +179,7 @@ def formats_to_read(
     # pyarrow builds `column_names` anew on every access.
     there = set(sample.column_names)
     names = [name for name in kinds if name in there]
-    texts = string_columns(sample, names)
+    texts = string_columns(sample, names, names)
     usual = {n: schema.written.get(n) or STANDARD.get(kinds[n], "") for n in texts}
     usual = {n: format for n, format in usual.items() if format and fits_some(texts[n], format)}
     left = {n: a for n, a in texts.items() if n not in usual or not fits(a, usual[n])}
@@ -225,11 +229,12 @@ def no_such_column(name: str, names: Sequence[str], source: str, role: str = "")
 
 def _check_names(names: list[str], wanted: Columns, source: str) -> None:
     crossed = [part for pair in wanted.interact for part in pair.split(":")]
-    roles: dict[str, list[str | None]] = {
+    roles: dict[str, Sequence[str | None]] = {
         "target ": [wanted.target],
         "weight ": [wanted.weight],
         "exposure ": [wanted.exposure],
-        "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.text, *crossed],
+        "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.numeric, *wanted.text],
+        "crossed ": crossed,
     }
     there = set(names)
     for role, asked in roles.items():

@@ -8,7 +8,7 @@ a source that has types could have stored numbers, and the parser of CSV, which 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,6 +113,11 @@ def fits_some(array: Any, format: str) -> bool:
     return len(wrong) == 0 or values.null_count < len(values)
 
 
+def best_format(array: Any, formats: Iterable[str]) -> str:
+    """Return the format that most strings of ``array`` are in."""
+    return min(formats, key=lambda format: len(parse_words(array, format)[1]))
+
+
 def odd_words(array: Any, text: PlainText | None) -> list[str]:
     """Return the words of a column that are no numbers or dates, if nearly all others are."""
     words = sorted({word for word in array.to_pylist() if word is not None})
@@ -120,7 +125,7 @@ def odd_words(array: Any, text: PlainText | None) -> list[str]:
         return []
     distinct = arrow_words(words)
     formats = [format for format in (*NUMBERS, *DATES) if text is not None or format != PLAIN]
-    odd = min((parse_words(distinct, format)[1].tolist() for format in formats), key=len)
+    odd = parse_words(distinct, best_format(distinct, formats))[1].tolist()
     return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
 
 
@@ -153,10 +158,11 @@ def find_formats(
     return found | _number_formats(left, dialect, source, text, numbers)
 
 
-def string_columns(sample: Any, names: list[str]) -> dict[str, Any]:
-    """Return those columns of ``sample`` that are strings, without categories."""
+def string_columns(sample: Any, names: list[str], values: Sequence[str]) -> dict[str, Any]:
+    """Return those columns of ``sample`` that are strings; of categories only those of values."""
     types = dict(zip(sample.column_names, sample.schema.types, strict=True))
-    some = [n for n in names if stored_as(types[n]) == "string" and not is_category(types[n])]
+    some = [n for n in names if stored_as(types[n]) == "string"]
+    some = [n for n in some if n in values or not is_category(types[n])]
     return {name: in_one_piece(sample.column(name)) for name in some}
 
 

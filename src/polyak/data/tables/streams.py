@@ -159,7 +159,9 @@ class StreamSource:
         self._feed = feed
         self.name = feed.name
         self.advice = feed.advice
+        self.is_once = feed.is_once
         self._begun: tuple[list[Any], Iterator[Any]] | None = None
+        self._first: Any = None
         self._columns: list[str] = []
         self._schema: Any = None
 
@@ -169,7 +171,12 @@ class StreamSource:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def sample(self) -> Any:
-        """Read the first rows of all columns; they are read again, unless that is impossible."""
+        """Return the first rows of all columns.
+
+        They are read again later, unless that is impossible.
+        """
+        if self._first is not None:
+            return self._first
         batches = self.read(None)
         held = []
         rows = 0
@@ -181,11 +188,12 @@ class StreamSource:
         if not held:
             raise DataError(f"{self.name} has no rows")
         self._schema = held[0].schema
-        if self._feed.is_once:
+        if self.is_once:
             self._begun = (held, batches)
         else:
             batches.close()
-        return pyarrow().Table.from_batches(held).slice(0, SAMPLE_ROWS)
+        self._first = pyarrow().Table.from_batches(held).slice(0, SAMPLE_ROWS)
+        return self._first
 
     def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
         """Set the columns to read."""
@@ -214,7 +222,7 @@ class StreamSource:
         """Yield all batches with the columns in use."""
         begun, self._begun = self._begun, None
         if begun is None:
-            if self._feed.is_once:
+            if self.is_once:
                 raise DataError(f"{self.name} can be read once only")
             yield from self.read(self._columns)
             return
