@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from polyak.cli.options.arguments import Parser, not_negative, positive
-from polyak.cli.options.dialect import dialect_of
+from polyak.cli.options.dialect import dialect_of, split
 
 if TYPE_CHECKING:
     from polyak.data.options import Columns, ReadOptions
@@ -99,8 +99,3 @@ def columns_of(options: Namespace) -> Columns:
         bits=options.bits,
         names=options.names,
     )
-
-
-def split(given: list[str]) -> tuple[str, ...]:
-    """Return the names that options list, separated by commas."""
-    return tuple(name.strip() for names in given for name in names.split(",") if name.strip())

@@ -167,7 +167,7 @@ def _refuse_dialect(format: str, options: ReadOptions) -> None:
             raise DataError(f"{format} has nothing written like that: {_spelled(name)} is for CSV")
 
 
-_CSV = ("delimiter", "header", "encoding", "decimal", "missing", "comment", "dates")
+_CSV = ("delimiter", "header", "encoding", "decimal", "missing", "skip_rows", "comment", "dates")
 
 
 def _spelled(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from polyak.data.tables.number_formats import (
     STANDARD,
     PlainText,
     best_format,
+    common_unit,
     find_formats,
     fits,
     fits_some,
@@ -79,7 +81,9 @@ def choose_schema(
     columns = _columns(sample, whole, chosen, wanted, source)
     for column in columns:
         if column.kind == "category" and column.name not in wanted.categorical:
-            _warn_of_odd_words(column.name, whole, source, text)
+            doubt = _doubt_about_words(column.name, whole, source, text)
+            if doubt is not None:
+                warnings.warn(f"the column {column.name} is read as words{doubt}", stacklevel=2)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -96,17 +100,56 @@ def choose_schema(
     )
 
 
-def _warn_of_odd_words(name: str, whole: Any, source: str, text: PlainText | None) -> None:
+def unique_names(names: list[str], source: str) -> list[str]:
+    """Return ``names`` with a number after those that occur again, and warn of them.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     unique_names(["a", "b", "a", "a.1"], "t.csv")
+    ['a', 'b', 'a.2', 'a.1']
+    """
+    if len(set(names)) == len(names):
+        return names
+    unique: list[str] = []
+    for name in names:
+        numbered = (f"{name}.{number}" for number in count(1))
+        again = (other for other in numbered if other not in (*names, *unique))
+        unique.append(name if name not in unique else next(again))
+    old, new = next(pair for pair in zip(names, unique, strict=True) if pair[0] != pair[1])
+    warnings.warn(
+        f"{source} has two columns of the name {old!r}: the second is called {new!r}", stacklevel=2
+    )
+    return unique
+
+
+def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | None) -> str | None:
+    """Return why a column of words may be none, and what to do; None if it looks like words."""
     array = in_one_piece(whole.column(name))
-    odd = odd_words(array, text)[:3] if stored_as(array.type) == "string" else []
+    if stored_as(array.type) != "string":
+        return None
+    array = core_form(array, "category")
+    words = sorted({word for word in array.to_pylist() if word is not None})
+    odd = odd_words(words, text)[:3]
     if odd:
-        shown = ", ".join(repr(word) for word in odd)
         use = f"missing={tuple(odd)!r} reads these as missing values"
-        warnings.warn(
-            f"the column {name} is read as words because of {shown}, though nearly all of it is "
-            f"numbers or dates: {'replace these by None' if source == FRAME else use}",
-            stacklevel=2,
+        return (
+            f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
+            f"dates: {'replace these by None' if source == FRAME else use}"
         )
+    if unit := common_unit(words):
+        return f", though all are numbers with {unit!r}: remove that to learn from numbers"
+    first = array.slice(0, SAMPLE_ROWS)
+    if LEAST_ROWS <= len(first) < len(first.unique()) / NEARLY_ALL:
+        return (
+            f", and nearly every row has its own: drop={(name,)!r} leaves it out, if it is no "
+            "number or date to convert"
+        )
+    return None
+
+
+LEAST_ROWS, NEARLY_ALL = 50, 0.9
+"""A column of at least this many rows, of which this share has a word of its own, may be an id."""
 
 
 def _first_values(sample: Any) -> Any:

@@ -7,6 +7,7 @@ a source that has types could have stored numbers, and the parser of CSV, which 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -118,15 +119,34 @@ def best_format(array: Any, formats: Iterable[str]) -> str:
     return min(formats, key=lambda format: len(parse_words(array, format)[1]))
 
 
-def odd_words(array: Any, text: PlainText | None) -> list[str]:
-    """Return the words of a column that are no numbers or dates, if nearly all others are."""
-    words = sorted({word for word in array.to_pylist() if word is not None})
+def odd_words(words: list[str], text: PlainText | None) -> list[str]:
+    """Return those of distinct words that are no numbers or dates, if nearly all others are."""
     if len(words) < MANY_WORDS:
         return []
     distinct = arrow_words(words)
     formats = [format for format in (*NUMBERS, *DATES) if text is not None or format != PLAIN]
     odd = parse_words(distinct, best_format(distinct, formats))[1].tolist()
     return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+
+
+def common_unit(words: list[str]) -> str | None:
+    """Return the unit of many distinct numbers that all have the same; None for other words.
+
+    A letter before the digits, as in ``B12``, makes a code.
+
+    Examples
+    --------
+    >>> common_unit([f"{x} kg" for x in range(60)]), common_unit([f"B{x}" for x in range(60)])
+    ('kg', None)
+    """
+    found = {_WITH_UNIT.fullmatch(word) for word in words}
+    if len(words) < MANY_WORDS or None in found:
+        return None
+    units = {match.group(1, 2) for match in found if match is not None}
+    return "".join(*units).strip() if len(units) == 1 else None
+
+
+_WITH_UNIT = re.compile(r"(|[^\W\d]+ +)[-+]?\d[\d.,']*( *[^\d.,']*)")
 
 
 def find_formats(

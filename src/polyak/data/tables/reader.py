@@ -25,7 +25,7 @@ from polyak.data.tables.inference import (
     formats_to_read,
     no_such_column,
 )
-from polyak.data.tables.look import TableLook, look_at
+from polyak.data.tables.look import TableLook, doubts, look_at
 from polyak.data.tables.number_formats import PlainText, with_values, without_missing
 from polyak.data.tables.source import Piece, Source, SourceInPieces
 from polyak.errors import DataError
@@ -74,6 +74,9 @@ class TableReader:
         self._plain_roles = [n for n in roles if n and stored_as(sample.column(n).type) == "number"]
         self._odd: set[str] = set()
         self.read_as(schema, options.dtype)
+        if self._learning:
+            for doubt in doubts(self._first_rows(), schema):
+                warnings.warn(doubt, stacklevel=2)
 
     def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
         """Set another ``schema`` of the same columns and a ``dtype``; only before reading."""
@@ -107,13 +110,8 @@ class TableReader:
         )
 
     def look(self) -> TableLook:
-        """Return a summary of the columns in the first rows, with warnings about suspicious ones.
-
-        Only valid before reading begins.
-        """
-        first = self._sample.slice(0, SAMPLE_ROWS)
-        first = with_values(first, self._roles.formats, self._text)
-        return look_at(first, self.schema)
+        """Return a summary of the columns in the first rows; only before reading begins."""
+        return look_at(self._first_rows(), self.schema)
 
     def names(self) -> FeatureNames:
         """Return the names of hashed features seen so far, if the options ask to keep them."""
@@ -160,6 +158,10 @@ class TableReader:
         return self._source.rows_in(size) // parts
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _first_rows(self) -> Any:
+        first = self._sample.slice(0, SAMPLE_ROWS)
+        return with_values(first, self._roles.formats, self._text)
 
     def _in_pieces(self) -> SourceInPieces:
         assert isinstance(self._source, SourceInPieces)
