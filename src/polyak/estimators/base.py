@@ -33,6 +33,7 @@ from polyak.estimators.inputs import (
     means_of,
     needs_schema,
     table_of,
+    with_known_columns,
 )
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -109,7 +110,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return rows to predict, encoded like the rows learned from."""
         if isinstance(X, SparseRows):  # of a stream, which encodes them
             return X
-        X = X if is_frame(X) else self._numbers(X, reset=False)
+        if not is_frame(X):
+            X = self._numbers(X, reset=False)
+        elif self._schema is None and hasattr(self, "feature_names_in_"):
+            X = with_known_columns(X, list(self.feature_names_in_))
         return as_rows(self._encoded(X, names=0)[0])
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:

@@ -79,8 +79,7 @@ def partial_fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> An
 
 
 def _learn_batches(estimator: Any, stream: StreamSource, y: str, roles: dict[str, Any]) -> Any:
-    names = stream.sample().column_names
-    stream.plan({}, [name for name in names if name not in estimator.drop], [])
+    stream.plan({}, stream.sample().column_names, [])
     estimator._order_advice = stream.advice
     try:
         for piece in stream.pieces({}):
@@ -115,13 +114,12 @@ def by_batches(predict: Method) -> Method:
 
 def _batches(estimator: Any, source: Any) -> Iterator[Any]:
     if estimator._schema is None:
-        names = list(getattr(estimator, "feature_names_in_", ()))
-        batches = StreamSource(feed_of(source)).read(names or None)  # type: ignore[arg-type]
-        for batch in batches:
-            for name in names:
-                if name not in batch.schema.names:
-                    raise no_such_column(name, batch.schema.names, "the stream")
-            yield batch.select(names) if names else batch
+        stream = StreamSource(feed_of(source))  # type: ignore[arg-type]
+        there = stream.sample().column_names
+        known = getattr(estimator, "feature_names_in_", there)
+        stream.plan({}, [name for name in there if name in known] or there, [])
+        for piece in stream.pieces({}):
+            yield as_table(piece.data[0])
         return
     reading = ReadOptions(
         schema=estimator._schema, columns=Columns(names=0), targets=False, dtype=np.float64

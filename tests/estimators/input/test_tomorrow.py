@@ -13,7 +13,6 @@ import pytest
 
 from polyak import ASGDRegressor
 
-pytestmark = pytest.mark.xfail(reason="frames with other columns are refused")
 RANDOM = np.random.default_rng(0)
 NUMBERS = pd.DataFrame(RANDOM.normal(size=(300, 3)), columns=["a", "b", "c"])
 FRAMES = {"numbers": NUMBERS, "words": NUMBERS.assign(city=RANDOM.choice(["Rome", "Oslo"], 300))}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyak.data.options import ReadOptions
-from polyak.data.tables.frames import as_table
+from polyak.data.tables.frames import as_table, is_frame
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
@@ -69,6 +69,9 @@ def feed_of(source: Any) -> Feed | None:
         return _once("the record batch reader", source)
     if isinstance(source, Iterator) and not hasattr(source, "read"):
         return _once("the iterator", source)
+    is_known = library in ("pandas", "polars", "pyarrow") or is_frame(source)
+    if hasattr(source, "__arrow_c_stream__") and not is_known:
+        return _foreign(source, f"the {kind} of {library}")
     return None
 
 
@@ -142,6 +145,16 @@ def _hugging_face(dataset: Any) -> Feed:
 
 def _once(name: str, batches: Iterable[Any]) -> Feed:
     return Feed(name, lambda columns: batches, advice="shuffle its rows", is_once=True)
+
+
+def _foreign(source: Any, name: str) -> Feed:
+    """Return a table of an unknown library, of which only Arrow's interface is known."""
+
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        batches: Iterable[Any] = pyarrow().RecordBatchReader.from_stream(source)
+        return batches
+
+    return Feed(name, read, advice="shuffle its rows", is_once=True)
 
 
 def open_feed(feed: Feed, options: ReadOptions) -> TableReader:
