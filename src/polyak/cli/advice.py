@@ -55,9 +55,9 @@ def _option(name: str, value: str | None, parser: ArgumentParser, as_it_is: str)
 
 def _joined(words: tuple[str, ...]) -> str | None:
     """Return a list as options take it; None where a word cannot be in one."""
-    if any("," in word or word != word.strip() or not word.isprintable() for word in words):
+    if any('"' in word or word != word.strip() or not word.isprintable() for word in words):
         return None
-    joined = ",".join(words)
+    joined = ",".join(f'"{word}"' if "," in word else word for word in words)
     return joined if all(words) and joined != "--" else None  # which argparse takes for an end
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polyak.cli.errors import say
 from polyak.cli.options.parser import terminal_width
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ WIDEST = 32
 
 
 def show_columns(look: TableLook) -> None:
-    """Print one line per column, cut to the width of the terminal, and warnings."""
+    """Print one line per column, cut to the width of the terminal."""
     from polyak.data.tables.inference import SAMPLE_ROWS
 
     print(
@@ -28,8 +27,6 @@ def show_columns(look: TableLook) -> None:
         print(f"  … and {look.others:,} more columns", file=sys.stderr)
     if look.rows == SAMPLE_ROWS:
         print(f"  as in the first {look.rows:,} rows", file=sys.stderr)
-    for doubt in look.doubts:
-        say(f"warning: {doubt}")
 
 
 def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyak.cli.errors import say
+from polyak.cli.options.columns import read_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +75,6 @@ def look_at_source(options: Namespace) -> TableLook | None:
     silent = options.quiet or options.json
     if options.loss is not None and silent and not options.report:
         return None
-    from polyak.cli.options.columns import read_options
     from polyak.cli.table_look import show_columns
     from polyak.data.find import find_files, read_once_only
     from polyak.errors import DataError
@@ -87,7 +87,7 @@ def look_at_source(options: Namespace) -> TableLook | None:
         reading = read_options(options)
         with _opened(source, reading) as stream:
             look = None if silent and not options.report else stream.look()
-            _choose_loss(options, stream, silent)
+            _choose_loss(options, source, stream, silent)
             if look is not None and not silent:
                 show_columns(look)
             return look
@@ -96,17 +96,29 @@ def look_at_source(options: Namespace) -> TableLook | None:
         return None
 
 
-def _choose_loss(options: Namespace, stream: Stream, silent: bool) -> None:
+def _choose_loss(options: Namespace, source: Any, stream: Stream, silent: bool) -> None:
     if options.loss is not None:
         return
     targets = None
     named = (options.classes, options.classes_file, options.positive)
     if not any(name is not None for name in named):
         targets = next(stream).targets
+    if targets is not None and _are_sorted(targets[:ROWS]):
+        # The first of sorted rows have few of the values: look at rows from all over the files.
+        with _opened(source, replace(read_options(options), random_order=True)) as mixed:
+            targets = next(mixed).targets
     options.loss, reason = ("log_loss", "") if targets is None else task_of(targets[:ROWS])
     if reason and not silent:
         target = f"the target {options.target}" if options.target else "the target"
         say(f"{target} has {reason}: the loss is {options.loss} (--loss sets another)")
+
+
+def _are_sorted(targets: NDArray[Any]) -> bool:
+    """Whether targets are numbers that never decrease, or never increase."""
+    if targets.dtype.kind not in "iuf":
+        return False
+    steps = targets[1:] - targets[:-1]
+    return bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _opened(source: Any, reading: ReadOptions) -> Stream:

@@ -37,6 +37,8 @@ class Columns:
         Columns to leave out, or the only ones to learn from.
     categorical : tuple of str
         Columns whose values are names, even if they look like numbers or dates.
+    numeric : tuple of str
+        Columns to read as numbers: their words are missing values.
     text : tuple of str
         Columns of text: lower-cased words, hashed one by one.
     ngrams : int
@@ -62,6 +64,7 @@ class Columns:
     drop: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     ngrams: int = 1
     interact: tuple[str, ...] = ()

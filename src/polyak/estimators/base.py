@@ -17,6 +17,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
+from polyak.data.options import Columns
 from polyak.data.tables.frames import is_frame
 from polyak.errors import DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
@@ -32,6 +33,7 @@ from polyak.estimators.inputs import (
     means_of,
     needs_schema,
     table_of,
+    with_known_columns,
 )
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -79,6 +81,9 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "shuffle": ["boolean"],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
+        "categorical": ["array-like"],
+        "numeric": ["array-like"],
+        "drop": ["array-like"],
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
     }
@@ -90,6 +95,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     _first: Data | None = None
     # The names of the hashed words of frames.
     _hashed = FeatureNames.of({})
+    # What to do about rows whose order matters.
+    _order_advice = "shuffle them beforehand, or use fit, which learns rows in random order"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -103,7 +110,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return rows to predict, encoded like the rows learned from."""
         if isinstance(X, SparseRows):  # of a stream, which encodes them
             return X
-        X = X if is_frame(X) else self._numbers(X, reset=False)
+        if not is_frame(X):
+            X = self._numbers(X, reset=False)
+        elif self._schema is None and hasattr(self, "feature_names_in_"):
+            X = with_known_columns(X, list(self.feature_names_in_))
         return as_rows(self._encoded(X, names=0)[0])
 
     def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
@@ -116,7 +126,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         y = self._checked_targets(X, y, **checks)
         if reset:
             self._choose_representation(X, means if finite else None)
-        if finite:
+        if finite and self._schema is None:
             return X, y
         rows, names = self._encoded(X)
         self._hashed = self._hashed.together(names)
@@ -151,16 +161,19 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     def _choose_representation(self, X: Any, means: Floats | None = None) -> None:
         """Choose the encoding: a schema where there are words or missing values, else numbers."""
         self._schema, self._means, self._hashed = None, None, FeatureNames.of({})
-        if needs_schema(X):
+        columns = Columns(
+            categorical=tuple(self.categorical), numeric=tuple(self.numeric), drop=tuple(self.drop)
+        )
+        chosen = columns != Columns()
+        if is_frame(X) and (chosen or needs_schema(X)):
             self._set_columns(X)
-            self._schema = find_schema(X)
+            self._schema = find_schema(X, columns)
             return
         X = self._numbers(X, reset=True) if is_frame(X) else X
-        if sparse.issparse(X):
+        if sparse.issparse(X) and not chosen:
             return
-        means = means_of(X) if means is None else means
-        if np.isnan(means).any():
-            self._schema = find_schema(self._table(X))
+        if chosen or np.isnan(means := means_of(X) if means is None else means).any():
+            self._schema = find_schema(self._table(X), columns)
         else:
             self._means = means
 
@@ -388,10 +401,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             if fewer is not None:
                 run.replace(fewer)
             assert run.learner is not None
-            run.learner.watch = OrderWatch(
-                "unless that is the point, shuffle them beforehand, or use fit, which learns rows "
-                "in random order"
-            )
+            run.learner.watch = OrderWatch(f"unless that is the point, {self._order_advice}")
         try:
             self._learn_batch(run, data)
         except RowError as error:

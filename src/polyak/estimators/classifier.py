@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -103,6 +104,10 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
         The source of the random order of the rows and of the replicas' row weights.
+    categorical, numeric, drop : sequences of str, default=()
+        Columns of frames and streams: numbers that are categories, strings that are numbers, and
+        columns to leave out. The columns of an array are ``x0``, ``x1``, ... The rows are then read
+        as those of a table, where ``coef_`` has a weight for missing values as well.
     n_jobs : int or None, default=None
         The number of threads. Candidates that differ in ``precondition`` learn in parallel, so
         more than three threads do not help. None and -1 are all processors available to this
@@ -201,6 +206,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         multi_class: str = "auto",
         class_weight: Any = None,
         warm_start: bool = False,
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        drop: Sequence[str] = (),
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -224,6 +232,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.categorical = categorical
+        self.numeric = numeric
+        self.drop = drop
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -267,7 +278,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self
         """
         if isinstance(y, str):
-            return cast(Self, fit_columns(self, X, y, sample_weight))
+            return cast(Self, fit_columns(self, X, y, sample_weight=sample_weight))
         going_on = self._going_on()
         if has_labels(y):
             return self._fit_labels(X, y, sample_weight, going_on)
@@ -309,7 +320,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self
         """
         if isinstance(y, str):
-            return cast(Self, partial_fit_columns(self, X, y, sample_weight, classes=classes))
+            return cast(
+                Self, partial_fit_columns(self, X, y, classes=classes, sample_weight=sample_weight)
+            )
         with self._transaction() as changed:
             if not has_labels(y):
                 _check_partial_fit_first_call(changed, classes)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polyak.data.options import Columns, ReadOptions
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -68,6 +70,18 @@ def table_of(X: Any, names: list[str]) -> Any:
     return pa.table({name: pa.array(column) for name, column in zip(names, X.T, strict=True)})
 
 
+def with_known_columns(X: Any, names: list[str]) -> Any:
+    """Return a frame with the columns ``names``; those that it lacks are null, with a warning."""
+    from polyak.data.tables.reader import absent_columns
+
+    if _column_names(X) == names:
+        return X
+    table, pa = as_table(X), pyarrow()
+    for name in absent_columns(names, table, FRAME):
+        table = table.append_column(name, pa.nulls(len(table), pa.float64()))
+    return table.select(names)
+
+
 def _has_words(column: Any) -> bool:
     kind = str(column.dtype)
     if kind != "object":
@@ -79,17 +93,15 @@ def _has_words(column: Any) -> bool:
     )
 
 
-def find_schema(X: Any) -> Schema:
+def find_schema(X: Any, columns: Columns) -> Schema:
     """Infer the schema of a frame from its rows."""
-    from polyak.data.options import Columns
-    from polyak.data.tables.advice import FRAME
     from polyak.data.tables.flatten import Layout
     from polyak.data.tables.frames import FrameSource
     from polyak.data.tables.inference import choose_schema
 
     layout = Layout()
     sample, _ = layout.flatten(FrameSource(as_table(X)).sample())
-    return choose_schema(sample, Columns(), FRAME, lists=layout.lists)
+    return choose_schema(sample, layout.named(columns), FRAME, lists=layout.lists)
 
 
 def encode_with_names(
@@ -97,7 +109,6 @@ def encode_with_names(
 ) -> tuple[Any, FeatureNames]:
     """Encode a frame as a scipy sparse matrix; return it and the names of its hashed features."""
     from polyak.data.open import open_stream
-    from polyak.data.options import Columns, ReadOptions
     from polyak.rows.sparse import SparseRows, join_rows
 
     if len(X) == 0:
@@ -208,4 +219,5 @@ def _join_rows(parts: list[Any]) -> Any:
 
 
 def _column_names(frame: Any) -> list[str]:
-    return [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    names = frame.columns if hasattr(frame, "dtypes") else frame.schema.names
+    return [str(name) for name in names]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from polyak.estimators.base import BaseASGD
@@ -100,6 +101,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
         The source of the random order of the rows and of the replicas' row weights.
+    categorical, numeric, drop : sequences of str, default=()
+        Columns of frames and streams: numbers that are categories, strings that are numbers, and
+        columns to leave out. The columns of an array are ``x0``, ``x1``, ... The rows are then read
+        as those of a table, where ``coef_`` has a weight for missing values as well.
     n_jobs : int or None, default=None
         The number of threads. Candidates that differ in ``precondition`` learn in parallel, so
         more than three threads do not help. None and -1 are all processors available to this
@@ -197,6 +202,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         shuffle: bool = True,
         intervals: bool = False,
         warm_start: bool = False,
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        drop: Sequence[str] = (),
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -220,6 +228,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self.shuffle = shuffle
         self.intervals = intervals
         self.warm_start = warm_start
+        self.categorical = categorical
+        self.numeric = numeric
+        self.drop = drop
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -249,7 +260,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return estimator
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -258,13 +269,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         y : name of a column, or array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
+        exposure : name of a column, or array of shape (n_samples,), optional
+            The time or amount over which each target was counted, for losses with a log link. The
+            model predicts the rate, the target per unit of exposure.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            return cast(Self, fit_columns(self, X, y, sample_weight))
+            roles = {"sample_weight": sample_weight, "exposure": exposure}
+            return cast(Self, fit_columns(self, X, y, **roles))
+        y, sample_weight = self._rates(y, sample_weight, exposure)
         going_on = self._going_on()
         X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True, y_numeric=True)
         weights = self._weights(sample_weight, X, partial=False)
@@ -275,7 +291,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Learn from a batch of rows, in the order they are given.
 
         The model does not depend on how the rows are split into calls: it is that of one ``fit``
@@ -292,13 +308,18 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         y : name of a column, or array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
+        exposure : name of a column, or array of shape (n_samples,), optional
+            The time or amount over which each target was counted, for losses with a log link. The
+            model predicts the rate, the target per unit of exposure.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            return cast(Self, partial_fit_columns(self, X, y, sample_weight))
+            roles = {"sample_weight": sample_weight, "exposure": exposure}
+            return cast(Self, partial_fit_columns(self, X, y, **roles))
+        y, sample_weight = self._rates(y, sample_weight, exposure)
         with self._transaction() as changed:
             changed._partial_fit(X, y, sample_weight, multi_output=True, y_numeric=True)
         return self
@@ -370,6 +391,24 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
 
     def _loss_text(self) -> str:
         return loss_text(self.loss, epsilon=self.epsilon, quantile=self.quantile)
+
+    def _rates(self, y: Any, sample_weight: Any, exposure: Any) -> tuple[Any, Any]:
+        """Return targets per unit of exposure, with the exposures as their weights."""
+        if exposure is None:
+            return y, sample_weight
+        if not get_loss(self._loss_text()).log_link:
+            raise ValueError(
+                f"{self.loss} has no logarithm as its link: exposure= is for poisson and gamma"
+            )
+        exposures = np.asarray(exposure, dtype=np.float64)
+        check_consistent_length(y, exposures)
+        wrong = np.flatnonzero(~(np.isfinite(exposures) & (exposures > 0)))
+        if len(wrong):
+            raise ValueError(
+                f"row {wrong[0]} has the exposure {exposures[wrong[0]]:g}, which is not above zero"
+            )
+        weights = 1.0 if sample_weight is None else np.asarray(sample_weight)
+        return np.asarray(y) / exposures, weights * exposures
 
     def _encoded_targets(self, y: Floats, weights: Floats | None) -> Floats:
         if hasattr(self, "_run"):

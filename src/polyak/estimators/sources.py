@@ -1,4 +1,4 @@
-"""Streams of record batches, and columns named as targets and weights, for the estimators."""
+"""Streams of record batches, and columns named as targets, weights and exposures."""
 
 from __future__ import annotations
 
@@ -7,66 +7,97 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import as_table
-from polyak.data.tables.inference import no_such_column
+from polyak.data.tables.inference import formats_to_learn, no_such_column
+from polyak.data.tables.number_formats import with_values
 from polyak.data.tables.streams import StreamSource, feed_of
-from polyak.training.job import Job
-from polyak.training.loop import train
+from polyak.model.dialect import Dialect
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def with_columns(frame: Any, y: str, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Return a frame without the columns of targets and weights, and those columns.
+def with_columns(frame: Any, y: str, roles: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Return a frame without the columns of targets, weights and exposures, and those columns.
+
+    Rows without a target are left out.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> rest, y, weights = with_columns(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), "b", None)
-    >>> rest.column_names, y
-    (['a'], array([3, 4]))
+    >>> frame = pd.DataFrame({"a": [1, 2, 3], "b": [3, 4, None]})
+    >>> rest, y, roles = with_columns(frame, "b", {"sample_weight": "a", "exposure": None})
+    >>> rest.column_names, y, roles["sample_weight"]
+    ([], array([3., 4.]), array([1, 2]))
     """
     table = as_table(frame)
-    names = [name for name in (y, sample_weight) if isinstance(name, str)]
+    named = {role: name for role, name in roles.items() if isinstance(name, str)}
+    names = list(dict.fromkeys([y, *named.values()]))
     for name in names:
         if name not in table.column_names:
-            raise no_such_column(name, table.column_names, "the frame")
-    found = [table.column(name).to_numpy() for name in names]
-    weights = found[1] if len(found) > 1 else sample_weight
-    return table.drop_columns(names), found[0], weights
+            raise no_such_column(name, table.column_names, FRAME)
+    without = table.column(y).is_null(nan_is_null=True).to_numpy()
+    if without.any():
+        table = table.take(np.flatnonzero(~without))
+    columns = table.select(names)
+    formats = formats_to_learn(columns, Columns(target=y), Dialect(), FRAME, None)
+    columns = with_values(columns, formats)
+    found = {role: columns.column(name).to_numpy() for role, name in named.items()}
+    return table.drop_columns(names), columns.column(y).to_numpy(), roles | found
 
 
-def fit_columns(estimator: Any, source: Any, y: str, sample_weight: Any) -> Any:
+def fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
     """Fit an estimator to the column ``y`` of a frame or a stream; return it.
 
-    A stream is learned as the command line learns it, in the order of its rows.
+    A stream is learned once, in the order of its rows.
     """
-    if feed_of(source) is None:
-        rows, targets, weights = with_columns(source, y, sample_weight)
-        return estimator.fit(rows, targets, weights)
-    seed = int(estimator._generator().randint(np.iinfo(np.int32).max))
-    reading = ReadOptions(columns=Columns(target=y, weight=sample_weight))
-    recipe = estimator._recipe(seed)
-    outcome = train(Job(source=source, recipe=recipe, reading=reading, order="as-is"))
-    made = type(estimator).from_model(outcome.model)
-    parameters = made.get_params()
-    vars(estimator).update({n: value for n, value in vars(made).items() if n not in parameters})
-    return estimator
+    feed = feed_of(source)
+    if feed is None:
+        rows, targets, roles = with_columns(source, y, roles)
+        return estimator.fit(rows, targets, **roles)
+    stream = StreamSource(feed)
+    if not estimator._going_on():
+        for name in ("_run", "_first", "classes_"):
+            vars(estimator).pop(name, None)
+        if is_classifier(estimator):
+            roles["classes"] = _classes(stream, y)
+    return _learn_batches(estimator, stream, y, roles)
 
 
-def partial_fit_columns(
-    estimator: Any, source: Any, y: str, sample_weight: Any, **more: Any
-) -> Any:
+def partial_fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
     """Learn further from the column ``y`` of a frame, or of the batches of a stream."""
     feed = feed_of(source)
-    parts = [source] if feed is None else StreamSource(feed).read(None)
-    for part in parts:
-        rows, targets, weights = with_columns(part, y, sample_weight)
-        estimator.partial_fit(rows, targets, sample_weight=weights, **more)
+    if feed is not None:
+        return _learn_batches(estimator, StreamSource(feed), y, roles)
+    rows, targets, roles = with_columns(source, y, roles)
+    return estimator.partial_fit(rows, targets, **roles)
+
+
+def _learn_batches(estimator: Any, stream: StreamSource, y: str, roles: dict[str, Any]) -> Any:
+    stream.plan({}, stream.sample().column_names, [])
+    estimator._order_advice = stream.advice
+    try:
+        for piece in stream.pieces({}):
+            rows, targets, found = with_columns(piece.data[0], y, roles)
+            estimator.partial_fit(rows, targets, **found)
+    finally:
+        del estimator._order_advice
     return estimator
+
+
+def _classes(stream: StreamSource, y: str) -> NDArray[Any]:
+    """Return the classes: of all rows, or of the first if the stream can be read only once."""
+    first = stream.sample()
+    if y not in first.column_names:
+        raise no_such_column(y, first.column_names, stream.name)
+    parts = [first] if stream.is_once else stream.read([y])
+    found = [np.unique(part.column(y).drop_null().to_numpy(zero_copy_only=False)) for part in parts]
+    return np.unique(np.concatenate(found))
 
 
 def by_batches(predict: Method) -> Method:
@@ -83,13 +114,12 @@ def by_batches(predict: Method) -> Method:
 
 def _batches(estimator: Any, source: Any) -> Iterator[Any]:
     if estimator._schema is None:
-        names = list(getattr(estimator, "feature_names_in_", ()))
-        batches = StreamSource(feed_of(source)).read(names or None)  # type: ignore[arg-type]
-        for batch in batches:
-            for name in names:
-                if name not in batch.schema.names:
-                    raise no_such_column(name, batch.schema.names, "the stream")
-            yield batch.select(names) if names else batch
+        stream = StreamSource(feed_of(source))  # type: ignore[arg-type]
+        there = stream.sample().column_names
+        known = getattr(estimator, "feature_names_in_", there)
+        stream.plan({}, [name for name in there if name in known] or there, [])
+        for piece in stream.pieces({}):
+            yield as_table(piece.data[0])
         return
     reading = ReadOptions(
         schema=estimator._schema, columns=Columns(names=0), targets=False, dtype=np.float64

@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from polyak.storage.shapes import word
+from polyak.storage.shapes import whole, word
 
 PLAIN = "1234.5"
 """The format of numbers in CSV unless another is found."""
@@ -41,7 +41,7 @@ class Dialect:
     Attributes
     ----------
     delimiter : str, optional
-        The separator of CSV fields: one character.
+        The separator of CSV fields: one character. Several blanks are one separator.
     header : bool
         Whether the first line of CSV names the columns; else they are ``column_1``, ``column_2``...
     encoding : str, optional
@@ -51,6 +51,8 @@ class Dialect:
         The decimal point.
     missing : tuple of str
         Words for a missing value, in addition to the usual ones.
+    skip_rows : int
+        The number of lines above the header of CSV.
     comment : str, optional
         Lines of CSV that begin with this character are skipped.
     dates : {"d/m/y", "m/d/y"}, optional
@@ -71,6 +73,7 @@ class Dialect:
     encoding: str | None = None
     decimal: Annotated[str, word(".", ",")] | None = None
     missing: tuple[str, ...] = ()
+    skip_rows: Annotated[int, whole()] = 0
     comment: str | None = None
     dates: Annotated[str, word("d/m/y", "m/d/y")] | None = None
 
@@ -79,6 +82,8 @@ class Dialect:
             value = getattr(self, name)
             if value is not None and (len(value.encode()) != 1 or value in '"\r\n'):
                 raise ValueError(f"the {name} must be one character, not {value!r}")
+        if self.skip_rows < 0:
+            raise ValueError(f"skip_rows must not be negative, unlike {self.skip_rows}")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from commands import polyak
 
 from polyak.model.linear import LinearModel
@@ -147,18 +146,10 @@ def test_the_features_in_use_are_counted(tmp_path: Path) -> None:
     assert 5 <= figures["features"] <= 20  # not the largest of 2^18 slots
 
 
-WORDS_OF_THEIR_OWN = {
-    "an e-mail address": lambda i: f"user{i}@example.org",
-    "a measure": lambda i: f"{i % 997 / 7:.3f} kg",
-    "a code": lambda i: f"USD {i * 31 % 9973 / 100}",
-}
-
-
-@pytest.mark.parametrize("kind", WORDS_OF_THEIR_OWN)
-def test_words_of_which_nearly_every_row_has_its_own(kind: str, tmp_path: Path) -> None:
-    word = WORDS_OF_THEIR_OWN[kind]
+def test_words_of_which_nearly_every_row_has_its_own(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("x,who,y\n" + "".join(f"{i % 7},{word(i)},{i % 5}\n" for i in range(900)))
+    rows = (f"{i % 7},user{i}@example.org,{i % 5}\n" for i in range(900))
+    path.write_text("x,who,y\n" + "".join(rows))
     said = polyak("train", path, "--target", "y", "-m", tmp_path / "m").stderr
     assert "the column who is read as words, and nearly every row has its own" in said
     assert "--drop who leaves it out" in said

@@ -66,7 +66,6 @@ CASES: dict[str, tuple[Callable[[], tuple[list[str], str]], str]] = {
         lambda: (["1,2,3,4", "5,6,7,8"], ""),
         r"t.csv has no header: its first line is numbers",
     ),
-    "one name twice": (lambda: (ROWS, "a,a,c,y\n"), r"t.csv has two columns called 'a'"),
     "infinity": (
         lambda: (changed(1400, "inf,2,w1,3"), HEAD),
         r"t.csv, line 1402: 'inf' in column a is too large",

@@ -57,6 +57,17 @@ def generated(path: Path) -> Iterator[Any]:
     yield from pq.ParquetFile(path).iter_batches(777)
 
 
+class Foreign:
+    """A table of a library that polyak does not know."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns = pq.read_schema(path).names
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return pq.read_table(self.path).__arrow_c_stream__(requested_schema)
+
+
 SOURCES: dict[str, Callable[[Path], Any]] = {
     "a DuckDB relation": relation,
     "a DuckDB query": lambda path: f"duckdb:SELECT * FROM read_parquet('{path}')",
@@ -69,6 +80,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
         str(path), cache_dir=str(path.parent / "cache")
     ).to_iterable_dataset(),
     "a record batch reader": lambda path: pq.read_table(path).to_reader(max_chunksize=1500),
+    "an unknown library": Foreign,
     "an iterator of batches": generated,
     "an iterator of frames": lambda path: (
         polars.from_arrow(batch) for batch in pq.ParquetFile(path).iter_batches(5000)
@@ -175,8 +187,14 @@ def test_other_columns_of_a_stream_do_not_disturb_a_model_of_numbers() -> None:
     parts = list(classifier.predict(batch for batch in table.to_batches(max_chunksize=500)))
     assert len(parts) == 4
     np.testing.assert_array_equal(np.concatenate(parts), classifier.predict(table.select(["x"])))
-    with pytest.raises(ValueError, match="the stream has no column x"):
+    with pytest.raises(ValueError, match="has none of the columns that the model was learned"):
         list(classifier.predict(iter([table.drop_columns("x")])))
+
+
+def test_tables_of_unknown_libraries_are_streams(folder: Path) -> None:
+    table = Foreign(folder / "t.parquet")
+    model = ASGDRegressor(drop=["c"]).fit(table, y="y", sample_weight="w")
+    assert sum(map(len, model.predict(table))) == ROWS
 
 
 def test_partial_fit_of_a_stream(folder: Path) -> None:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from polyak.cli.options.arguments import Parser, not_negative, positive
-from polyak.cli.options.dialect import dialect_of
+from polyak.cli.options.dialect import dialect_of, split
 
 if TYPE_CHECKING:
     from polyak.data.options import Columns, ReadOptions
@@ -21,6 +21,7 @@ def add_columns(parser: Parser) -> None:
         "--drop": "columns, or namespaces of VW text, to ignore",
         "--only": "use only these columns as features",
         "--categorical": "columns to read as categories even if they look like numbers",
+        "--numeric": "columns to read as numbers; their words are missing values",
         "--text": "columns of text: each lower-case word is a feature",
         "--interact": "products of columns or namespaces, such as origin:dest",
     }.items():
@@ -91,14 +92,10 @@ def columns_of(options: Namespace) -> Columns:
         drop=split(options.drop),
         only=split(options.only),
         categorical=split(options.categorical),
+        numeric=split(options.numeric),
         text=split(options.text),
         interact=split(options.interact),
         ngrams=options.ngrams,
         bits=options.bits,
         names=options.names,
     )
-
-
-def split(given: list[str]) -> tuple[str, ...]:
-    """Return the names that options list, separated by commas."""
-    return tuple(name.strip() for names in given for name in names.split(",") if name.strip())

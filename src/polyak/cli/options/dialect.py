@@ -24,6 +24,9 @@ def add_dialect(parser: Parser) -> None:
         action="store_false",
         help="the first line is data; columns are named column_1, column_2, ...",
     )
+    text.add_argument(
+        "--skip-rows", type=int, default=0, metavar="N", help="lines above the header"
+    )
     text.add_argument("--encoding", metavar="NAME", help="such as cp1252 (default: utf-8)")
     text.add_argument("--decimal", choices=(".", ","), help="decimal separator")
     text.add_argument(
@@ -42,13 +45,27 @@ def dialect_of(options: Namespace) -> Dialect:
     """Return the dialect that the options describe; raise ValueError if it makes no sense."""
     from polyak.model.dialect import Dialect
 
-    missing = [word.strip() for words in options.missing for word in words.split(",")]
     return Dialect(
         delimiter=NAMED.get(options.delimiter, options.delimiter),
         header=options.header,
         encoding=options.encoding,
         decimal=options.decimal,
-        missing=tuple(word for word in missing if word),
+        missing=split(options.missing),
+        skip_rows=options.skip_rows,
         comment=options.comment,
         dates=options.dates,
     )
+
+
+def split(given: list[str]) -> tuple[str, ...]:
+    """Return the names that options list, separated by commas; a name with a comma is quoted.
+
+    Examples
+    --------
+    >>> split(["a, b", '"price, EUR"'])
+    ('a', 'b', 'price, EUR')
+    """
+    import csv  # not needed by most commands
+
+    rows = csv.reader(given, skipinitialspace=True)
+    return tuple(name.strip() for names in rows for name in names if name.strip())

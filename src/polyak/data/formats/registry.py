@@ -147,7 +147,7 @@ def _refuse_columns(format: str, options: ReadOptions) -> None:
     columns = options.columns
     names = (
         *("target", "positive", "weight", "exposure"),
-        *("only", "categorical", "text", "drop", "interact"),
+        *("only", "categorical", "numeric", "text", "drop", "interact"),
     )
     namespaces = ("drop", "interact") if format == "vw" else ()
     given = [name for name in names if getattr(columns, name) and name not in namespaces]
@@ -164,7 +164,7 @@ def _refuse_dialect(format: str, options: ReadOptions) -> None:
             raise DataError(f"{format} has nothing written like that: {_spelled(name)} is for CSV")
 
 
-_CSV = ("delimiter", "header", "encoding", "decimal", "missing", "comment", "dates")
+_CSV = ("delimiter", "header", "encoding", "decimal", "missing", "skip_rows", "comment", "dates")
 
 
 def _spelled(name: str) -> str:

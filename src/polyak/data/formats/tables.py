@@ -28,5 +28,8 @@ def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions)
     from polyak.data.tables.text.jsonl import JsonFormat
     from polyak.data.tables.text.source import TextSource
 
-    text = JsonFormat() if format == "jsonl" else CsvFormat(format, options.whole_dialect())
-    return TextSource(files, text, options)
+    if format == "jsonl":
+        return TextSource(files, JsonFormat(), options)
+    columns = () if options.schema is None else options.schema.columns
+    known = [options.columns.target, *(column.name for column in columns)]
+    return TextSource(files, CsvFormat(format, options.whole_dialect(), known), options)

@@ -95,6 +95,7 @@ class Layout:
             drop=every(columns.drop),
             only=every(columns.only),
             categorical=every(columns.categorical),
+            numeric=every(columns.numeric),
             text=every(columns.text),
         )
 

@@ -24,20 +24,23 @@ BATCH_ROWS = 1 << 14
 
 
 def is_frame(source: Any) -> bool:
-    """Whether ``source`` is an in-memory table, without importing any data frame library.
+    """Whether ``source`` is an in-memory table of pandas, polars or pyarrow, or a record batch.
+
+    No library is imported: that of a frame is there already.
 
     Examples
     --------
     >>> is_frame([[1, 2], [3, 4]])
     False
     """
-    if hasattr(source, "__arrow_c_stream__"):
-        in_memory = hasattr(source, "columns") or hasattr(source, "column_names")
-        return in_memory and not hasattr(source, "to_arrow_reader")  # unlike a DuckDB relation
-    pandas = sys.modules.get("pandas")
-    return (pandas is not None and isinstance(source, pandas.DataFrame)) or hasattr(
-        source, "__arrow_c_array__"
-    )
+    kinds = [getattr(sys.modules.get(library), name, None) for library, name in _FRAMES]
+    if isinstance(source, tuple(kind for kind in kinds if kind is not None)):
+        return True
+    is_stream = hasattr(source, "__arrow_c_stream__")
+    return hasattr(source, "__arrow_c_array__") and not is_stream
+
+
+_FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"))
 
 
 def as_table(frame: Any, schema: Schema | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.number_formats import (
     STANDARD,
     PlainText,
+    best_format,
+    common_unit,
     find_formats,
     fits,
     fits_some,
@@ -35,7 +38,7 @@ from polyak.data.tables.number_formats import (
 )
 from polyak.data.tables.targets import values_in, words_of
 from polyak.errors import DataError
-from polyak.model.dialect import Dialect
+from polyak.model.dialect import NUMBERS, Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
 from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
@@ -78,7 +81,9 @@ def choose_schema(
     columns = _columns(sample, whole, chosen, wanted, source)
     for column in columns:
         if column.kind == "category" and column.name not in wanted.categorical:
-            _warn_of_odd_words(column.name, whole, source, text)
+            doubt = _doubt_about_words(column.name, whole, source, text)
+            if doubt is not None:
+                warnings.warn(f"the column {column.name} is read as words{doubt}", stacklevel=2)
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
@@ -95,17 +100,56 @@ def choose_schema(
     )
 
 
-def _warn_of_odd_words(name: str, whole: Any, source: str, text: PlainText | None) -> None:
+def unique_names(names: list[str], source: str) -> list[str]:
+    """Return ``names`` with a number after those that occur again, and warn of them.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     unique_names(["a", "b", "a", "a.1"], "t.csv")
+    ['a', 'b', 'a.2', 'a.1']
+    """
+    if len(set(names)) == len(names):
+        return names
+    unique: list[str] = []
+    for name in names:
+        numbered = (f"{name}.{number}" for number in count(1))
+        again = (other for other in numbered if other not in (*names, *unique))
+        unique.append(name if name not in unique else next(again))
+    old, new = next(pair for pair in zip(names, unique, strict=True) if pair[0] != pair[1])
+    warnings.warn(
+        f"{source} has two columns of the name {old!r}: the second is called {new!r}", stacklevel=2
+    )
+    return unique
+
+
+def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | None) -> str | None:
+    """Return why a column of words may be none, and what to do; None if it looks like words."""
     array = in_one_piece(whole.column(name))
-    odd = odd_words(array, text)[:3] if stored_as(array.type) == "string" else []
+    if stored_as(array.type) != "string":
+        return None
+    array = core_form(array, "category")
+    words = sorted({word for word in array.to_pylist() if word is not None})
+    odd = odd_words(words, text)[:3]
     if odd:
-        shown = ", ".join(repr(word) for word in odd)
         use = f"missing={tuple(odd)!r} reads these as missing values"
-        warnings.warn(
-            f"the column {name} is read as words because of {shown}, though nearly all of it is "
-            f"numbers or dates: {'replace these by None' if source == FRAME else use}",
-            stacklevel=2,
+        return (
+            f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
+            f"dates: {'replace these by None' if source == FRAME else use}"
         )
+    if unit := common_unit(words):
+        return f", though all are numbers with {unit!r}: remove that to learn from numbers"
+    first = array.slice(0, SAMPLE_ROWS)
+    if LEAST_ROWS <= len(first) < len(first.unique()) / NEARLY_ALL:
+        return (
+            f", and nearly every row has its own: drop={(name,)!r} leaves it out, if it is no "
+            "number or date to convert"
+        )
+    return None
+
+
+LEAST_ROWS, NEARLY_ALL = 50, 0.9
+"""A column of at least this many rows, of which this share has a word of its own, may be an id."""
 
 
 def _first_values(sample: Any) -> Any:
@@ -129,9 +173,10 @@ def _columns(
     """
     types = dict(zip(sample.column_names, sample.schema.types, strict=True))
     categories = [name for name in chosen if is_category(types[name])]
-    kinds = dict.fromkeys((*wanted.categorical, *categories), "categorical")
+    kinds = dict.fromkeys(categories, "categorical") | dict.fromkeys(wanted.numeric)
+    kinds |= dict.fromkeys(wanted.categorical, "categorical")
     kinds |= dict.fromkeys(wanted.text, "text")
-    numbers = [n for n in chosen if stored_as(types[n]) == "number" and n not in kinds]
+    numbers = [n for n in chosen if stored_as(types[n]) == "number" and not kinds.get(n)]
     scales = _look_at_numbers(sample, numbers)
     columns = []
     for name in chosen:
@@ -157,11 +202,13 @@ def formats_to_learn(
     roles = {wanted.target, wanted.weight, wanted.exposure}
     names = [name for name in sample.column_names if name not in words]
     names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
-    texts = string_columns(sample, names)
+    texts = string_columns(sample, names, wanted.numeric)
     numbers = [name for name in names if name not in texts]
-    return find_formats(
+    found = find_formats(
         texts, dialect, source, target=wanted.target, text=text, numbers=_plain(numbers, text)
     )
+    asked = {name: texts[name] for name in wanted.numeric if name in texts}
+    return found | {n: best_format(a, NUMBERS) for n, a in asked.items() if n not in found}
 
 
 def formats_to_read(
@@ -175,7 +222,7 @@ def formats_to_read(
     # pyarrow builds `column_names` anew on every access.
     there = set(sample.column_names)
     names = [name for name in kinds if name in there]
-    texts = string_columns(sample, names)
+    texts = string_columns(sample, names, names)
     usual = {n: schema.written.get(n) or STANDARD.get(kinds[n], "") for n in texts}
     usual = {n: format for n, format in usual.items() if format and fits_some(texts[n], format)}
     left = {n: a for n, a in texts.items() if n not in usual or not fits(a, usual[n])}
@@ -225,11 +272,12 @@ def no_such_column(name: str, names: Sequence[str], source: str, role: str = "")
 
 def _check_names(names: list[str], wanted: Columns, source: str) -> None:
     crossed = [part for pair in wanted.interact for part in pair.split(":")]
-    roles: dict[str, list[str | None]] = {
+    roles: dict[str, Sequence[str | None]] = {
         "target ": [wanted.target],
         "weight ": [wanted.weight],
         "exposure ": [wanted.exposure],
-        "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.text, *crossed],
+        "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.numeric, *wanted.text],
+        "crossed ": crossed,
     }
     there = set(names)
     for role, asked in roles.items():

@@ -22,8 +22,6 @@ READ_AS = {
     "time": "time",
     "clock": "time of day",
 }
-NEARLY_ALL = 0.9
-"""The least share of rows with a word of their own for a column to be suspected an id."""
 LEAST_ROWS = 50
 """The least number of rows that the sample needs for columns to be checked."""
 MOST_SHOWN, MOST_DOUBTED = 40, 400
@@ -45,14 +43,10 @@ class ColumnLook(NamedTuple):
 
 
 class TableLook(NamedTuple):
-    """The first columns, the number of ``others`` not described, and the ``doubts`` about columns.
-
-    All of it is derived from the first ``rows`` rows.
-    """
+    """The first columns in the first ``rows`` rows, and the number of ``others`` not described."""
 
     columns: list[ColumnLook]
     others: int
-    doubts: list[str]
     rows: int
 
 
@@ -61,7 +55,7 @@ def look_at(sample: Any, schema: Schema) -> TableLook:
     shown = _together(sample.column_names, schema.lists)
     others = max(0, len(shown) - MOST_SHOWN)
     looks = _looks(sample, shown, schema)
-    return TableLook(looks, others, doubts(sample, schema), sample.num_rows)
+    return TableLook(looks, others, sample.num_rows)
 
 
 def _together(names: list[str], lists: dict[str, int]) -> dict[str, list[str]]:
@@ -146,11 +140,6 @@ def doubts(sample: Any, schema: Schema) -> list[str]:
     found = []
     for column in schema.columns[:MOST_DOUBTED]:
         array = in_one_piece(sample.column(column.name))
-        if column.kind == "category" and _are_own_words(array):
-            found.append(
-                f"the column {column.name} is read as words, and nearly every row has its own: "
-                f"drop={(column.name,)!r} leaves it out, if it is no number or date to convert"
-            )
         if column.kind == "number" and counts_rows(array):
             found.append(
                 f"the column {column.name} counts the rows: drop={(column.name,)!r} leaves it out"
@@ -185,13 +174,6 @@ def numbers_rows(array: Any) -> bool:
         return False
     numbers = numbers_of(array)
     return bool((np.diff(numbers) >= 1).all() and (numbers == np.floor(numbers)).all())
-
-
-def _are_own_words(array: Any) -> bool:
-    """Whether nearly every row has a string of its own: an id, or a number or date with a unit."""
-    words, there = words_of(array)
-    different = len(set(words[there].tolist()))
-    return stored_as(array.type) == "string" and different > NEARLY_ALL * len(words)
 
 
 def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:

@@ -7,8 +7,9 @@ a source that has types could have stored numbers, and the parser of CSV, which 
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,15 +114,39 @@ def fits_some(array: Any, format: str) -> bool:
     return len(wrong) == 0 or values.null_count < len(values)
 
 
-def odd_words(array: Any, text: PlainText | None) -> list[str]:
-    """Return the words of a column that are no numbers or dates, if nearly all others are."""
-    words = sorted({word for word in array.to_pylist() if word is not None})
+def best_format(array: Any, formats: Iterable[str]) -> str:
+    """Return the format that most strings of ``array`` are in."""
+    return min(formats, key=lambda format: len(parse_words(array, format)[1]))
+
+
+def odd_words(words: list[str], text: PlainText | None) -> list[str]:
+    """Return those of distinct words that are no numbers or dates, if nearly all others are."""
     if len(words) < MANY_WORDS:
         return []
     distinct = arrow_words(words)
     formats = [format for format in (*NUMBERS, *DATES) if text is not None or format != PLAIN]
-    odd = min((parse_words(distinct, format)[1].tolist() for format in formats), key=len)
+    odd = parse_words(distinct, best_format(distinct, formats))[1].tolist()
     return [words[n] for n in odd] if 0 < len(odd) <= (1.0 - NEARLY_ALL) * len(words) else []
+
+
+def common_unit(words: list[str]) -> str | None:
+    """Return the unit of many distinct numbers that all have the same; None for other words.
+
+    A letter before the digits, as in ``B12``, makes a code.
+
+    Examples
+    --------
+    >>> common_unit([f"{x} kg" for x in range(60)]), common_unit([f"B{x}" for x in range(60)])
+    ('kg', None)
+    """
+    found = {_WITH_UNIT.fullmatch(word) for word in words}
+    if len(words) < MANY_WORDS or None in found:
+        return None
+    units = {match.group(1, 2) for match in found if match is not None}
+    return "".join(*units).strip() if len(units) == 1 else None
+
+
+_WITH_UNIT = re.compile(r"(|[^\W\d]+ +)[-+]?\d[\d.,']*( *[^\d.,']*)")
 
 
 def find_formats(
@@ -153,10 +178,11 @@ def find_formats(
     return found | _number_formats(left, dialect, source, text, numbers)
 
 
-def string_columns(sample: Any, names: list[str]) -> dict[str, Any]:
-    """Return those columns of ``sample`` that are strings, without categories."""
+def string_columns(sample: Any, names: list[str], values: Sequence[str]) -> dict[str, Any]:
+    """Return those columns of ``sample`` that are strings; of categories only those of values."""
     types = dict(zip(sample.column_names, sample.schema.types, strict=True))
-    some = [n for n in names if stored_as(types[n]) == "string" and not is_category(types[n])]
+    some = [n for n in names if stored_as(types[n]) == "string"]
+    some = [n for n in some if n in values or not is_category(types[n])]
     return {name: in_one_piece(sample.column(name)) for name in some}
 
 

@@ -25,7 +25,7 @@ from polyak.data.tables.inference import (
     formats_to_read,
     no_such_column,
 )
-from polyak.data.tables.look import TableLook, look_at
+from polyak.data.tables.look import TableLook, doubts, look_at
 from polyak.data.tables.number_formats import PlainText, with_values, without_missing
 from polyak.data.tables.source import Piece, Source, SourceInPieces
 from polyak.errors import DataError
@@ -69,11 +69,18 @@ class TableReader:
             keep=self._to_keep(sample),
             formats=formats_to_read(sample, schema, *about),
         )
-        self._absent: list[str] = [] if self._learning else self._not_there(sample, schema)
+        is_json = source.format == "jsonl"
+        names = [column.name for column in schema.columns]
+        absent = [] if self._learning else absent_columns(names, sample, source.name, is_json)
+        # A JSON field may still occur after the first rows, so it is not declared absent.
+        self._absent = [] if is_json else absent
         roles = self._roles.target, self._roles.weight, self._roles.exposure
         self._plain_roles = [n for n in roles if n and stored_as(sample.column(n).type) == "number"]
         self._odd: set[str] = set()
         self.read_as(schema, options.dtype)
+        if self._learning:
+            for doubt in doubts(self._first_rows(), schema):
+                warnings.warn(doubt, stacklevel=2)
 
     def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
         """Set another ``schema`` of the same columns and a ``dtype``; only before reading."""
@@ -107,13 +114,8 @@ class TableReader:
         )
 
     def look(self) -> TableLook:
-        """Return a summary of the columns in the first rows, with warnings about suspicious ones.
-
-        Only valid before reading begins.
-        """
-        first = self._sample.slice(0, SAMPLE_ROWS)
-        first = with_values(first, self._roles.formats, self._text)
-        return look_at(first, self.schema)
+        """Return a summary of the columns in the first rows; only before reading begins."""
+        return look_at(self._first_rows(), self.schema)
 
     def names(self) -> FeatureNames:
         """Return the names of hashed features seen so far, if the options ask to keep them."""
@@ -160,6 +162,10 @@ class TableReader:
         return self._source.rows_in(size) // parts
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _first_rows(self) -> Any:
+        first = self._sample.slice(0, SAMPLE_ROWS)
+        return with_values(first, self._roles.formats, self._text)
 
     def _in_pieces(self) -> SourceInPieces:
         assert isinstance(self._source, SourceInPieces)
@@ -217,36 +223,6 @@ class TableReader:
                 raise no_such_column(name, there, self.name)
         return keep
 
-    def _not_there(self, sample: Any, schema: Schema) -> list[str]:
-        """Return the model's columns that this table lacks; they are read as null in all rows."""
-        there = set(sample.column_names)
-        absent = [column.name for column in schema.columns if column.name not in there]
-        if not absent:
-            return []
-        if self.format == "frame":
-            # scikit-learn's conventions demand an error for missing features.
-            raise no_such_column(absent[0], sample.column_names, self.name)
-        is_json = self.format == "jsonl"
-        if len(absent) == len(schema.columns):
-            raise DataError(
-                f"{self.name} has none of the columns that the model was learned from: it has "
-                f"{_first_of(sample.column_names)}; the model has {_first_of(absent)}"
-            )
-        within = f"the first rows of {self.name} do" if is_json else f"{self.name} does"
-        said = (
-            f"{within} not have {_first_of(absent)}, which the model was learned from: "
-            "read as missing"
-        )
-        common = [column.name for column in schema.columns if column.name in there]
-        if len(common) < len(absent):
-            said += (
-                f"; of the model's {len(schema.columns)} columns there {_is_or_are(common)}: "
-                "predictions may be poor; is it the right table?"
-            )
-        warnings.warn(said, stacklevel=4)
-        # A JSON field may still occur after the first rows, so it is not declared absent.
-        return [] if is_json else absent
-
     def _check_targets(self, cursor: Cursor) -> None:
         """Raise `DataError` if the target was missing or constant in all rows."""
         target = self._roles.target
@@ -263,6 +239,39 @@ class TableReader:
                 f"the target column {target} of {self.name} is {value} in all {cursor.rows} "
                 "rows: there is nothing to learn"
             )
+
+
+def absent_columns(
+    names: list[str], table: Any, source: str, is_beginning: bool = False
+) -> list[str]:
+    """Return those of a model's columns that a table lacks, and warn: they are read as missing.
+
+    Raises
+    ------
+    DataError
+        If the table has none of them.
+    """
+    there = table.column_names
+    known = set(there)
+    absent = [name for name in names if name not in known]
+    if not absent:
+        return []
+    if len(absent) == len(names):
+        raise DataError(
+            f"{source} has none of the columns that the model was learned from: it has "
+            f"{_first_of(there)}; the model has {_first_of(absent)}"
+        )
+    within = f"the first rows of {source} do" if is_beginning else f"{source} does"
+    said = f"{within} not have {_first_of(absent)}, which the model was learned from: "
+    said += "read as missing"
+    common = [name for name in names if name in known]
+    if len(common) < len(absent):
+        said += (
+            f"; of the model's {len(names)} columns there {_is_or_are(common)}: "
+            "predictions may be poor; is it the right table?"
+        )
+    warnings.warn(said, stacklevel=2)
+    return absent
 
 
 def _first_of(names: list[str]) -> str:

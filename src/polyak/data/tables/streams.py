@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyak.data.options import ReadOptions
-from polyak.data.tables.frames import as_table
+from polyak.data.tables.frames import as_table, is_frame
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
@@ -69,6 +69,9 @@ def feed_of(source: Any) -> Feed | None:
         return _once("the record batch reader", source)
     if isinstance(source, Iterator) and not hasattr(source, "read"):
         return _once("the iterator", source)
+    is_known = library in ("pandas", "polars", "pyarrow") or is_frame(source)
+    if hasattr(source, "__arrow_c_stream__") and not is_known:
+        return _foreign(source, f"the {kind} of {library}")
     return None
 
 
@@ -144,6 +147,16 @@ def _once(name: str, batches: Iterable[Any]) -> Feed:
     return Feed(name, lambda columns: batches, advice="shuffle its rows", is_once=True)
 
 
+def _foreign(source: Any, name: str) -> Feed:
+    """Return a table of an unknown library, of which only Arrow's interface is known."""
+
+    def read(columns: list[str] | None) -> Iterable[Any]:
+        batches: Iterable[Any] = pyarrow().RecordBatchReader.from_stream(source)
+        return batches
+
+    return Feed(name, read, advice="shuffle its rows", is_once=True)
+
+
 def open_feed(feed: Feed, options: ReadOptions) -> TableReader:
     """Return a reader of a stream of record batches."""
     return TableReader(StreamSource(feed), options)
@@ -159,7 +172,9 @@ class StreamSource:
         self._feed = feed
         self.name = feed.name
         self.advice = feed.advice
+        self.is_once = feed.is_once
         self._begun: tuple[list[Any], Iterator[Any]] | None = None
+        self._first: Any = None
         self._columns: list[str] = []
         self._schema: Any = None
 
@@ -169,7 +184,12 @@ class StreamSource:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def sample(self) -> Any:
-        """Read the first rows of all columns; they are read again, unless that is impossible."""
+        """Return the first rows of all columns.
+
+        They are read again later, unless that is impossible.
+        """
+        if self._first is not None:
+            return self._first
         batches = self.read(None)
         held = []
         rows = 0
@@ -181,11 +201,12 @@ class StreamSource:
         if not held:
             raise DataError(f"{self.name} has no rows")
         self._schema = held[0].schema
-        if self._feed.is_once:
+        if self.is_once:
             self._begun = (held, batches)
         else:
             batches.close()
-        return pyarrow().Table.from_batches(held).slice(0, SAMPLE_ROWS)
+        self._first = pyarrow().Table.from_batches(held).slice(0, SAMPLE_ROWS)
+        return self._first
 
     def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
         """Set the columns to read."""
@@ -214,7 +235,7 @@ class StreamSource:
         """Yield all batches with the columns in use."""
         begun, self._begun = self._begun, None
         if begun is None:
-            if self._feed.is_once:
+            if self.is_once:
                 raise DataError(f"{self.name} can be read once only")
             yield from self.read(self._columns)
             return

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from polyak.data.options import Columns
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.distributed import plan, tasks
 from polyak.distributed.dask.work import Watch, Work
@@ -136,7 +137,7 @@ def _with_schema(
     for X, home in looks:
         head = work.value(work.task("head", _head, X, home=home))
         if len(head):  # inferred in this process, so that the user sees its warnings
-            schema = find_schema(head)
+            schema = find_schema(head, Columns())
             reading = replace(how.reading, n_features=schema.n_features)
             return replace(how, schema=schema, reading=reading)
     return how

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from polyak._core import csv_columns, csv_end
@@ -11,7 +13,7 @@ from polyak.data.sources.blocks import LineEnds
 from polyak.data.sources.line_pieces import BYTE_ORDER_MARK
 from polyak.data.tables.arrow_types import MISSING_WORDS, in_one_piece
 from polyak.data.tables.bad_values import short
-from polyak.data.tables.inference import SAMPLE_ROWS
+from polyak.data.tables.inference import SAMPLE_ROWS, unique_names
 from polyak.data.tables.number_formats import fits, loses_digits, number_of
 from polyak.data.tables.source import Parsed
 from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
@@ -43,9 +45,12 @@ class CsvEnds(LineEnds):
 class CsvFormat:
     """The CSV format, or TSV with ``name="tsv"``."""
 
-    def __init__(self, name: str, dialect: Dialect | None = None) -> None:
+    def __init__(self, name: str, dialect: Dialect | None = None, known: Sequence[Any] = ()):
         self.name = name
         self.dialect = dialect or Dialect()
+        # Names of columns: a line of numbers that has one of these is a header.
+        self._known = frozenset(known)
+        self.mixed: Sequence[str] = ()  # values of text have no kinds
         self._sampled: list[Lines] = []
         self._no_numbers: set[str] = set()
 
@@ -69,17 +74,12 @@ class CsvFormat:
             raise DataError(f"{file} is empty: it has no header")
         if not self.dialect.header:
             return [f"column_{number + 1}" for number in range(len(names))], 0, delimiter
-        if all(number_of(name) is not None for name in names):
+        if self._known.isdisjoint(names) and all(number_of(n) is not None for n in names):
             raise DataError(
                 f"{file} has no header: its first line is numbers, not the names of columns; "
                 "header=False reads it as rows"
             )
-        seen: set[str] = set()
-        for name in names:
-            if name in seen:
-                raise DataError(f"{file} has two columns called {name!r}")
-            seen.add(name)
-        return names, end, delimiter
+        return unique_names(names, file), end, delimiter
 
     def first_line(self, text: memoryview) -> tuple[bytes, int, str]:
         """Return the header line, the offset of its end, and the delimiter."""
@@ -88,6 +88,8 @@ class CsvFormat:
         if b"\n" not in head:
             head = bytes(text)
         begin = 0
+        for _ in range(self.dialect.skip_rows):
+            begin = head.find(b"\n", begin) + 1 or len(head)
         while head[begin : begin + 1] in (comment, b"\n") and begin < len(head):
             begin = head.find(b"\n", begin) + 1 or len(head)
         end = head.find(b"\n", begin) + 1 or len(head)
@@ -99,8 +101,9 @@ class CsvFormat:
         while head[begin:end].count(b'"') % 2 and head.find(b"\n", end) > 0:
             end = head.find(b"\n", end) + 1
         line = head[begin:end]
-        delimiter = self.dialect.delimiter or _delimiter_of(line, self.name)
-        return line, end, delimiter
+        following = head[end:].partition(b"\n")[0]
+        delimiter = self.dialect.delimiter or _delimiter_of(line, following, self.name)
+        return bytes(_with_single_blanks(line)) if delimiter == " " else line, end, delimiter
 
     def sample(self, texts: list[Lines], bad: list[BadLine]) -> Any:
         """Parse the first rows: columns of plain numbers as such, all others as strings.
@@ -154,6 +157,7 @@ class CsvFormat:
         words = [name for name, kind in types.items() if kind != "number"]
         missing = [*MISSING_WORDS, *self.dialect.missing]
         text = self._without_comments(lines.text)
+        text = _with_single_blanks(text) if lines.delimiter == " " else text
         found = csv_columns(text, lines.delimiter, lines.names, numbers, words, missing)
         parsed = Parsed(pa.record_batch(found).select(list(types)), lines.where(found.lines))
         expected = len(lines.names)
@@ -179,18 +183,38 @@ class CsvFormat:
         return memoryview(b"\n".join(b"" if x.startswith(comment) else x for x in lines))
 
 
-def _delimiter_of(line: bytes, format: str) -> str:
-    r"""Return the delimiter of a header: the most frequent candidate outside quoted fields.
+def _with_single_blanks(text: bytes | memoryview) -> memoryview:
+    r"""Return text with one blank between fields, and none around lines; quoted text as it is.
 
     Examples
     --------
-    >>> [_delimiter_of(header, "csv") for header in (b"a;b,c;d", b'"a;b;c",d', b"a|b")]
+    >>> bytes(_with_single_blanks(b'  a   "b  c" \n1  2'))
+    b'a "b  c"\n1 2'
+    """
+    return memoryview(_BLANKS.sub(rb"\1", bytes(text)))
+
+
+_BLANKS = re.compile(rb'("[^"]*")|^ +| +(?=\r?$)|(?<= ) +', re.MULTILINE)
+
+
+def _delimiter_of(line: bytes, following: bytes, format: str) -> str:
+    r"""Return the delimiter of a header: the most frequent candidate outside quoted fields.
+
+    Without any, it is the blank if that gives the line that follows as many fields.
+
+    Examples
+    --------
+    >>> [_delimiter_of(header, b"1", "csv") for header in (b"a;b,c;d", b'"a;b;c",d', b"a|b")]
     [';', ',', '|']
+    >>> _delimiter_of(b"a  b", b"1 2", "csv"), _delimiter_of(b"house price", b"12", "csv")
+    (' ', ',')
     """
     if format == "tsv":
         return "\t"
     outside = b"".join(line.split(b'"')[::2])
     counts = {letter: outside.count(letter.encode()) for letter in ",;\t|"}
+    if not any(counts.values()) and 1 < len(line.split()) == len(following.split()):
+        return " "
     # On a tie, `max` returns the first candidate.
     return max(counts, key=counts.__getitem__)
 

@@ -44,17 +44,21 @@ class JsonFormat:
 
     def __init__(self) -> None:
         self._types: dict[str, Any] = {}
+        self.mixed: list[str] = []
 
     def sample(self, texts: list[Lines], bad: list[BadLine]) -> Any:
         """Parse the first rows; the type of a column is one that all its values have.
 
-        Lines that are not rows are added to ``bad``.
+        Lines that are not rows are added to ``bad``, and columns that become strings, though they
+        have none, to ``mixed``.
         """
         pa = pyarrow()
         rows = [[row for _, row in _objects(lines, bad)] for lines in texts]
         names = dict.fromkeys(name for some in rows for row in some for name in row)
         found = {name: [row.get(name) for some in rows for row in some] for name in names}
         self._types = {name: _type_of(values) for name, values in found.items()}
+        kinds = {n: {_kind(v) for v in values if v is not None} for n, values in found.items()}
+        self.mixed = [n for n, some in kinds.items() if len(some) > 1 and "string" not in some]
         columns = {name: _column(values, self._types[name])[0] for name, values in found.items()}
         table = pa.table(columns)
         parts, begin = [], 0

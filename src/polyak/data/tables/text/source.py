@@ -119,6 +119,14 @@ class TextSource:
         table = self._text.sample(texts, bad)
         if bad and not self._options.skip_bad_lines:
             raise DataError(str(bad[0]))
+        asked = self._options.columns
+        for name in self._text.mixed if self._options.schema is None else ():
+            if name not in (*asked.drop, *asked.categorical):
+                warnings.warn(
+                    f"the column {name} is read as words, as it has values of several kinds in "
+                    f"the first rows: drop={(name,)!r} leaves it out",
+                    stacklevel=2,
+                )
         return table
 
     def plan(self, types: dict[str, str], columns: list[str], keep: list[str]) -> None:
