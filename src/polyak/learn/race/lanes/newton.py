@@ -15,7 +15,6 @@ from polyak._core import CheckedRows, score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
 from polyak.learn.doubts import sandwich_doubt
-from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
 from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
@@ -81,7 +80,7 @@ class NewtonRacer(Lane):
             intervals=recipe.intervals,
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
-            sparsity=sparsity_of(recipe),
+            sparsity=recipe.sparsity(),
         )
         if problem.begin_at is not None:
             solver.begin_at(problem.begin_at)
@@ -105,7 +104,10 @@ class NewtonRacer(Lane):
         from polyak.learn.newton.limits import TOO_MANY
 
         if self.newton.left == TOO_MANY:
-            return DataError(too_wide(self.recipe, self.newton.widest))
+            return DataError(
+                f"{self.recipe.sparse_setting} is for up to {self.newton.widest:,} features here, "
+                "and there are more"
+            )
         return DivergenceError("the weights overflowed")
 
     @property

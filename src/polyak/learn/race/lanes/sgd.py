@@ -15,7 +15,6 @@ from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
 from polyak.learn.bank.merging import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
-from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.counting import (
     candidate_sums,
@@ -278,7 +277,7 @@ class SgdLane(Lane):
 
 def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> Bank:
     """Make a bank: each candidate has a model per output and, for intervals, per replica."""
-    first, sparsity, outputs = candidates[0], sparsity_of(recipe), problem.outputs
+    first, sparsity, outputs = candidates[0], recipe.sparsity(), problem.outputs
     each = outputs * (1 + recipe.replicas)
     return Bank(
         loss=recipe.loss,
