@@ -82,9 +82,9 @@ def replicas_doubt(
     return None
 
 
-def least_bend(loss: str, counts: ScoreHistogram | None) -> float:
+def least_bend(loss: str, counts: ScoreHistogram) -> float:
     """Return the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
-    if loss != "log_loss" or counts is None:
+    if loss != "log_loss":
         return 1.0
     negative, positive = counts.counts.sum(axis=(0, 3)).T
     share = positive / np.maximum(negative + positive, 1.0)

@@ -202,10 +202,8 @@ class Learner:
         """Return what was found and its losses on rows not yet learned."""
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
-        leader = self.race.leader()
-        found = self.recipe_found
         return training_report(
-            self.race, found, leader, leader.sigmoids(), self.calibration.moments
+            self.race, self.recipe_found, self.race.leader(), self.calibration.moments
         )
 
     @property

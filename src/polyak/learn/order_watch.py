@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.race import Race
+from polyak.learn.race import Leader, Race
 from polyak.learn.race.history import measure
-from polyak.learn.race.leader import Leader
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
 from polyak.learn.training_rows import FirstRows, TrainingRows
@@ -106,7 +105,7 @@ class OrderWatch:
         coef, intercept = leader.weights()
         matrix = np.ascontiguousarray(coef.T)
         scores = _core.score_rows(core_rows(rows), matrix) + intercept
-        if leader.softmax:  # what a race adds up is the loss of each class's odds
+        if leader.lane.softmax:  # what a race adds up is the loss of each class's odds
             scores = odds_of_softmax(scores)
         goals = np.asarray(encode(targets, classes, loss))
         if race.problem.one_vs_rest:

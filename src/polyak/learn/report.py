@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import Calibration
 from polyak.learn.doubts import least_bend, replicas_doubt
-from polyak.learn.race import Race
-from polyak.learn.race.leader import Leader
+from polyak.learn.race import Leader, Race
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by
 from polyak.losses import get_loss
@@ -36,19 +35,19 @@ def training_report(
     race: Race,
     recipe: Recipe,
     leader: Leader,
-    sigmoids: Floats | None,
     moments: Floats | None,
 ) -> TrainingReport:
     """Return the report of a race whose leader is the model."""
     count, loss, _, errors = race.totals()[leader.number, :4]
     std_err = race.measure(leader.number)["loss_std_err"]
-    lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
-    lately["roc_auc"] = leader.roc_auc()
+    lately, counts = recent(race, leader.number, recipe), leader.lane.histogram(leader.place)
+    lately["roc_auc"] = counts.roc_auc()
+    bins, starts = counts.reliability(), leader.lane.average_start(leader.place)
     return TrainingReport(
         rows=race.clock,
         distinct_rows=race.scored,
         recipe=asdict(recipe),
-        average_start=tuple(None if np.isnan(t0) else int(t0) for t0 in leader.average_start()),
+        average_start=tuple(None if np.isnan(t0) else int(t0) for t0 in starts),
         progressive_loss=_finite(float(loss / count)) if count > 0 else None,
         progressive_loss_std_err=_finite(std_err),
         progressive_error=_finite(float(errors / count)) if count > 0 else None,
@@ -158,11 +157,11 @@ def model_of(
 ) -> LinearModel:
     """Return the model of the candidate that leads now; the race may go on afterwards."""
     leader = race.leader()
-    sigmoids = leader.sigmoids()
+    counts = leader.lane.histogram(leader.place)
     coef, intercept = leader.weights()
     sandwich, doubt = leader.lane.sandwich() or (None, None)
-    replicas = leader.replicas() if sandwich is None else None
-    report = training_report(race, recipe, leader, sigmoids, calibration.moments)
+    replicas = leader.lane.replicas(leader.place) if sandwich is None else None
+    report = training_report(race, recipe, leader, calibration.moments)
     report = replace(report, spreads=calibration.spreads.of_the_largest_effects(coef))
     if sandwich is not None:
         doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
@@ -175,8 +174,8 @@ def model_of(
         intercept=intercept,
         loss=get_loss(recipe.loss).text,
         classes=classes,
-        sigmoids=sigmoids,
-        softmax=leader.has_softmax,
+        sigmoids=counts.sigmoids(),
+        softmax=leader.lane.softmax or counts.losses.size > 0,
         multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,

@@ -156,14 +156,3 @@ def test_the_chosen_go_on_as_they_stand(loss):
     chosen.learn(X[5000:], y[5000:])
     lane.learn(X[5000:], y[5000:])
     np.testing.assert_allclose(chosen.weights()[0][0], lane.weights()[0][1], rtol=0.02, atol=0.01)
-
-
-def test_rows_learned_again_are_not_scored():
-    X, y = problem("squared_error")
-    lane = NewtonSolver("squared_error", X[:1000], penalties=(1e-6,), intervals=True)
-    lane.learn(X, y)
-    sums, coef, spread = lane.sums(), lane.weights()[0], lane.sandwich().covariance
-    lane.learn(X, y, again=True)
-    np.testing.assert_allclose(lane.sums(), sums, rtol=1e-12)
-    np.testing.assert_allclose(lane.weights()[0], coef, rtol=1e-6)
-    np.testing.assert_allclose(lane.sandwich().covariance, spread, rtol=0.02, atol=1e-6)

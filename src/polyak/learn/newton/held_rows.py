@@ -69,7 +69,6 @@ class HeldRows:
         self._Z: NDArray[Any] = np.zeros((0, 0))
         self._targets: Floats = np.zeros((0, outputs))
         self._weights: Floats = np.ones(0)
-        self._fresh: Floats = np.ones(0)  # zero for rows that were learned before
         self._limits: Floats = np.ones((0, 2))  # each row's cap and share in comparisons
         self._bits, self._threads = 64, 1  # of the last rows
         self._usual: tuple[Floats | None] | None = None  # what `weights` returns, once computed
@@ -118,7 +117,7 @@ class HeldRows:
 
     def _allocate_targets(self) -> None:
         self._targets = np.zeros((self.block, self._targets.shape[1]))
-        self._weights, self._fresh = np.ones((2, self.block))
+        self._weights = np.ones(self.block)
         self._limits = np.ones((self.block, 2))
 
     def add(
@@ -128,8 +127,6 @@ class HeldRows:
         weights: Floats | None,
         limits: Floats | None,
         standard: Standard,
-        *,
-        fresh: bool,
         threads: int = 1,
     ) -> int:
         """Hold more rows; return the number of values left out because they have no column."""
@@ -140,7 +137,6 @@ class HeldRows:
         left_out = standard.fill(rows, columns, threads)
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
-        self._fresh[place] = float(fresh)
         self._limits[place] = NO_LIMITS if limits is None else limits
         self.count += len(rows)
         return left_out
@@ -154,7 +150,7 @@ class HeldRows:
         other = copy.copy(self)
         if to_change:
             other._Z = self._Z[: self.count].copy()
-            for name in ("_targets", "_weights", "_fresh", "_limits"):
+            for name in ("_targets", "_weights", "_limits"):
                 setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -184,8 +180,8 @@ class HeldRows:
         return float(self.count if weights is None else weights.sum())
 
     def scoring_weights(self, begin: int) -> Floats:
-        """Return the weights of rows from ``begin`` on, zero for those that were learned before."""
-        return self._weights[begin : self.count] * self._fresh[begin : self.count]
+        """Return the weights of rows from ``begin`` on, as they came."""
+        return self._weights[begin : self.count]
 
     def limits(self, begin: int) -> Floats:
         """Return the cap and share in comparisons of each row from ``begin`` on."""
@@ -198,7 +194,6 @@ class HeldRows:
             "held.rows": self._Z[held, :columns].copy(),
             "held.targets": self._targets[held].copy(),
             "held.weights": self._weights[held].copy(),
-            "held.fresh": self._fresh[held].copy(),
             "held.limits": self._limits[held].copy(),
         }
 
@@ -215,5 +210,4 @@ class HeldRows:
         shape = (self.count, self._targets.shape[1])
         self._targets[held] = stored.array("targets", shape, least=-np.inf)
         self._weights[held] = stored.array("weights", (self.count,), least=0.0)
-        self._fresh[held] = stored.array("fresh", (self.count,), least=0.0)
         self._limits[held] = stored.array("limits", (self.count, 2))

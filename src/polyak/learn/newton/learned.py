@@ -202,11 +202,8 @@ class Learned:
             return None
         return replace(self, known=found), not has_no_optimum(found, Z, own, shrink)
 
-    def sandwich(self, rows: int, times: float) -> Sandwich:
-        """Return the weights at the smallest penalty and their covariance, in the rows' units.
-
-        ``rows`` is the number of rows, each learned ``times`` times on average.
-        """
+    def sandwich(self, rows: int) -> Sandwich:
+        """Return the weights at the smallest penalty and their covariance, in the rows' units."""
         known, place = self.known, self.blocks.smallest
         shrink = self.penalty().shrink[:, place]
-        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows, times)
+        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows)

@@ -139,7 +139,6 @@ class NewtonSolver:
         self.clock: int = 0
         self.threads: int = 1
         self.left: str | None = None
-        self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         ridge = blocks.is_ridge
         first_block = BLOCK if self.exact or ridge else LONG_BLOCK
@@ -250,7 +249,6 @@ class NewtonSolver:
         order: NDArray[np.int64] | None = None,
         scores: Floats | None = None,
         limits: Floats | None = None,
-        again: bool = False,
         stops: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> Floats | None:
         """Learn from rows, as `polyak.learn.bank.Bank.learn` does, with models in the same order.
@@ -267,8 +265,6 @@ class NewtonSolver:
             Receives the scores of each row by the weights before its block.
         limits : float64 array of shape (rows to learn, 2), optional
             Each row's cap and share where candidates are compared.
-        again : bool
-            The rows were learned before, so they are not scored.
         stops : array of int, optional
             After how many of the rows an interval of the race ends. The sums of each interval are
             returned, of shape (stops, sums, models).
@@ -294,7 +290,7 @@ class NewtonSolver:
                         None if limits is None else limits[here],
                         None if scores is None else scores[here],
                     )
-                    self._learn_part(part, again=again)
+                    self._learn_part(part)
                     done += take
                 if len(notes) < len(ends):
                     notes.append(self.sums())
@@ -310,20 +306,20 @@ class NewtonSolver:
         features = len(self._learned.standard)
         return self._cadence.rows_until_fit(self._before, self._held.block, features)
 
-    def _learn_part(self, part: _Part, *, again: bool) -> None:
+    def _learn_part(self, part: _Part) -> None:
         """Learn rows that do not go beyond the end of a segment."""
-        took = self._take(part, again=again)
+        took = self._take(part)
         begin, own = self._held.count - took, None
         if part.scores is not None:
             own = part.scores[:took] = self._scores(begin)
         if took == len(part.rows):
             self._advance(own if begin == self._scorer.counted else None)
         elif self._limit.close(self._held.features()):
-            self._learn_part(part.cut(slice(took, None)), again=again)
+            self._learn_part(part.cut(slice(took, None)))
         else:
             self._leave(TOO_MANY)
 
-    def _take(self, part: _Part, *, again: bool) -> int:
+    def _take(self, part: _Part) -> int:
         """Hold rows until their block is full; return how many there were columns for."""
         standard = self._learned.standard
         take = self._limit.admit(standard, part.rows)
@@ -332,9 +328,8 @@ class NewtonSolver:
             self._limit.admit(standard, part.rows)
         self._allocate(bits_of(part.rows))
         own = (part.rows, self._signs(part.targets), part.weights, part.limits, standard)
-        self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
+        self._limit.left_out += self._held.add(*own, threads=self.threads)
         self.clock += take
-        self._learned_again += take if again else 0
         return take
 
     def _allocate(self, bits: int | None = None) -> None:
@@ -536,9 +531,8 @@ class NewtonSolver:
         if not self.intervals:
             raise ValueError("a solver without intervals keeps no covariance")
         done = self._finished()
-        rows = done.clock - done._learned_again
         with one_blas_thread():
-            return done._learned.sandwich(rows, done.clock / max(rows, 1))
+            return done._learned.sandwich(done.clock)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""
@@ -574,7 +568,6 @@ class NewtonSolver:
         """Return all that learning changes as a JSON-serialisable dict and a dict of arrays."""
         page: Page = {
             "clock": self.clock,
-            "learned_again": self._learned_again,
             "counted": self._scorer.counted,
             "block": self._held.block,
             "fitted": self._cadence.fitted,
@@ -596,7 +589,6 @@ class NewtonSolver:
         Features are below ``n_features``, if that is known. ValueError if the state is corrupt.
         """
         self.left, self.clock = None, stored.whole("clock")
-        self._learned_again = stored.whole("learned_again", most=self.clock)
         self._cadence.fitted = stored.whole("fitted", most=self.clock)
         self._limit.closed = stored.flag("closed")
         self._limit.left_out = stored.whole("left_out")
@@ -662,7 +654,6 @@ class NewtonSolver:
 
         self._learned = merged
         self.clock = int(total([one.clock for one in solvers]))
-        self._learned_again = int(total([one._learned_again for one in solvers]))
         self._scorer.recent = total([one._scorer.recent for one in solvers])
         self._cadence.fitted = self.clock
         self._scorer.restart()

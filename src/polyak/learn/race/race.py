@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from polyak.learn.race.elimination import (
 from polyak.learn.race.history import LOSS, RATED, SQUARES, SUMS, RaceHistory, measure
 from polyak.learn.race.lanes import lane_numbers, lane_of
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
-from polyak.learn.race.leader import Leader
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import StoredState
@@ -55,6 +54,22 @@ ONLY_CONSTANT = (
     "the weights of all other candidates overflowed, so the model predicts a constant: look for "
     "extreme values in the features, or take their logarithms or ranks"
 )
+
+
+class Leader(NamedTuple):
+    """The candidate whose model would be the result now, and where its weights are."""
+
+    number: int
+    candidate: AnyCandidate
+    lane: Lane
+    place: int
+    n_features: int
+
+    def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
+        """Return its weights, a row per output, and intercepts; or those of the last iterate."""
+        coef, intercept = self.lane.weights(self.place, last=last)
+        missing = max(self.n_features - coef.shape[1], 0)
+        return np.pad(coef, ((0, 0), (0, missing))) if missing else coef, intercept
 
 
 class Race:

@@ -210,12 +210,13 @@ class ConstantLane(Lane):
         """Return NaN: nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
+    def histogram(self, place: int) -> ScoreHistogram:
         """Count all rows at the score that they would have now."""
-        if not self.problem.classifies:
-            return None
         apart, sampled = not self.problem.one_vs_rest, self.loss == "log_loss"
-        found = ScoreHistogram(self.problem.outputs, sampled=sampled, apart=apart)
+        models = self.problem.outputs if self.problem.classifies else 0
+        found = ScoreHistogram(models, sampled=sampled, apart=apart)
+        if not models:
+            return found
         positive, negative = self._sides(self.seen)
         signs = np.array([[True], [False]])
         for output, score in enumerate(self._best()):

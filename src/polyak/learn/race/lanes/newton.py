@@ -17,13 +17,13 @@ from polyak.learn.bank import Bank
 from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
-from polyak.learn.race.lanes.counting import (
+from polyak.learn.race.lanes.protocol import (
+    Lane,
+    NewOutput,
+    Problem,
     candidate_sums,
-    count_scores,
     histogram_for,
-    room_for_scores,
 )
-from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
 from polyak.learn.score_histogram import ScoreHistogram
@@ -174,7 +174,7 @@ class NewtonRacer(Lane):
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         """Return the number of these rows that can be learned at once in bounded memory."""
-        counts = self.counts is not None and not again
+        counts = self.counts.models > 0 and not again
         return max(1024, MOST_SCORES // len(self.newton)) if counts else sys.maxsize
 
     def can_leave_out(self, rows: int) -> bool:
@@ -200,7 +200,8 @@ class NewtonRacer(Lane):
             self._not_learned += given.total
             return np.empty((0, len(self.numbers), SUMS))
         self.newton.threads = threads
-        scores = room_for_scores(self.counts, given.total, len(self.newton))
+        wanted = self.counts.wants(given.total)
+        scores = np.empty((given.total, len(self.newton))) if wanted else None
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
             notes = self.newton.learn(
@@ -212,7 +213,7 @@ class NewtonRacer(Lane):
             sums[stops > self.newton.clock - before] = np.nan
         else:
             classes = self.newton.outputs if self.newton.one_vs_rest else None
-            count_scores(self.counts, scores, given, classes)
+            self.counts.count(scores, given, classes)
         return sums
 
     def sums(self) -> Floats:
@@ -275,8 +276,7 @@ class NewtonRacer(Lane):
         chosen.numbers = [self.numbers[place] for place in places]
         chosen.candidates = [self.candidates[place] for place in places]
         chosen.newton = self.newton.select(places)
-        if self.counts is not None:
-            chosen.counts = self.counts.select(places, self.newton.outputs)
+        chosen.counts = self.counts.select(places, self.newton.outputs)
         return chosen
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
@@ -292,9 +292,8 @@ class NewtonRacer(Lane):
                     [other.newton for other in others], None if base is None else base.newton
                 )
         self._not_learned = then[1] + sum(one._not_learned - then[1] for one in parts)
-        if self.counts is not None:
-            theirs = [other.counts for other in others if other.counts is not None]
-            self.counts.merge(theirs, None if base is None else base.counts)
+        theirs = [other.counts for other in others]
+        self.counts.merge(theirs, None if base is None else base.counts)
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more; two classes go on together where a matrix has room."""
@@ -312,24 +311,21 @@ class NewtonRacer(Lane):
         grown = type(self)(self.numbers, candidates, new.recipe, new.problem)
         grown.newton.set_state(StoredState(page, arrays))
         grown._not_learned = self._not_learned
-        if self.counts is not None and grown.counts is not None:
-            at = (new.place, new.constant)
-            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         page, arrays = self.newton.state()
-        counted = ({}, {}) if self.counts is None else self.counts.state()
-        return page | counted[0], arrays | counted[1]
+        counted, histograms = self.counts.state()
+        return page | counted, arrays | histograms
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         """Go on from what `state` returned."""
         stored.whole("clock", most=clock)
         self.newton.set_state(stored, self.problem.n_features)
         self._not_learned = clock - self.newton.clock
-        if self.counts is not None:
-            self.counts.set_state(stored)
+        self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
@@ -350,6 +346,6 @@ class NewtonRacer(Lane):
         """Return NaN: nothing is averaged."""
         return np.full(self.newton.outputs, np.nan)
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
-        """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select([place], self.newton.outputs)
+    def histogram(self, place: int) -> ScoreHistogram:
+        """Return the histogram of its scores."""
+        return self.counts.select([place], self.newton.outputs)

@@ -16,13 +16,14 @@ from polyak.learn.bank import Bank
 from polyak.learn.bank.merging import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
 from polyak.learn.race.history import SUMS
-from polyak.learn.race.lanes.counting import (
+from polyak.learn.race.lanes.protocol import (
+    Lane,
+    NewOutput,
+    Problem,
     candidate_sums,
-    count_scores,
     histogram_for,
-    room_for_scores,
+    mirrored,
 )
-from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
@@ -116,7 +117,7 @@ class SgdLane(Lane):
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         """Return the number of these rows that can be learned at once in bounded memory."""
         most = rows_at_a_time(rows) if self.centre else sys.maxsize
-        counts = self.counts is not None and not again
+        counts = self.counts.models > 0 and not again
         return min(most, max(1024, MOST_SCORES // len(self.bank))) if counts else most
 
     def rows_for(self, shared: SharedRows) -> TrainingRows:
@@ -130,8 +131,8 @@ class SgdLane(Lane):
     ) -> Floats:
         """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
-        counts = None if again else self.counts
-        scores = room_for_scores(counts, n, len(self.bank))
+        wanted = not again and self.counts.wants(n)
+        scores = np.empty((n, len(self.bank))) if wanted else None
         notes = self.bank.learn(
             *given[:3],
             order=given.order,
@@ -141,12 +142,11 @@ class SgdLane(Lane):
             stops=stops,
         )
         assert notes is not None
-        if counts is not None:
-            if scores is not None:  # without the replicas'
-                each = scores.reshape(n, len(self.numbers), -1)
-                scores = each[:, :, : self.outputs].reshape(n, -1)
-            classes = self.outputs if self.bank.one_vs_rest else None
-            count_scores(counts, scores, given, classes)
+        if scores is not None:  # without the replicas'
+            each = scores.reshape(n, len(self.numbers), -1)
+            scores = each[:, :, : self.outputs].reshape(n, -1)
+        if not again:
+            self.counts.count(scores, given, self.outputs if self.bank.one_vs_rest else None)
         return self._summed(notes) if len(notes) else np.empty((0, len(self.numbers), SUMS))
 
     def sums(self) -> Floats:
@@ -175,8 +175,7 @@ class SgdLane(Lane):
         chosen.candidates = [self.candidates[place] for place in places]
         models = np.arange(len(self.bank)).reshape(-1, self.models_each)[list(places)]
         chosen.bank = self.bank.select(models.ravel())
-        if self.counts is not None:
-            chosen.counts = self.counts.select(places, self.outputs)
+        chosen.counts = self.counts.select(places, self.outputs)
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
@@ -184,9 +183,8 @@ class SgdLane(Lane):
         for other in others:
             other._move_to(self.centre)
         self.bank.merge([other.bank for other in others], None if base is None else base.bank)
-        if self.counts is not None:
-            theirs = [other.counts for other in others if other.counts is not None]
-            self.counts.merge(theirs, None if base is None else base.counts)
+        theirs = [other.counts for other in others]
+        self.counts.merge(theirs, None if base is None else base.counts)
 
     def _move_to(self, centre: Centre) -> None:
         """Go over to another centre: the same models, their intercepts moved."""
@@ -207,9 +205,7 @@ class SgdLane(Lane):
         grown.bank.set_state(
             state | {"lines": new.inserted(state["lines"]), "models": new.inserted(models, one)}
         )
-        if self.counts is not None and grown.counts is not None:
-            at = (new.place, new.constant)
-            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
         return grown
 
     def _mirrored(
@@ -226,7 +222,7 @@ class SgdLane(Lane):
     def state(self) -> tuple[Page, Arrays]:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         state = self.bank.state()
-        page, arrays = ({}, {}) if self.counts is None else self.counts.state()
+        page, arrays = self.counts.state()
         arrays |= {name: state[name] for name in BANK_ARRAYS}
         return page | {"looked": state["looked"]}, arrays
 
@@ -238,8 +234,7 @@ class SgdLane(Lane):
         fields = stored.array("models", (len(model_fields), models))
         state = {"lines": lines, "squares": squares, "models": fields}
         self.bank.set_state(state | {"clock": clock, "looked": stored.whole("looked")})
-        if self.counts is not None:
-            self.counts.set_state(stored)
+        self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
@@ -266,9 +261,9 @@ class SgdLane(Lane):
         """Return the row at which its averages began."""
         return self.bank.average_start[self._models(place)]
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
-        """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select([place], self.outputs)
+    def histogram(self, place: int) -> ScoreHistogram:
+        """Return the histogram of its scores."""
+        return self.counts.select([place], self.outputs)
 
     def _models(self, place: int) -> slice:
         first = place * self.models_each
