@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from polyak.errors import DataError
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
+from polyak.learn.bank.merging import merge_banks
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
@@ -185,7 +186,7 @@ class TestBankMerge:
         coef, last = mean(lambda b: b.coef), mean(lambda b: b.last_coef)
         intercept = share @ [b.intercept for b in banks]
         loss = sum(b.field("loss") for b in banks)
-        banks[0].merge(banks[1:])
+        merge_banks(banks[0], banks[1:])
         np.testing.assert_allclose(banks[0].last_coef, last, rtol=1e-12)
         np.testing.assert_allclose(banks[0].coef, coef, rtol=1e-12)
         np.testing.assert_allclose(banks[0].intercept, intercept, rtol=1e-12)
@@ -196,7 +197,7 @@ class TestBankMerge:
         """After the merge a row weighs one in M, or with power 3 about four in M."""
         for power, weight in ((0.0, 1.0), (3.0, 4.0)):
             banks = [self.bank(Averaging(0, power), 50_000, seed) for seed in (0, 0)]
-            banks[0].merge(banks[1:])
+            merge_banks(banks[0], banks[1:])
             before = banks[0].coef.copy()
             banks[0].learn(np.zeros((1, 4)), np.zeros(1))
             moved = banks[0].coef - before
@@ -206,14 +207,14 @@ class TestBankMerge:
     def test_squares_add_up(self) -> None:
         banks = [self.bank(Averaging(), 100, seed, precondition=0.5) for seed in (0, 1)]
         squares = [bank.state()["squares"] for bank in banks]
-        banks[0].merge(banks[1:])
+        merge_banks(banks[0], banks[1:])
         np.testing.assert_allclose(
             banks[0].state()["squares"], np.pad(squares[0], (0, 1)) + squares[1]
         )
 
     def test_only_banks_of_a_kind(self) -> None:
         with pytest.raises(ValueError, match="same models and settings"):
-            self.bank(Averaging(), 10, 0).merge([self.bank(Averaging(0), 10, 0)])
+            merge_banks(self.bank(Averaging(), 10, 0), [self.bank(Averaging(0), 10, 0)])
 
 
 @pytest.mark.parametrize("classes", [[-1.0, 1.0], [1.0, -1.0], [0, 1], [2, 7]])

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from polyak.learn.newton.limits import PENALTIES, WIDEST
+from polyak.learn.newton.objective import Objective
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
+
+
+def solver_of(loss, first_rows, *, penalties=PENALTIES, widest=WIDEST, **settings):
+    return NewtonSolver(Objective(loss, np.array(penalties), **settings), first_rows, widest)
 
 
 def correlated(n, d, seed=0, rho=0.9):

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
-from simulated import assert_same, problem
+from simulated import assert_same, problem, solver_of
 from threadpoolctl import threadpool_limits
 
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.learn.stored_state import StoredState
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
@@ -52,14 +51,14 @@ def in_batches(lane, rows, y, weights, sizes):
 def test_batches_and_checkpoints_leave_no_trace(loss, kind, weighted, cuts):
     rows, y = rows_of(kind), targets_of(loss)
     weights = np.random.default_rng(0).uniform(0.1, 3.0, len(y)) if weighted else None
-    whole, parts, resumed = (NewtonSolver(loss, rows[:1000], intervals=True) for _ in range(3))
+    whole, parts, resumed = (solver_of(loss, rows[:1000], intervals=True) for _ in range(3))
     whole.learn(rows, y, weights)
     for size in np.diff([0, *cuts, len(y)]):
         part = slice(parts.clock, parts.clock + size)
         own = None if weights is None else weights[part]
         parts.learn(rows[part], y[part], own)
         page, arrays = resumed.state()
-        resumed = NewtonSolver(loss, rows[:1000], intervals=True)
+        resumed = solver_of(loss, rows[:1000], intervals=True)
         resumed.set_state(StoredState(json.loads(json.dumps(page)), arrays))
         resumed.learn(rows[part], y[part], own)
     assert_same(whole, parts)
@@ -69,7 +68,7 @@ def test_batches_and_checkpoints_leave_no_trace(loss, kind, weighted, cuts):
 def test_batches_of_32_bits_leave_no_trace():
     """Held in 32 bits after the first block, or in 64 from where a row comes that has them."""
     rows, y = rows_of("float32", 20_000), targets_of("log_loss", 20_000)
-    lanes = [NewtonSolver("log_loss", rows[:1000]) for _ in range(5)]
+    lanes = [solver_of("log_loss", rows[:1000]) for _ in range(5)]
     lanes[0].learn(rows, y)
     in_batches(lanes[1], rows, y, None, [3000, 2, 6000, 10_998])
     assert_same(lanes[0], lanes[1])
@@ -89,7 +88,7 @@ def test_batches_of_32_bits_leave_no_trace():
 def test_sums_and_scores_at_any_row(loss):
     X, y = rows_of("dense"), targets_of(loss)
     stops = [1, 63, 64, 65, 1000, 4095, 4096, 4097, 7000, 9000]
-    whole, parts = (NewtonSolver(loss, X[:1000]) for _ in range(2))
+    whole, parts = (solver_of(loss, X[:1000]) for _ in range(2))
     scores = np.empty((len(y), len(whole)))
     notes = whole.learn(X, y, stops=stops, scores=scores)
     begin, pieces = 0, []
@@ -111,7 +110,7 @@ def test_sums_and_scores_at_any_row(loss):
 def test_an_order_is_rows_taken_in_it(loss):
     X, y = rows_of("dense"), targets_of(loss)
     order = np.random.default_rng(3).permutation(len(y))[:7000]
-    one, other = (NewtonSolver(loss, X[:1000]) for _ in range(2))
+    one, other = (solver_of(loss, X[:1000]) for _ in range(2))
     one.learn(X, y, order=order)
     other.learn(X[order], y[order])
     assert_same(one, other)
@@ -124,7 +123,7 @@ def test_threads_of_blas_leave_no_trace():
     lanes = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            lanes.append(NewtonSolver("log_loss", X[:1000]))
+            lanes.append(solver_of("log_loss", X[:1000]))
             lanes[-1].learn(X, y)
             lanes[-1].weights()
     for name, array in lanes[0].state()[1].items():
@@ -136,9 +135,11 @@ def test_threads_of_blas_leave_no_trace():
 def test_the_lane_gives_threads_back():
     program = (
         "import numpy as np, threadpoolctl as t\n"
+        "from polyak.learn.newton.objective import Objective\n"
         "from polyak.learn.newton.solver import NewtonSolver\n"
         "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
-        "lane = NewtonSolver('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
+        "lane = NewtonSolver(Objective('squared_error'), np.eye(3))\n"
+        "lane.learn(np.eye(3), np.ones(3))\n"
         "lane.weights()\n"
         "assert before == [lib['num_threads'] for lib in t.threadpool_info()][:len(before)]\n"
     )
@@ -148,7 +149,7 @@ def test_the_lane_gives_threads_back():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_chosen_go_on_as_they_stand(loss):
     X, y = rows_of("dense"), targets_of(loss)
-    lane = NewtonSolver(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
+    lane = solver_of(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
     lane.learn(X[:5000], y[:5000])
     chosen = lane.select([1])
     np.testing.assert_allclose(chosen.sums()[:, 0], lane.sums()[:, 1], rtol=1e-14)

@@ -8,10 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from batch_optimum import OPTIMUM
-from simulated import batch_optimum, correlated, labels, mean_loss, problem
+from simulated import batch_optimum, correlated, labels, mean_loss, problem, solver_of
 
-from polyak.learn.bank.merging import SUMS
-from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.bank.settings import SUMS
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 from reproduction.datasets import load
@@ -20,7 +19,7 @@ CURVED = ("log_loss", "squared_hinge")
 
 
 def learned(loss, X, y, weights=None, **settings):
-    lane = NewtonSolver(loss, as_rows(X)[:1000], **settings)
+    lane = solver_of(loss, as_rows(X)[:1000], **settings)
     lane.learn(X, y, weights)
     return lane
 
@@ -175,7 +174,7 @@ def test_one_pass_over_a_real_set(name, loss):
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(y))
         rows = as_rows(X[order])
-        lane = NewtonSolver(loss, rows[:1000])
+        lane = solver_of(loss, rows[:1000])
         lane.learn(rows, y[order], stops=[len(y) // 2])
         sums = lane.sums()
         place = int(np.argmin(sums[1] / sums[0]))

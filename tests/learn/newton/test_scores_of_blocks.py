@@ -6,11 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from simulated import batch_optimum, mean_loss, problem
+from simulated import batch_optimum, mean_loss, problem, solver_of
 
-from polyak.learn.bank.merging import SUMS
+from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.cadence import BLOCK, LONG_BLOCK
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 
@@ -23,7 +22,7 @@ ROWS = 9 * LONG_BLOCK + 1000  # blocks have grown to twice their length
 def test_late_rows_are_scored_by_good_weights(loss, columns):
     penalties = (0.1, 10.0)
     X, y = problem(loss, ROWS, columns)
-    lane = NewtonSolver(loss, as_rows(X)[:1000], penalties=penalties)
+    lane = solver_of(loss, as_rows(X)[:1000], penalties=penalties)
     scores, half = np.empty((ROWS, len(penalties))), ROWS // 2
     notes = lane.learn(X, y, scores=scores, stops=[half, ROWS])
     losses = get_loss(loss).value(scores, y[:, None])
@@ -36,7 +35,7 @@ def test_late_rows_are_scored_by_good_weights(loss, columns):
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_batches_leave_no_trace_in_scores_or_sums(loss):
     X, y = problem(loss, 3 * LONG_BLOCK, 8)
-    whole, parted = (NewtonSolver(loss, as_rows(X)[:1000]) for _ in range(2))
+    whole, parted = (solver_of(loss, as_rows(X)[:1000]) for _ in range(2))
     scores = np.empty((2, len(X), len(whole)))
     whole.learn(X, y, scores=scores[0])
     begins = [0, 1, 700, BLOCK, BLOCK + 1, 3 * BLOCK - 5, 40_001, len(X)]

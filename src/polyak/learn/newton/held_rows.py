@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.newton.block.algebra import WIDE
 from polyak.learn.newton.cadence import Cadence
+from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.standardize import Standard
 from polyak.learn.stored_state import FLOATS, StoredState
 from polyak.rows.taken import SomeRows
@@ -41,14 +42,7 @@ class HeldRows:
 
     Parameters
     ----------
-    outputs : int
-        The columns of the targets.
-    fit_intercept : bool
-        Whether the first column is a constant.
-    exact : bool
-        Whether sums of the rows are all that remains of them, so that 32 bits would lose digits.
-    may_be_coarse : bool
-        Whether rows that arrive in 32 bits may be held in 32 bits.
+    objective : Objective
     block : int
         The rows of a block until the first begins.
 
@@ -60,14 +54,12 @@ class HeldRows:
         The number of rows of the current block.
     """
 
-    def __init__(
-        self, outputs: int, *, fit_intercept: bool, exact: bool, may_be_coarse: bool, block: int
-    ) -> None:
-        self.first = int(fit_intercept)  # the column where features begin
-        self.exact, self.may_be_coarse = exact, may_be_coarse
+    def __init__(self, objective: Objective, block: int) -> None:
+        self.first = int(objective.fit_intercept)  # the column where features begin
+        self.objective = objective
         self.count, self.block = 0, block
         self._Z: NDArray[Any] = np.zeros((0, 0))
-        self._targets: Floats = np.zeros((0, outputs))
+        self._targets: Floats = np.zeros((0, objective.outputs))
         self._weights: Floats = np.ones(0)
         self._limits: Floats = np.ones((0, 2))  # each row's cap and share in comparisons
         self._bits, self._threads = 64, 1  # of the last rows
@@ -107,12 +99,14 @@ class HeldRows:
     def _precision(self, width: int, before: int) -> np.dtype[Any]:
         """Return the precision in which rows are held: with many columns, 32 bits suffice.
 
-        Rows that arrive in 32 bits are held so with few columns, too: rounding them once more, in
-        standard units, adds no more error than they have. Not those of the first block, which are
-        few.
+        Not where sums of the rows are all that remains of them. Rows that arrive in 32 bits are
+        held so with few columns, too: rounding them once more, in standard units, adds no more
+        error than they have. Not those of the first block, which are few.
         """
-        wide = width > WIDE and not self.exact
-        coarse = self.may_be_coarse and before > 0 and self._bits == 32
+        own = self.objective
+        wide = width > WIDE and not own.exact
+        plain = own.loss == "log_loss" and not (own.softmax or own.sparsity or own.for_inference)
+        coarse = plain and before > 0 and self._bits == 32
         return np.dtype(np.float32 if wide or coarse else np.float64)
 
     def _allocate_targets(self) -> None:

@@ -131,7 +131,7 @@ def mirrored(array: NDArray[Any]) -> NDArray[Any]:
 def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
     """Return the sums of candidates, as `polyak.learn.race.history` lists them.
 
-    ``notes`` are those of their models, as `polyak.learn.bank.merging.SUMS` lists them, of shape
+    ``notes`` are those of their models, as `polyak.learn.bank.settings.SUMS` lists them, of shape
     (intervals, sums, candidates, outputs).
     """
     weight, losses, squares, errors, confusion, rated, capped = notes.swapaxes(0, 1)

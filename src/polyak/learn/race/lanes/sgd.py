@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.bank.merging import SUMS as MODEL_SUMS
+from polyak.learn.bank.merging import merge_banks
+from polyak.learn.bank.settings import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import (
@@ -75,7 +76,6 @@ class SgdLane(Lane):
 
     @property
     def clock(self) -> int:
-        """The number of rows learned."""
         return self.bank.clock
 
     @property
@@ -85,12 +85,10 @@ class SgdLane(Lane):
 
     @property
     def nbytes(self) -> int:
-        """The memory that its weights take."""
         return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
 
     @property
     def n_features(self) -> int:
-        """The number of features of its models."""
         return self.bank.n_features
 
     @property
@@ -104,18 +102,15 @@ class SgdLane(Lane):
         return not self.centre
 
     def warm_up(self, rows: Rows) -> None:
-        """See the rows that calibration looks at, before any is learned."""
         self.bank.warm_up(self.centre.shifted(rows))
         if self.problem.begin_at is not None:
             constants = self.problem.begin_at[self.bank.outputs]
             self.bank.move_intercepts(lambda _: constants)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
-        """Refuse what cannot be learned from, and make room for the rest."""
         return self.bank.check(rows, targets, weights)
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
-        """Return the number of these rows that can be learned at once in bounded memory."""
         most = rows_at_a_time(rows) if self.centre else sys.maxsize
         counts = self.counts.models > 0 and not again
         return min(most, max(1024, MOST_SCORES // len(self.bank))) if counts else most
@@ -129,7 +124,6 @@ class SgdLane(Lane):
     def learn(
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
     ) -> Floats:
-        """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
         wanted = not again and self.counts.wants(n)
         scores = np.empty((n, len(self.bank))) if wanted else None
@@ -150,12 +144,10 @@ class SgdLane(Lane):
         return self._summed(notes) if len(notes) else np.empty((0, len(self.numbers), SUMS))
 
     def sums(self) -> Floats:
-        """Return the sums since the last milestone."""
         sums: Floats = self._summed(self.bank.fields()[None])[0]
         return sums
 
     def start_interval(self) -> None:
-        """Begin a new interval of the race: its sums are zero."""
         self.bank.reset_progressive_sums()
 
     def _summed(self, notes: Floats) -> Floats:
@@ -167,7 +159,6 @@ class SgdLane(Lane):
     # -- dropping out, and learning in parts ---------------------------------------------------
 
     def select(self, places: Sequence[int]) -> Self:
-        """Return a lane of only these candidates, each as it stands."""
         if len(places) == len(self.numbers):
             return self
         chosen = copy.copy(self)
@@ -179,10 +170,10 @@ class SgdLane(Lane):
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
-        """Become what this lane and others learned together, each from rows of its own."""
         for other in others:
             other._move_to(self.centre)
-        self.bank.merge([other.bank for other in others], None if base is None else base.bank)
+        banks = [other.bank for other in others]
+        merge_banks(self.bank, banks, None if base is None else base.bank)
         theirs = [other.counts for other in others]
         self.counts.merge(theirs, None if base is None else base.counts)
 
@@ -220,14 +211,12 @@ class SgdLane(Lane):
         return mirrored(lines) * lines.dtype.type(new.share), models
 
     def state(self) -> tuple[Page, Arrays]:
-        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         state = self.bank.state()
         page, arrays = self.counts.state()
         arrays |= {name: state[name] for name in BANK_ARRAYS}
         return page | {"looked": state["looked"]}, arrays
 
     def set_state(self, stored: StoredState, clock: int) -> None:
-        """Go on from what `state` returned."""
         models, weights = len(self.bank), self.bank.dtype.name
         lines = stored.array("lines", (None, 2 * models), weights)
         squares = stored.array("squares", (len(lines) if self.bank.has_squares else 0,))
@@ -239,14 +228,12 @@ class SgdLane(Lane):
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Return a candidate's weights, a row per output, and its intercepts."""
         models, bank = self._models(place), self.bank
         coef = bank.coef_of(models, last=last)
         intercept = (bank.last_intercept if last else bank.intercept)[models]
         return coef, self.centre.undone(coef, intercept)
 
     def replicas(self, place: int) -> NDArray[Any] | None:
-        """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         if self.models_each == self.outputs:
             return None
         first = place * self.models_each
@@ -262,7 +249,6 @@ class SgdLane(Lane):
         return self.bank.average_start[self._models(place)]
 
     def histogram(self, place: int) -> ScoreHistogram:
-        """Return the histogram of its scores."""
         return self.counts.select([place], self.outputs)
 
     def _models(self, place: int) -> slice:
