@@ -14,6 +14,12 @@ def solver_of(loss, first_rows, *, penalties=PENALTIES, widest=WIDEST, **setting
     return NewtonSolver(Objective(loss, np.array(penalties), **settings), first_rows, widest)
 
 
+def ridge_of(solver):
+    """Return each column's penalty at a size of one, the constant's first, all rows learned."""
+    learned = solver._finished()._learned
+    return learned.objective.shrink(learned.standard)[:, 0] / learned.objective.penalties[0]
+
+
 def correlated(n, d, seed=0, rho=0.9):
     """Draw features of which each follows the one before, with a correlation of rho."""
     rng = np.random.default_rng(seed)

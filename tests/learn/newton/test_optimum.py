@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from batch_optimum import OPTIMUM
-from simulated import batch_optimum, correlated, labels, mean_loss, problem, solver_of
+from simulated import batch_optimum, correlated, labels, mean_loss, problem, ridge_of, solver_of
 
 from polyak.learn.bank.settings import SUMS
 from polyak.losses import get_loss
@@ -41,12 +41,12 @@ def test_squared_error_is_ridge_exactly(n, weighted):
     lane = learned("squared_error", X, y, weights, penalties=(0.1, 50.0))
     coef, intercept = lane.weights()
     Z = (X - lane._learned.standard.centre) / lane._learned.standard.spread
-    assert lane.ridge()[0] == 0
-    np.testing.assert_allclose(lane.ridge()[1:], 1.0, atol=0.1)
+    assert ridge_of(lane)[0] == 0
+    np.testing.assert_allclose(ridge_of(lane)[1:], 1.0, atol=0.1)
     for t, tau in enumerate((0.1, 50.0)):
         A = np.column_stack([np.ones(n), Z])
         counts = np.ones(n) if weights is None else weights
-        R = tau * np.diag(lane.ridge())
+        R = tau * np.diag(ridge_of(lane))
         w = np.linalg.solve((A * counts[:, None]).T @ A + R, A.T @ (counts * y))
         np.testing.assert_allclose(coef[t], w[1:] / lane._learned.standard.spread, rtol=1e-8)
         expected = w[0] - w[1:] @ (lane._learned.standard.centre / lane._learned.standard.spread)

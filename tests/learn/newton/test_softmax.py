@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated import solver_of
+from simulated import ridge_of, solver_of
 from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.softmax import ClassesBlock, basis
@@ -29,7 +29,7 @@ def lane_of(X, penalties=(0.1, 1.0, 10.0)):
 def optimum(lane, X, y, penalty):
     """Find what scikit-learn does with the same penalty, in the lane's own units."""
     units = lane._finished()._learned.standard
-    unit = units.units * np.sqrt(1.0 / lane.ridge()[1:])
+    unit = units.units * np.sqrt(1.0 / ridge_of(lane)[1:])
     Z = (X - units.centre) / unit
     found = LogisticRegression(C=1.0 / penalty, tol=1e-9, max_iter=5000).fit(Z, y)
     coef = found.coef_ / unit

@@ -434,12 +434,6 @@ class NewtonSolver:
         """
         return self._finished()._learned.weights(n_features, place, dtype)
 
-    def ridge(self) -> Floats:
-        """Return each column's penalty at a size of one, the constant's first, all rows learned."""
-        learned = self._finished()._learned
-        shrink = learned.objective.shrink(learned.standard)
-        return np.asarray(shrink[:, 0] / self.objective.penalties[0])
-
     def converged(
         self, X: Rows, y: ArrayLike, sample_weight: Floats | None
     ) -> tuple[NewtonSolver, bool]:

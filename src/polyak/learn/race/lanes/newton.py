@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
-from polyak.learn.doubts import sandwich_doubt
 from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import (
@@ -328,13 +327,13 @@ class NewtonRacer(Lane):
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
 
-    def sandwich(self) -> tuple[Sandwich, str | None] | None:
+    def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""
         if not self.recipe.intervals:
             return None
         with np.errstate(all="ignore"):
             found = self.newton.sandwich()
-        return found, sandwich_doubt(found, self.newton.drift(found))
+        return found, self.newton.drift(found)
 
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""

@@ -320,8 +320,11 @@ class Lane(Protocol):
         """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         return None
 
-    def sandwich(self) -> tuple[Sandwich, str | None] | None:
-        """Return hardly penalised weights and their covariance, if known, and any doubt."""
+    def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
+        """Return hardly penalised weights and their covariance, if known, and their drift.
+
+        That is a number of rows, and how far weights have moved since, in standard errors.
+        """
         return None
 
     def average_start(self, place: int) -> Floats:
